@@ -90,6 +90,16 @@ def error_of(checks: Checks) -> Errors:
     return checks[-1].error if checks else Errors.NONE
 
 
+def one_after_another(*steps: Callable[[], Checks]) -> Checks:
+    """Make the checks of each step as long as those before it have passed."""
+    done: Checks = ()
+    for step in steps:
+        done += step()
+        if error_of(done) is not Errors.NONE:
+            break
+    return done
+
+
 def translated(checks: Checks, name: str, asked: Fact, error: Errors) -> Checks:
     """Add the check by which an error becomes another one, if it does."""
     before = error_of(checks)

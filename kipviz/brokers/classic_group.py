@@ -8,8 +8,10 @@ NOT MODELLED: members of KIP-848 in the same group and the migration between the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 
+from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -202,34 +204,36 @@ def holder_of(group: ClassicGroup, instance_id: str) -> str:
     return next(named, "")
 
 
-def member_error(group: ClassicGroup, name: str, instance_id: str = "") -> Errors:
-    """Say whether somebody is a member; of a static one only the newest with its name is.
+@in_order
+def member_checks(group: ClassicGroup, name: str, instance_id: str = "") -> Iterator[Check]:
+    """Check that somebody is a member; of a static one only the newest with its name is.
 
     Source: ClassicGroup.validateMember.
     """
     if instance_id:
         holder = holder_of(group, instance_id)
-        if not holder:
-            return Errors.UNKNOWN_MEMBER_ID
-        if holder != name:
-            return Errors.FENCED_INSTANCE_ID
-    return Errors.NONE if name in group.members else Errors.UNKNOWN_MEMBER_ID
+        error = Errors.FENCED_INSTANCE_ID if holder else Errors.UNKNOWN_MEMBER_ID
+        yield compare("who has the group.instance.id", name, holder, holder == name, error)
+    there = name in group.members
+    found = name if there else None
+    yield compare("member id", name, found, there, Errors.UNKNOWN_MEMBER_ID)
 
 
-def generation_error(
+@in_order
+def generation_checks(
     group: ClassicGroup, name: str, generation: int, instance_id: str = ""
-) -> Errors:
-    """Say whether somebody is a member and speaks of the present generation."""
-    error = member_error(group, name, instance_id)
-    if error is not Errors.NONE:
-        return error
-    return Errors.NONE if generation == group.generation else Errors.ILLEGAL_GENERATION
+) -> Iterator[Check]:
+    """Check that somebody is a member and speaks of the present generation."""
+    yield from member_checks(group, name, instance_id)
+    now = group.generation
+    yield compare("generation", generation, now, generation == now, Errors.ILLEGAL_GENERATION)
 
 
-def commit_error(
+@in_order
+def commit_checks(
     group: ClassicGroup, name: str, generation: int, *, transactional: bool, instance_id: str = ""
-) -> Errors:
-    """Say whether a member of that generation may commit offsets.
+) -> Iterator[Check]:
+    """Check that a member of that generation may commit offsets.
 
     While a group prepares its next generation the present one still may: that is the time in which
     members finish what they have begun. A transaction whose producer was told of no member is let in;
@@ -238,16 +242,14 @@ def commit_error(
     Source: ClassicGroup.validateOffsetCommit.
     """
     if generation < 0 and group.state is S.EMPTY:
-        return Errors.NONE
+        yield looked_at("group state", group.state)
+        return
     if generation >= 0 or name or instance_id:
-        error = generation_error(group, name, generation, instance_id)
-        if error is not Errors.NONE:
-            return error
-    elif not transactional:
-        return Errors.UNKNOWN_MEMBER_ID
-    if not transactional and group.state is S.COMPLETING_REBALANCE:
-        return Errors.REBALANCE_IN_PROGRESS
-    return Errors.NONE
+        yield from generation_checks(group, name, generation, instance_id)
+    else:
+        yield compare("member id", name, None, transactional, Errors.UNKNOWN_MEMBER_ID)
+    waits = not transactional and group.state is S.COMPLETING_REBALANCE
+    yield compare("group state", None, group.state, not waits, Errors.REBALANCE_IN_PROGRESS)
 
 
 # -- in the log -----------------------------------------------------------------------------------

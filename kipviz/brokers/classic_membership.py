@@ -12,6 +12,7 @@ NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.
 from __future__ import annotations
 
 from kipviz.brokers import classic_group, group_kinds, group_membership
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -112,7 +113,7 @@ def on_join_group(
         return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
     if request.member_id in group.pending:
         return _effects(me, request.group_id, _new(group, request, reply_to, on), on)
-    error = classic_group.member_error(group, request.member_id, request.instance_id)
+    error = error_of(classic_group.member_checks(group, request.member_id, request.instance_id))
     if error is not Errors.NONE:
         return _refused(me, request, reply_to, error)
     known = group.members[request.member_id]
@@ -146,7 +147,8 @@ def on_sync_group(
     name = request.member_id
     if group is None or group.state is S.EMPTY:
         return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
-    error = classic_group.generation_error(group, name, request.generation, request.instance_id)
+    who = (name, request.generation, request.instance_id)
+    error = error_of(classic_group.generation_checks(group, *who))
     if error is Errors.NONE and group.state is S.PREPARING_REBALANCE:
         error = Errors.REBALANCE_IN_PROGRESS
     if error is not Errors.NONE:
@@ -218,7 +220,7 @@ def on_heartbeat(
     error = Errors.UNKNOWN_MEMBER_ID
     if group is not None:
         who = (request.member_id, request.generation, request.instance_id)
-        error = classic_group.generation_error(group, *who)
+        error = error_of(classic_group.generation_checks(group, *who))
         if error is Errors.NONE and group.state is S.PREPARING_REBALANCE:
             error = Errors.REBALANCE_IN_PROGRESS
     answer = Reply(reply_to, HeartbeatResponse(error))
@@ -253,7 +255,7 @@ def on_leave_group(
         if name == NO_MEMBER:
             name = classic_group.holder_of(done.group, leaver.instance_id)
         if name not in done.group.pending:
-            error = classic_group.member_error(done.group, name, leaver.instance_id)
+            error = error_of(classic_group.member_checks(done.group, name, leaver.instance_id))
         results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE:
             done = _out(done.group, name, IT_LEFT, on).after(done)

@@ -10,8 +10,10 @@ NOT MODELLED: a new epoch when replicas move to other racks (KIP-1101), members
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
+from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
@@ -135,22 +137,21 @@ def subscribed(group: ConsumerGroup) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def heartbeat_error(member: GroupMember, epoch: int, owned: tuple[str, ...] | None) -> Errors:
-    """Say whether a member's heartbeat carries the wrong epoch.
+def heartbeat_check(member: GroupMember, epoch: int, owned: tuple[str, ...] | None) -> Check:
+    """Check that a member's heartbeat carries the right epoch.
 
     The epoch before the last is good with nothing but what the member may have: then only the
     answer with the newer one was lost. Source: GroupMetadataManager.throwIfConsumerGroupMember-
     EpochIsInvalid.
     """
-    if epoch == member.epoch:
-        return Errors.NONE
     lost = owned is not None and all(p in member.partitions for p in owned)
-    if epoch < member.epoch and epoch == member.previous_epoch and lost:
-        return Errors.NONE
-    return Errors.FENCED_MEMBER_EPOCH
+    before = epoch < member.epoch and epoch == member.previous_epoch and lost
+    fits = epoch == member.epoch or before
+    return compare("member epoch", epoch, member.epoch, fits, Errors.FENCED_MEMBER_EPOCH)
 
 
-def commit_error(
+@in_order
+def commit_checks(
     group: ConsumerGroup,
     name: str,
     epoch: int,
@@ -158,8 +159,8 @@ def commit_error(
     *,
     transactional: bool,
     instance_id: str = "",
-) -> Errors:
-    """Say whether a member of that epoch may commit offsets for these partitions.
+) -> Iterator[Check]:
+    """Check that a member of that epoch may commit offsets for these partitions.
 
     A transaction whose producer was told of no member is let in, whoever is a member: then nobody
     is fenced. Outside transactions that is so for a group without members only. Who says a
@@ -171,20 +172,20 @@ def commit_error(
     Source: ConsumerGroup.validateOffsetCommit, createAssignmentEpochValidator.
     """
     if epoch < 0 and not len(group.members):
-        return Errors.NONE
+        yield looked_at("members", ())
+        return
     if transactional and epoch == -1 and not name and not instance_id:
-        return Errors.NONE
+        yield Check("member id", name, None)
+        return
     member = group.members.get(name)
-    if member is None:
-        return Errors.UNKNOWN_MEMBER_ID
-    if epoch == member.epoch:
-        return Errors.NONE
-    if epoch > member.epoch:
-        return Errors.STALE_MEMBER_EPOCH
-    since = dict((*member.assigned, *member.revoking))
-    if all(p in since and epoch >= since[p] for p in partitions):
-        return Errors.NONE
-    return Errors.STALE_MEMBER_EPOCH
+    found = name if member is not None else None
+    yield compare("member id", name, found, member is not None, Errors.UNKNOWN_MEMBER_ID)
+    assert member is not None
+    fits = epoch == member.epoch
+    if epoch < member.epoch:
+        since = dict((*member.assigned, *member.revoking))
+        fits = all(p in since and epoch >= since[p] for p in partitions)
+    yield compare("member epoch", epoch, member.epoch, fits, Errors.STALE_MEMBER_EPOCH)
 
 
 # -- the assignor ---------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.brokers import partition_log as logs
+from kipviz.brokers.checks import Check, Checks, in_order
 from kipviz.brokers.context import (
     NOBODY,
     Context,
@@ -102,11 +103,13 @@ def looks_at_the_epoch_first(on: Context) -> bool:
     return on.image.release_of(on.broker).epoch_first
 
 
-def is_fenced(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
-    """Say whether a transaction's epoch is over in a log, where that is compared before anybody is asked."""
-    identity = (request.producer_id, request.producer_epoch)
-    looks = bool(request.transactional_id) and looks_at_the_epoch_first(on)
-    return looks and logs.is_fenced(log, *identity, on.rules)
+@in_order
+def fence_checks(
+    request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context
+) -> Iterator[Check]:
+    """Compare a transaction's epoch with the log's, where that is done before anybody is asked."""
+    if request.transactional_id and looks_at_the_epoch_first(on):
+        yield logs.epoch_check(log, request.producer_id, request.producer_epoch, on.rules)
 
 
 def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
@@ -206,6 +209,21 @@ def each_goes_on(
         me = part.state
         parts.append(part)
     return with_effects(me, *parts)
+
+
+def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
+    """Give the check by which a request that waited goes on, or not: what the coordinator has answered.
+
+    A yes does not count any more if a marker of the producer has been written since the question.
+    """
+    guard = (Check("marker since the question", None, not waiting.guarded),)
+    told = (Check("answer of the coordinator", waiting.partitions, error, error),)
+    return told if error is not Errors.NONE else (*told, *guard)
+
+
+def nobody_to_ask() -> Checks:
+    """Give the check by which a request is refused whose transaction nobody coordinates."""
+    return (Check("transaction coordinator", None, NOBODY, Errors.COORDINATOR_NOT_AVAILABLE),)
 
 
 def meaning_of(answer: AddPartitionsToTxnResponse) -> Errors:

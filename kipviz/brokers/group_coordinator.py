@@ -15,6 +15,8 @@ NOT MODELLED: offset metadata; a fetch that does not
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import (
     assignment_interval,
     classic_group,
@@ -29,6 +31,16 @@ from kipviz.brokers import (
     share_administration,
     share_membership,
 )
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    in_order,
+    looked_at,
+    one_after_another,
+    translated,
+)
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, replay
@@ -39,8 +51,10 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
-    marker_refused,
+    marker_checks,
+    moved_check,
     read_through,
+    replicas_check,
     resigned,
 )
 from kipviz.messages.errors import Errors
@@ -115,21 +129,30 @@ def on_offset_fetch(
     Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
     """
     place = (request.group_id, request.partition)
-    error = Errors.COORDINATOR_LOAD_IN_PROGRESS if me.loading else _reader_error(me, request)
-    if error is not Errors.NONE:
-        refused = OffsetFetchResponse(error, request.partition)
-        return Effects(me, replies=(Reply(reply_to, refused),))
+    checks = _reader_checks(me, request)
+    if error_of(checks) is not Errors.NONE:
+        refused = OffsetFetchResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     committed = me.offsets.get(place)
     if committed is not None and _of_another_topic(committed, request.partition, on):
         committed = None
     offset = committed.offset if committed else -1
     answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
-    if any((p.group_id, p.partition) == place for found in me.pending.values() for p in found):
+    staged = tuple(
+        p.offset
+        for found in me.pending.values()
+        for p in found
+        if (p.group_id, p.partition) == place
+    )
+    refusal = Errors.NONE
+    if staged:
         refusal = on.rules.pending_offset(request.require_stable, request.version)
         if refusal is not Errors.NONE:
             answer = OffsetFetchResponse(refusal, request.partition)
+    stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
+    checks = (*checks, looked_at("committed offset", offset), stable)
     waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
-    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
 def on_offset_commit(
@@ -145,19 +168,21 @@ def on_offset_commit(
     """
     alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
-        return Effects(me, replies=(Reply(reply_to, alone),))
+        return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
     lost = offset_topics.unresolved(request, on.image, on.rules)
-    if me.loading:
-        return _said(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS, lost)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
-    error = group_kinds.why_not_regular(me, request.group_id) or _member_error(
-        me, request, offsets, transactional=False
+    checks = one_after_another(
+        lambda: (_is_loaded(me),),
+        lambda: (group_kinds.regular_check(me, request.group_id),),
+        lambda: _member_checks(me, request, offsets, transactional=False),
     )
-    if error is not Errors.NONE:
-        return _said(me, reply_to, error, lost)
+    if error_of(checks) is not Errors.NONE:
+        told = OffsetCommitResponse(error_of(checks), lost)
+        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
     answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
-    return written(me, _records(request.group_id, offsets, on), committed, answer, on)
+    done = written(me, _records(request.group_id, offsets, on), committed, answer, on)
+    return done.after(checks)
 
 
 def on_txn_offset_commit(
@@ -171,28 +196,32 @@ def on_txn_offset_commit(
     KafkaApis.handleTxnOffsetCommitRequest, GroupCoordinatorService.commitTransactionalOffsets.
     """
     if request.member_id:
-        refused = on.rules.group_metadata_gate(on.image.features.inter_broker_protocol)
+        level = on.image.features.inter_broker_protocol
+        refused = on.rules.group_metadata_gate(level)
         if refused is not Errors.NONE:
-            return _answer(me, reply_to, refused)
+            gate = Check("inter.broker.protocol.version", None, level, refused)
+            return _answer(me, reply_to, (gate,))
     alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
-        return Effects(me, replies=(Reply(reply_to, alone),))
+        return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
     lost = offset_topics.unresolved(request, on.image, on.rules)
-    if me.loading:
-        return _answer(me, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS, lost)
     log = on.log(me.shard)
-    if enlistment.is_fenced(request, log, on):
-        return _answer(me, reply_to, Errors.INVALID_PRODUCER_EPOCH, lost)
+    checks = one_after_another(
+        lambda: (_is_loaded(me),), lambda: enlistment.fence_checks(request, log, on)
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer(me, reply_to, checks, lost)
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if not enlistment.is_new(request, log, on):
-        return _stage(me, waiting, on)
+        return _stage(me, waiting, on).after(checks)
     waiting = enlistment.told_apart(me.enlisting, waiting, on)
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _answer(me, reply_to, Errors.COORDINATOR_NOT_AVAILABLE, lost)
-    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)))
+        return _answer(me, reply_to, (*checks, *enlistment.nobody_to_ask()), lost)
+    enlisted = (*checks, looked_at("enlisted", False))
+    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=enlisted)
     return enlistment.ask(waits, asked, on)
 
 
@@ -201,8 +230,7 @@ def on_enlisted(
 ) -> Effects:
     """Go on with the commits that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    error = enlistment.meaning_of(answer)
-    return enlistment.each_goes_on(me.but(enlisting=rest), mine, error, on, _go_on)
+    return enlistment.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -212,10 +240,11 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
     """
     log = on.log(me.shard)
-    error = marker_refused(me.shard, log, marker, on, loading=me.loading)
+    checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
+    error = error_of(checks)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
-        return Effects(me, local=(LocalCall("kafka_apis", "", done),))
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     events = tuple(
         OffsetResolved(p.group_id, p.partition, p.offset, marker.producer_id, marker.committed)
@@ -229,6 +258,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
         replay(me, batch).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch), *events),
+        checks=checks,
     )
 
 
@@ -242,10 +272,12 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     enlisting = enlistment.still_waiting(me.enlisting)
-    refused = [_refused(me, w, Errors.NOT_COORDINATOR, on) for w in enlisting]
+    moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
+    refused = [_refused(me, w, moved, on) for w in enlisting]
     members = classic_membership.on_resigned(me)
     operators = share_administration.refused_all(me, Errors.NOT_COORDINATOR)
-    done = Effects(None, replies=(*owed.replies, *members, *operators), local=owed.local)
+    replies = (*owed.replies, *members, *operators)
+    done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
     return with_effects(None, done, *refused)
 
 
@@ -263,9 +295,6 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
     lost = offset_topics.unresolved(request, on.image, on.rules)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
-    error = group_kinds.why_not_regular(me, request.group_id) or on.rules.zombie_offsets(
-        spoken_in(request.version, _member_error(me, request, request.offsets, transactional=True))
-    )
     batch = Batch(
         log.end_offset,
         _records(request.group_id, request.offsets, on),
@@ -274,19 +303,21 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
         COORDINATOR_SEQUENCE,
         transactional=True,
     )
-    if error is Errors.NONE and not on.image.has_enough_replicas(me.shard):
-        error = Errors.COORDINATOR_NOT_AVAILABLE
-    if error is Errors.NONE:
-        error = partition_log.check_client_batch(
+    checks = one_after_another(
+        lambda: (group_kinds.regular_check(me, request.group_id),),
+        lambda: _fencing_checks(me, request, on),
+        lambda: (replicas_check(me.shard, on),),
+        lambda: partition_log.check_client_batch(
             log,
             batch,
             on.rules,
             verified=on.rules.verification_guard(waiting.guarded),
             origin_client=False,
             epoch_first=enlistment.looks_at_the_epoch_first(on),
-        )
-    if error is not Errors.NONE:
-        return _answer(me, waiting.reply_to, error, lost)
+        ),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer(me, waiting.reply_to, checks, lost)
     wait = WaitingForReplicas(
         batch.last_offset, Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE, lost))
     )
@@ -300,7 +331,31 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
         replay(me, batch).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch), *staged),
+        checks=checks,
     )
+
+
+def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context) -> Checks:
+    """Check the member that a TxnOffsetCommit names, if the design holds the result against it.
+
+    An error goes out in the words of the request's version.
+    """
+    checks = _member_checks(me, request, request.offsets, transactional=True)
+    told = spoken_in(request.version, error_of(checks))
+    checks = translated(checks, "request version", request.version, told)
+    held = on.rules.zombie_offsets(told)
+    return translated(checks, "fencing by the group", None, held)
+
+
+def _is_loaded(me: GroupCoordinator) -> Check:
+    """Check that the coordinator has read its log."""
+    loading = me.loading
+    return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+def _nothing_left(error: Errors) -> Checks:
+    """Give the check by which a request is refused of whose topics none is there."""
+    return (Check("topic there", None, False, error),)
 
 
 def _records(
@@ -315,13 +370,13 @@ def _records(
     )
 
 
-def _member_error(
+def _member_checks(
     me: GroupCoordinator,
     request: OffsetCommit | TxnOffsetCommit,
     offsets: tuple[GroupOffset, ...],
     *,
     transactional: bool,
-) -> Errors:
+) -> Checks:
     """Check a group's member as its protocol does: the epoch (KIP-848, KIP-1319), or the generation.
 
     A member that was there before the run has its partitions since its only epoch.
@@ -329,13 +384,13 @@ def _member_error(
     group_id, member_id, epoch = request.group_id, request.member_id, request.member_epoch
     classic, static = me.classic_groups.get(group_id), request.instance_id
     if classic is not None:
-        return classic_group.commit_error(
+        return classic_group.commit_checks(
             classic, member_id, epoch, transactional=transactional, instance_id=static
         )
     group = me.groups.get(group_id)
     if group is not None:
         partitions = tuple(o.partition for o in offsets)
-        return consumer_group.commit_error(
+        return consumer_group.commit_checks(
             group,
             member_id,
             epoch,
@@ -344,11 +399,17 @@ def _member_error(
             instance_id=static,
         )
     if not any(known == group_id for known, _ in me.members):
-        return Errors.NONE if epoch < 0 else Errors.GROUP_ID_NOT_FOUND
-    known_epoch = me.members.get((group_id, member_id))
-    if known_epoch is None:
-        return Errors.UNKNOWN_MEMBER_ID
-    return Errors.NONE if known_epoch == epoch else Errors.STALE_MEMBER_EPOCH
+        return (compare("group id", group_id, None, epoch < 0, Errors.GROUP_ID_NOT_FOUND),)
+    return _given_member_checks(me.members.get((group_id, member_id)), member_id, epoch)
+
+
+@in_order
+def _given_member_checks(known_epoch: int | None, member_id: str, epoch: int) -> Iterator[Check]:
+    found = member_id if known_epoch is not None else None
+    there = known_epoch is not None
+    yield compare("member id", member_id, found, there, Errors.UNKNOWN_MEMBER_ID)
+    same = known_epoch == epoch
+    yield compare("member epoch", epoch, known_epoch, same, Errors.STALE_MEMBER_EPOCH)
 
 
 def spoken_in(version: int, error: Errors) -> Errors:
@@ -386,39 +447,42 @@ def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -
     return bool(committed.topic_id and now) and committed.topic_id != now
 
 
-def _reader_error(me: GroupCoordinator, request: OffsetFetch) -> Errors:
+@in_order
+def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check]:
     """Check who asks for an offset: who names no member and no epoch is let in, an operator is one.
 
     Source: ConsumerGroup.validateOffsetFetch.
     """
-    group = me.groups.get(request.group_id)
-    if group is None or (not request.member_id and request.member_epoch < 0):
-        return Errors.NONE
-    member = group.members.get(request.member_id)
-    if member is None:
-        return Errors.UNKNOWN_MEMBER_ID
+    yield _is_loaded(me)
+    group, name = me.groups.get(request.group_id), request.member_id
+    if group is None or (not name and request.member_epoch < 0):
+        return
+    member = group.members.get(name)
+    found = name if member is not None else None
+    yield compare("member id", name, found, member is not None, Errors.UNKNOWN_MEMBER_ID)
+    assert member is not None
     same = request.member_epoch == member.epoch
-    return Errors.NONE if same else Errors.STALE_MEMBER_EPOCH
+    error = Errors.STALE_MEMBER_EPOCH
+    yield compare("member epoch", request.member_epoch, member.epoch, same, error)
 
 
 def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    return _refused(me, waiting, error, on) if error else _stage(me, waiting, on)
+    answered = enlistment.answer_checks(waiting, error)
+    if error is Errors.NONE:
+        return _stage(me, waiting, on).after(answered)
+    means = enlistment.COORDINATOR_ERROR.get(error, error)
+    return _refused(me, waiting, translated(answered, "error to a client", None, means), on)
 
 
-def _refused(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:
     """Refuse what waited for its enlistment; what is not there has its own error all the same."""
     assert isinstance(waiting.request, TxnOffsetCommit)
     lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
-    return _answer(me, waiting.reply_to, error, lost)
+    return _answer(me, waiting.reply_to, checks, lost)
 
 
 def _answer(
-    me: GroupCoordinator, reply_to: ReplyTo, error: Errors, lost: tuple[RefusedOffset, ...] = ()
+    me: GroupCoordinator, reply_to: ReplyTo, checks: Checks, lost: tuple[RefusedOffset, ...] = ()
 ) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, TxnOffsetCommitResponse(error, lost)),))
-
-
-def _said(
-    me: GroupCoordinator, reply_to: ReplyTo, error: Errors, lost: tuple[RefusedOffset, ...]
-) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, OffsetCommitResponse(error, lost)),))
+    told = TxnOffsetCommitResponse(error_of(checks), lost)
+    return Effects(me, replies=(Reply(reply_to, told),), checks=checks)

@@ -8,6 +8,7 @@ NOT MODELLED: that an empty group of one regular protocol becomes one of the oth
 from __future__ import annotations
 
 from kipviz.brokers import group_retention
+from kipviz.brokers.checks import Check
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
@@ -32,6 +33,11 @@ def why_not_regular(me: GroupCoordinator, group_id: str) -> Errors:
     Source: ShareGroup.validateOffsetCommit, GroupMetadataManager.getOrMaybeCreateConsumerGroup.
     """
     return Errors.GROUP_ID_NOT_FOUND if group_id in me.share_groups else Errors.NONE
+
+
+def regular_check(me: GroupCoordinator, group_id: str) -> Check:
+    """Check that an id is no share group's (`why_not_regular`)."""
+    return Check("kind of group", group_id, kind_of(me, group_id), why_not_regular(me, group_id))
 
 
 def why_not_shared(me: GroupCoordinator, group_id: str) -> Errors:

@@ -86,7 +86,7 @@ def on_consumer_group_heartbeat(
     if known is None and not joins:
         return _refuse(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
     if known is not None:
-        error = consumer_group.heartbeat_error(known, request.member_epoch, request.owned)
+        error = consumer_group.heartbeat_check(known, request.member_epoch, request.owned).error
         if error is not Errors.NONE:
             return _refuse(me, request, reply_to, error)
     before = known or GroupMember("")

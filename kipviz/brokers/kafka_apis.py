@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers.authorizer import Resource, seen
+from kipviz.brokers.checks import Check
 from kipviz.brokers.context import (
     Context,
     Effects,
@@ -144,7 +145,9 @@ def on_find_coordinator(
     name = request.transactional_id
     node = on.image.leader_of(on.image.home_of_transactions(name))
     error = Errors.COORDINATOR_NOT_AVAILABLE if node < 0 else Errors.NONE
-    return Effects(me, replies=(Reply(reply_to, FindCoordinatorResponse(error, name, node)),))
+    told = FindCoordinatorResponse(error, name, node)
+    checks = (Check("transaction coordinator", name, node, error),)
+    return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
 
 
 def on_write_txn_markers(
@@ -172,8 +175,11 @@ def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Conte
         PartitionResult(p, _not_led(p, on)) for p in request.partitions if p not in mine
     )
     pending = PendingMarkers(reply_to, request, mine, refused)
+    checks = tuple(
+        Check("leader", on.broker, on.image.leader_of(r.partition), r.error) for r in refused
+    )
     if not mine:
-        return _finish(me, pending, on)
+        return _finish(me, pending, on).after(checks)
     calls = tuple(
         LocalCall(
             ROLE_OF_TOPIC.get(topic_of(p), "partition_leader"),
@@ -190,7 +196,8 @@ def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Conte
         )
         for p in mine
     )
-    return Effects(me.but(pending=me.pending.set(_key(reply_to), pending)), local=calls)
+    kept = me.but(pending=me.pending.set(_key(reply_to), pending))
+    return Effects(kept, local=calls, checks=checks)
 
 
 def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects:
@@ -240,7 +247,8 @@ def on_create_topics(
     error = Errors.TOPIC_ALREADY_EXISTS if known else Errors.NONE
     answer = CreateTopicsResponse(error, request.topic)
     made = () if known else (request.topic,)
-    return Effects(me, replies=(Reply(reply_to, answer),), creates=made)
+    checks = (Check("topic there", request.topic, known, error),)
+    return Effects(me, replies=(Reply(reply_to, answer),), creates=made, checks=checks)
 
 
 def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context) -> Effects:

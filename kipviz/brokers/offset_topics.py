@@ -63,7 +63,9 @@ def unresolved(
     return tuple(found)
 
 
-def answer_alone(request: Message, image: Image, rules: BrokerRules) -> Message | None:
+def answer_alone(
+    request: Message, image: Image, rules: BrokerRules
+) -> OffsetCommitResponse | TxnOffsetCommitResponse | None:
     """Give the answer to a request of which nothing is left for a coordinator, or None.
 
     Any broker gives it, coordinator or not. Each partition has its own error: all of them are errors

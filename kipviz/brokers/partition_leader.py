@@ -13,8 +13,19 @@ NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import enlistment, gone_topics
 from kipviz.brokers import partition_log as logs
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    in_order,
+    looked_at,
+    translated,
+)
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import AppendPart, MarkerWritten, PartVerified, WriteMarker
@@ -23,7 +34,9 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
-    marker_refused,
+    marker_checks,
+    moved_check,
+    replicas_check,
     resigned,
 )
 from kipviz.core.values import Part, Value
@@ -92,8 +105,9 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
-    if enlistment.is_fenced(request, log, on):
-        return _refuse(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
+    fence = enlistment.fence_checks(request, log, on)
+    if error_of(fence) is not Errors.NONE:
+        return _refuse(me, request, reply_to, fence)
     if not enlistment.is_new(request, log, on):
         return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
@@ -102,8 +116,9 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _refuse(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    waits = Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)))
+        return _refuse(me, request, reply_to, enlistment.nobody_to_ask())
+    enlisted = (*fence, looked_at("enlisted", False))
+    waits = Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)), checks=enlisted)
     return enlistment.ask(waits, asked, on)
 
 
@@ -124,7 +139,7 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """
     request = call.request
     if call.error is not Errors.NONE:
-        return _refuse(me, request, call.ticket, call.error)
+        return _refuse(me, request, call.ticket, enlistment.nobody_to_ask())
     if not call.question:
         return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
@@ -153,11 +168,27 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
     its end. Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
     log = on.log(me.shard)
-    if not request.resets and not log.start_offset <= request.offset <= log.end_offset:
-        answer = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, me.shard)
-        return Effects(me, replies=(Reply(reply_to, answer),))
+    checks = _fetch_checks(log, request)
+    error = error_of(checks)
+    if error is not Errors.NONE:
+        answer = FetchResponse(error, me.shard)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     others = tuple(p for p in me.parked if p.reply_to.source != reply_to.source)
-    return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on)
+    return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on).after(checks)
+
+
+@in_order
+def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
+    """Check that the log has the offset, where the consumer wants to know, and look at where reading ends."""
+    offset = request.offset
+    if not request.resets:
+        span = (log.start_offset, log.end_offset)
+        there = span[0] <= offset <= span[1]
+        yield compare("offset", offset, span, there, Errors.OFFSET_OUT_OF_RANGE)
+    if request.read_committed:
+        yield Check("last stable offset", offset, log.last_stable_offset)
+    else:
+        yield Check("high watermark", offset, log.high_watermark)
 
 
 def on_list_offsets(
@@ -192,10 +223,10 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
     """
     log = on.log(me.shard)
-    error = marker_refused(me.shard, log, marker, on, loading=False)
-    if error is not Errors.NONE:
-        done = MarkerWritten(marker.ticket, me.shard, error)
-        return Effects(me, local=(LocalCall("kafka_apis", "", done),))
+    checks = marker_checks(me.shard, log, marker, on, loading=False)
+    if error_of(checks) is not Errors.NONE:
+        done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     verifying = enlistment.unguarded(me.verifying, marker.producer_id, marker.producer_epoch)
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
@@ -208,6 +239,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
         ),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
+        checks=checks,
     )
 
 
@@ -227,8 +259,10 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
     error, _ = gone_topics.why_lost(me.shard, on.image)
     owed = resigned(me.waiting, error)
     parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
-    done = Effects(None, replies=(*owed.replies, *parked), local=owed.local)
-    return with_effects(None, done, *_refused(me, enlistment.still_waiting(me.verifying), error))
+    moved = (moved_check(me.shard, on, error),)
+    replies = (*owed.replies, *parked)
+    done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
+    return with_effects(None, done, *_refused(me, enlistment.still_waiting(me.verifying), moved))
 
 
 def _serve(me: PartitionLeader, on: Context) -> Effects:
@@ -277,14 +311,16 @@ def _append(
     me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
 ) -> Effects:
     log = on.log(me.shard)
-    if not on.image.has_enough_replicas(me.shard):
-        return _refuse(me, request, reply_to, Errors.NOT_ENOUGH_REPLICAS)
+    enough = replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS)
+    if enough.error is not Errors.NONE:
+        return _refuse(me, request, reply_to, (enough,))
     batch = _batch_of(request, log)
     cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:
         base_offset, appends = cached.base_offset, False
+        checks: Checks = (enough, looked_at("repeats the batch at", base_offset))
     else:
-        error = logs.check_client_batch(
+        checks = logs.check_client_batch(
             log,
             batch,
             on.rules,
@@ -294,20 +330,21 @@ def _append(
             epoch_first=enlistment.looks_at_the_epoch_first(on),
             lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), logs.SEQUENCE_MAX),
         )
-        if error is not Errors.NONE:
-            return _refuse(me, request, reply_to, error)
+        if error_of(checks) is not Errors.NONE:
+            return _refuse(me, request, reply_to, checks)
         base_offset, appends = batch.base_offset, True
     answer = ProduceResponse(
         Errors.NONE, me.shard, request.base_sequence, base_offset, request.correlation_id
     )
     last = base_offset + len(request.records) - 1
     if last < log.high_watermark:
-        return Effects(me, replies=(Reply(reply_to, answer),))
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     wait = WaitingForReplicas(last, Reply(reply_to, answer))
     return Effects(
         me.but(waiting=(*me.waiting, wait), lowest=_without(me.lowest, batch.producer_id)),
         appends=((me.shard, batch),) if appends else (),
         events=(appended(me.shard, batch),) if appends else (),
+        checks=checks,
     )
 
 
@@ -318,11 +355,12 @@ def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) 
     """
     request = waiting.request
     assert isinstance(request, Produce)
+    answered = enlistment.answer_checks(waiting, error)
     if error is Errors.NONE:
         verified = on.rules.verification_guard(waiting.guarded)
-        part = _append(me, request, waiting.reply_to, on, verified=verified)
+        part = _append(me, request, waiting.reply_to, on, verified=verified).after(answered)
     else:
-        part = _refuse(me, request, waiting.reply_to, error)
+        part = _refuse(me, request, waiting.reply_to, answered)
     in_vain = not part.appends and me.shard in waiting.partitions
     return part.but(state=_noted(part.state, request, on)) if in_vain else part
 
@@ -351,18 +389,20 @@ def _is_of(lowest: Lowest, batch: Batch) -> bool:
 
 
 def _refused(
-    me: PartitionLeader, waiting: tuple[Enlisting, ...], error: Errors
+    me: PartitionLeader, waiting: tuple[Enlisting, ...], checks: Checks
 ) -> tuple[Effects, ...]:
     requests = ((w.request, w.reply_to) for w in waiting)
-    return tuple(_refuse(me, r, to, error) for r, to in requests if isinstance(r, Produce))
+    return tuple(_refuse(me, r, to, checks) for r, to in requests if isinstance(r, Produce))
 
 
-def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, error: Errors) -> Effects:
+def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
     means = PRODUCE_ERROR if enlistment.enlists(request) else VERIFIED_ERROR
+    error = error_of(checks)
+    checks = translated(checks, "error to a producer", None, means.get(error, error))
     answer = ProduceResponse(
-        means.get(error, error),
+        error_of(checks),
         me.shard,
         request.base_sequence,
         correlation_id=request.correlation_id,
     )
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -11,6 +11,9 @@ on the leader alone); segments; retention by time or size.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.log import Log
 from kipviz.core.table import Table
@@ -131,6 +134,15 @@ def is_fenced(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRule
     return entry is not None and rules.epoch_check(epoch, entry.epoch)
 
 
+def epoch_check(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRules) -> Check:
+    """Compare a producer's epoch with the one that the log has seen."""
+    entry = log.producers.get(producer_id)
+    seen = entry.epoch if entry is not None else -1
+    fenced = is_fenced(log, producer_id, epoch, rules)
+    return compare("producer epoch", epoch, seen, not fenced, Errors.INVALID_PRODUCER_EPOCH)
+
+
+@in_order
 def check_client_batch(
     log: PartitionLog,
     batch: Batch,
@@ -141,8 +153,8 @@ def check_client_batch(
     from_zero: bool = True,
     epoch_first: bool = True,
     lowest: int = SEQUENCE_MAX,
-) -> Errors:
-    """Say whether the leader may append a producer's batch, in the order of Kafka's checks.
+) -> Iterator[Check]:
+    """Check that the leader may append a producer's batch, in Kafka's order.
 
     A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
     has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
@@ -152,27 +164,26 @@ def check_client_batch(
     nothing behind it goes first. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
     """
     entry = log.producers.get(batch.producer_id)
-    ongoing = entry is not None and entry.transaction_first_offset >= 0
+    first = entry.transaction_first_offset if entry is not None else -1
     known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
-    unverified = batch.transactional and not known and not verified
-    if unverified and not epoch_first:
-        return Errors.INVALID_TXN_STATE
-    if is_fenced(log, batch.producer_id, batch.producer_epoch, rules):
-        return Errors.INVALID_PRODUCER_EPOCH
-    if unverified:
-        return Errors.INVALID_TXN_STATE
+    enlisted = known or verified
+    verification = compare("enlisted", None, enlisted, enlisted, Errors.INVALID_TXN_STATE)
+    if batch.transactional and not epoch_first:
+        yield verification
+    yield epoch_check(log, batch.producer_id, batch.producer_epoch, rules)
+    if batch.transactional and epoch_first:
+        yield verification
     if origin_client and batch.producer_id < 0:
-        return Errors.NONE
-    fresh = entry is None and not from_zero
-    if (
-        origin_client
-        and rules.sequence_check()
-        and (batch.base_sequence > lowest if fresh else not _sequence_follows(entry, batch))
-    ):
-        return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    if ongoing and not batch.transactional:
-        return Errors.INVALID_TXN_STATE
-    return Errors.NONE
+        return
+    if origin_client and rules.sequence_check():
+        asked, error = batch.base_sequence, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if entry is None and not from_zero:
+            yield compare("lowest sequence", asked, lowest, asked <= lowest, error)
+        else:
+            last = entry.batches[-1].last if entry is not None and entry.batches else -1
+            yield compare("sequence", asked, last, _sequence_follows(entry, batch), error)
+    mixed = first >= 0 and not batch.transactional
+    yield compare("open transaction", None, first, not mixed, Errors.INVALID_TXN_STATE)
 
 
 def _sequence_follows(entry: ProducerEntry | None, batch: Batch) -> bool:
@@ -196,6 +207,7 @@ def duplicate_of(log: PartitionLog, batch: Batch, rules: BrokerRules) -> Sequenc
     return None
 
 
+@in_order
 def check_marker(
     log: PartitionLog,
     producer_id: int,
@@ -203,8 +215,8 @@ def check_marker(
     coordinator_epoch: int,
     version: int,
     rules: BrokerRules,
-) -> Errors:
-    """Say whether a marker may end the producer's transaction on this partition.
+) -> Iterator[Check]:
+    """Check that a marker may end the producer's transaction on this partition.
 
     Transaction version 2: the marker's epoch must be above the log's, or equal with no open
     transaction (the retry of a marker that was applied), or the last epoch there is. Older
@@ -213,17 +225,19 @@ def check_marker(
     """
     entry = log.producers.get(producer_id)
     if entry is None:
-        return Errors.NONE
+        yield Check("producer epoch", epoch, -1)
+        return
     is_open = entry.transaction_first_offset >= 0
     if version >= 2:
         ok = epoch > entry.epoch or (epoch == entry.epoch and (not is_open or epoch == EPOCH_MAX))
     else:
         ok = epoch >= entry.epoch
-    if not ok:
-        return Errors.INVALID_PRODUCER_EPOCH
-    if rules.marker_fencing(coordinator_epoch, entry.coordinator_epoch):
-        return Errors.TRANSACTION_COORDINATOR_FENCED
-    return Errors.NONE
+    yield looked_at("open transaction", entry.transaction_first_offset)
+    yield compare("producer epoch", epoch, entry.epoch, ok, Errors.INVALID_PRODUCER_EPOCH)
+    last = entry.coordinator_epoch
+    fenced = rules.marker_fencing(coordinator_epoch, last)
+    error = Errors.TRANSACTION_COORDINATOR_FENCED
+    yield compare("coordinator epoch", coordinator_epoch, last, not fenced, error)
 
 
 def append(log: PartitionLog, batch: Batch) -> PartitionLog:

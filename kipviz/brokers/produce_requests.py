@@ -13,7 +13,10 @@ or not. The answer goes out when every partition has its result and the replicas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import enlistment, gone_topics, partition_leader
+from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
 from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
 from kipviz.brokers.local import AppendPart, PartVerified
@@ -37,10 +40,16 @@ def on_produce(
         return partition_leader.on_produce(me, request, reply_to, on)
     refused: list[Reply] = []
     mine: list[Produce] = []
+    made: list[Check] = []
     for part in request.parts:
-        error = why_refused(part, on)
+        checks = part_checks(part, on)
+        error = error_of(checks)
+        made += (looked_at("partition", part.partition), *checks)
         if error is Errors.NONE:
             mine.append(part)
+            made.append(
+                looked_at("enlisted", not enlistment.is_new(part, on.log(part.partition), on))
+            )
         else:
             answer = ProduceResponse(
                 error, part.partition, part.base_sequence, correlation_id=part.correlation_id
@@ -50,7 +59,7 @@ def on_produce(
     question = tuple(part.partition for part in new)
     coordinator = enlistment.coordinator_of(request.transactional_id, on) if question else NOBODY
     calls = tuple(_call(part, reply_to, question, coordinator) for part in mine)
-    done = Effects(me, replies=tuple(refused), local=calls)
+    done = Effects(me, replies=tuple(refused), local=calls, checks=tuple(made))
     if coordinator == NOBODY:
         return done
     tag = _tag(reply_to)
@@ -82,15 +91,19 @@ def on_enlisted(
     return Effects(me.but(asking=left), local=tuple(calls))
 
 
-def why_refused(part: Produce, on: Context) -> Errors:
-    """Say why the batch of a partition is refused before anybody is asked, NONE if it is not."""
-    error = gone_topics.error_of(part, on.image)
-    if error is not Errors.NONE:
-        return error
-    if on.image.leader_of(part.partition) != on.broker:
-        return Errors.NOT_LEADER_OR_FOLLOWER
-    fenced = enlistment.is_fenced(part, on.log(part.partition), on)
-    return Errors.INVALID_PRODUCER_EPOCH if fenced else Errors.NONE
+@in_order
+def part_checks(part: Produce, on: Context) -> Iterator[Check]:
+    """Check the batch of a partition before anybody is asked: it is there, led here, and not fenced."""
+    yield Check(
+        "topic there",
+        None,
+        part.partition in on.image.leaders,
+        gone_topics.error_of(part, on.image),
+    )
+    leader = on.image.leader_of(part.partition)
+    here = leader == on.broker
+    yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
+    yield from enlistment.fence_checks(part, on.log(part.partition), on)
 
 
 def _call(

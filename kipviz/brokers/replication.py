@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.checks import Check, compare
+from kipviz.brokers.checks import Check, Checks, compare, error_of
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import PartitionLog, check_marker
@@ -84,23 +84,33 @@ def unappended(role: Any, reply: Reply | None) -> Effects:
     """
     if reply is None:
         return Effects(role)
-    told = reply.message.but(error=Errors.COORDINATOR_NOT_AVAILABLE)
-    return Effects(role, replies=(reply.but(message=told),))
+    error = Errors.COORDINATOR_NOT_AVAILABLE
+    told = reply.message.but(error=error)
+    check = compare("enough replicas", None, False, False, error)
+    return Effects(role, replies=(reply.but(message=told),), checks=(check,))
+
+
+def marker_checks(
+    shard: str, log: PartitionLog, marker: WriteMarker, on: Context, *, loading: bool
+) -> Checks:
+    """Check that a log takes a marker now; it is sent again unless the refusal is final."""
+    if loading:
+        return (compare("loading", None, True, False, Errors.NOT_LEADER_OR_FOLLOWER),)
+    enough = replicas_check(shard, on, Errors.NOT_ENOUGH_REPLICAS)
+    if enough.error is not Errors.NONE:
+        return (enough,)
+    return of_marker(log, marker, on.rules)
 
 
 def marker_refused(
     shard: str, log: PartitionLog, marker: WriteMarker, on: Context, *, loading: bool
 ) -> Errors:
-    """Say why a coordinator's log does not take a marker now; it is sent again unless that is final."""
-    if loading:
-        return Errors.NOT_LEADER_OR_FOLLOWER
-    if not on.image.has_enough_replicas(shard):
-        return Errors.NOT_ENOUGH_REPLICAS
-    return marker_error(log, marker, on.rules)
+    """Return the error of `marker_checks`."""
+    return error_of(marker_checks(shard, log, marker, on, loading=loading))
 
 
-def marker_error(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Errors:
-    """Say whether a log takes a marker; every leader of a log asks this before it appends one."""
+def of_marker(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Checks:
+    """Compare a marker with what its log knows; every leader of a log does before it appends one."""
     return check_marker(
         log,
         marker.producer_id,

@@ -12,6 +12,7 @@ NOT MODELLED: state of topics that are deleted.
 from __future__ import annotations
 
 from kipviz.brokers import enlistment, gone_topics, partition_log
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -501,12 +502,14 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     if error is Errors.NONE and not on.image.has_enough_replicas(me.shard):
         error = Errors.COORDINATOR_NOT_AVAILABLE
     if error is Errors.NONE:
-        error = partition_log.check_client_batch(
-            log,
-            batch,
-            on.rules,
-            verified=on.rules.verification_guard(waiting.guarded),
-            origin_client=False,
+        error = error_of(
+            partition_log.check_client_batch(
+                log,
+                batch,
+                on.rules,
+                verified=on.rules.verification_guard(waiting.guarded),
+                origin_client=False,
+            )
         )
     if error is not Errors.NONE:
         return _answer_stage(me, request, waiting.reply_to, error)

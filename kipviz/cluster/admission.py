@@ -56,7 +56,8 @@ def admitted(
             return Admission(checks, message, _refused(source, message, error, image))
         topics = kept_out(image.acls, source, message, nameless)
         if topics:
-            checks = (*checks, Check("topics without a right", None, topics))
+            lacking = Errors.TOPIC_AUTHORIZATION_FAILED
+            checks = (*checks, Check("topics without a right", None, topics, lacking))
             message = partly.without(message, topics)
     gone = refusals.gone(message, image)
     if gone is not None:

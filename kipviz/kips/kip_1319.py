@@ -40,7 +40,7 @@ KIP = Kip(
             "Broker-Side: error mapping, version 6",
             "Whose epoch is over is told STALE_MEMBER_EPOCH; the producer takes it as it takes ILLEGAL_GENERATION.",
             MODELLED,
-            handler="brokers.consumer_group.commit_error",
+            handler="brokers.consumer_group.commit_checks",
             scenario="kip-1319-stale",
             test="scenarios/test_stale_offsets.py::test_the_same_offsets_are_refused_in_the_words_of_their_version",
             page="25-kip-447-and-1319",

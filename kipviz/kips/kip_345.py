@@ -24,7 +24,7 @@ KIP = Kip(
             "FENCED_INSTANCE_ID",
             "Of two processes with one instance id the older one is fenced, whatever it asks.",
             MODELLED,
-            handler="brokers.classic_group.member_error",
+            handler="brokers.classic_group.member_checks",
             scenario="kip-345-two-of-one",
             test=TESTS + "test_who_speaks_in_a_static_member_s_older_id_is_fenced",
             page="26-classic-groups",

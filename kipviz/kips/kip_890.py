@@ -182,7 +182,7 @@ KIP = Kip(
             "Motivation: a marker that comes late",
             "A repeated marker ends the next transaction where its epoch is not strictly higher.",
             MODELLED,
-            handler="brokers.replication.marker_error",
+            handler="brokers.replication.of_marker",
             scenario="kip-890-late-marker",
             test="scenarios/test_late_and_restored.py::test_a_late_marker_commits_what_is_to_be_aborted_below_version_2_only",
             page="20-kip-890",

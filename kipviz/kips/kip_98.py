@@ -64,7 +64,7 @@ KIP = Kip(
             "A coordinator without enough replicas takes nothing and says COORDINATOR_NOT_AVAILABLE at once; "
             "a marker is sent again.",
             SIMPLIFIED,
-            handler="brokers.replication.marker_refused",
+            handler="brokers.replication.marker_checks",
             test="brokers/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
             note="the generation of a classic group waits until the replicas are back; Kafka rebalances again",
             scenario="kip-98-offsets-without-replicas",
@@ -529,7 +529,7 @@ KIP = Kip(
             "WriteTxnMarkerRequest: coordinator epoch",
             "Markers of a coordinator that has been replaced are refused.",
             MODELLED,
-            handler="brokers.replication.marker_error",
+            handler="brokers.replication.of_marker",
             scenario="kip-98-zombie-coordinator",
             test="scenarios/test_late_and_restored.py::test_markers_of_the_coordinator_before_are_refused",
             page="10-kip-98-transactions",

@@ -32,6 +32,7 @@ WORDS = {
     "request version": ("version", "instead of"),
     "rights": ("of", "allowed:"),
     "answer of the coordinator": ("asked about", "told"),
+    "kind of group": ("request", "kind:"),
     "answer for several requests": ("sent as", "instead of"),
 }
 
@@ -62,6 +63,10 @@ def line(check: Check, role: str) -> str:
     """Say what one check compared, and which error follows if it failed."""
     holder = HOLDER.get(role, "broker")
     ask, find = WORDS.get(check.name, ("request", holder))
+    if isinstance(check.found, Errors) and check.found is not check.error:
+        return (
+            f"{check.found.name} → {'no error' if check.error is Errors.NONE else check.error.name}"
+        )
     there = words(check.found)
     said = there if check.asked is None else f"{ask} {words(check.asked)} · {find} {there}"
     return said if check.error is Errors.NONE else f"{said} → {check.error.name}"

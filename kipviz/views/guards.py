@@ -73,6 +73,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.producing import Fetch
 from kipviz.messages.transactions import AddPartitionsToTxn
 from kipviz.views import checks, due, membership, share_guards
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
@@ -82,7 +83,7 @@ from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
 from kipviz.views.membership import both, enlisted, epoch_in
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
-from kipviz.views.several_guards import of_produce, opened, waiting_for
+from kipviz.views.several_guards import waiting_for
 from kipviz.views.traffic import towards
 
 Guard: TypeAlias = tuple[str, str]
@@ -249,13 +250,13 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from asked_for(message)
         case name if name in OF_ADMINS:
             yield from asked(world, role, message)
-        case "WriteTxnMarkers":
-            yield from _markers(world, action.broker, message)
-        case "Produce":
-            yield from of_produce(world, role, action.broker, message)
-        case "Fetch" | "ListOffsets":
-            yield from _fetch(world.logs[role.shard], message)
-        case "Metadata" | "CreateTopics" | "FindCoordinator":
+        case "WriteTxnMarkers" | "Produce" | "FindCoordinator" | "CreateTopics":
+            return
+        case "Fetch" if isinstance(message, Fetch):
+            yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
+        case "ListOffsets" if isinstance(message, ListOffsets):
+            yield from _list_offsets(world.logs[role.shard], message)
+        case "Metadata":
             yield from membership.looked_up(world, message)
         case "ConsumerGroupHeartbeat":
             yield from membership.heartbeat(role, message)
@@ -266,7 +267,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         case "ShareGroupHeartbeat" | "InitializeShareGroupState":
             yield from membership.of_share_group(role, message)
         case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":
-            yield from membership.offsets(world, role, message)
+            return
         case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
             yield from share_guards.of_request(world, role, message)
         case _:
@@ -291,33 +292,13 @@ def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
         )
 
 
-def _markers(world: World, broker: int, message: Any) -> Iterator[Guard]:
-    every = ((p, each) for each in message.of_transactions for p in each.partitions)
-    for partition, marker in every:
-        if world.image.leader_of(partition) != broker:
-            continue
-        name = short_name(partition)
-        entry = world.logs[partition].producers.get(marker.producer_id)
-        yield f"epoch, {name}", both("marker", marker.producer_epoch, "log", epoch_in(entry))
-        last = entry.coordinator_epoch if entry is not None else -1
-        yield (
-            f"coordinator epoch, {name}",
-            both("marker", marker.coordinator_epoch, "log", last),
-        )
-        yield f"open transaction, {name}", opened(entry)
-
-
-def _fetch(log: PartitionLog, message: Any) -> Iterator[Guard]:
-    if isinstance(message, ListOffsets):
-        wanted = {
-            LATEST_TIMESTAMP: "the end",
-            BY_TIME: f"what is not older than {ms(message.timestamp_ms)}",
-        }
-        yield "asks for", wanted.get(message.timestamp, "the beginning")
-    else:
-        yield "asks from offset", str(message.offset)
-    if not getattr(message, "resets", False):
-        yield "log starts at", str(log.start_offset)
+def _list_offsets(log: PartitionLog, message: ListOffsets) -> Iterator[Guard]:
+    wanted = {
+        LATEST_TIMESTAMP: "the end",
+        BY_TIME: f"what is not older than {ms(message.timestamp_ms)}",
+    }
+    yield "asks for", wanted.get(message.timestamp, "the beginning")
+    yield "log starts at", str(log.start_offset)
     yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
     yield "last stable offset", str(log.last_stable_offset)
     yield "high watermark", str(log.high_watermark)

@@ -81,41 +81,6 @@ def classic(role: Any, message: Any) -> Iterator[tuple[str, str]]:
     yield "has not joined again", listed((*late, *group.pending))
 
 
-def spoken_for(role: Any, message: Any) -> str:
-    """Give whose offsets a request brings, against what its group knows of the member."""
-    group = role.classic_groups.get(message.group_id)
-    if group is not None:
-        there = group.generation if message.member_id in group.members else -1
-        return both("request", message.member_epoch, "group", there)
-    known = epoch_of(role, message.group_id, message.member_id)
-    return both("request", message.member_epoch, "group", known)
-
-
-def counted(role: Any, message: Any) -> str:
-    """Say by what the members of a group are counted: by epochs, or by generations."""
-    return "generation" if message.group_id in role.classic_groups else "member epoch"
-
-
-def offsets(world: World, role: Any, message: Any) -> Iterator[tuple[str, str]]:
-    """Give what OffsetFetch and TxnOffsetCommit are checked against."""
-    pending = [
-        p for found in role.pending.values() for p in found if p.group_id == message.group_id
-    ]
-    if type(message).__name__ == "OffsetFetch":
-        committed = role.offsets.get((message.group_id, message.partition))
-        yield "committed offset", number(committed.offset if committed else -1)
-        yield "only stable ones", "yes" if message.require_stable else "no"
-    elif type(message).__name__ == "OffsetCommit":
-        yield counted(role, message), spoken_for(role, message)
-    else:
-        entry = world.logs[role.shard].producers.get(message.producer_id)
-        yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
-        yield "enlisted", enlisted(entry, message.producer_epoch)
-        yield counted(role, message), spoken_for(role, message)
-    staged = tuple(f"{p.partition} to {p.offset}" for p in pending)
-    yield "pending offsets", listed(staged)
-
-
 def looked_up(world: World, message: Any) -> Iterator[tuple[str, str]]:
     """Give what a broker knows of what a client asks: ids of topics, or who coordinates a name."""
     if isinstance(message, FindCoordinator):

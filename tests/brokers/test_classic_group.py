@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import classic_group
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.classic_group import (
     VALID_PREVIOUS,
     ClassicGroup,
     ClassicMember,
     GroupState,
-    commit_error,
+    commit_checks,
     led_by_who_joined,
     loaded,
     recorded,
@@ -79,21 +80,22 @@ def test_a_leader_that_has_not_joined_again_leads_no_more():
 )
 def test_who_may_commit_beside_and_inside_a_transaction(state, name, generation, beside, inside):
     known = group(state, A=member())
-    assert commit_error(known, name, generation, transactional=False) is beside
-    assert commit_error(known, name, generation, transactional=True) is inside
+    assert error_of(commit_checks(known, name, generation, transactional=False)) is beside
+    assert error_of(commit_checks(known, name, generation, transactional=True)) is inside
 
 
 def test_anybody_may_commit_for_an_empty_group_who_claims_no_generation():
     empty = ClassicGroup(generation=4)
-    assert commit_error(empty, "", -1, transactional=False) is E.NONE
-    assert commit_error(empty, "A", 4, transactional=True) is E.UNKNOWN_MEMBER_ID
+    assert error_of(commit_checks(empty, "", -1, transactional=False)) is E.NONE
+    assert error_of(commit_checks(empty, "A", 4, transactional=True)) is E.UNKNOWN_MEMBER_ID
 
 
 def test_of_a_static_member_only_the_newest_is_one():
     known = group(**{"i.2": member(instance_id="i")})
-    assert classic_group.member_error(known, "i.2", "i") is E.NONE
-    assert classic_group.member_error(known, "i.1", "i") is E.FENCED_INSTANCE_ID
-    assert classic_group.member_error(known, "i.2", "j") is E.UNKNOWN_MEMBER_ID
+    checked = classic_group.member_checks
+    assert error_of(checked(known, "i.2", "i")) is E.NONE
+    assert error_of(checked(known, "i.1", "i")) is E.FENCED_INSTANCE_ID
+    assert error_of(checked(known, "i.2", "j")) is E.UNKNOWN_MEMBER_ID
 
 
 def test_a_group_comes_back_from_its_record_as_it_was_assigned():

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.consumer_group import (
     ConsumerGroup,
     GroupMember,
-    commit_error,
-    heartbeat_error,
+    commit_checks,
+    heartbeat_check,
     reconciled,
     replayed,
     uniform,
@@ -123,7 +124,7 @@ def test_who_lags_behind_by_several_epochs_gives_up_first_and_then_catches_up():
 )
 def test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it(epoch, owned, error):
     """GMMT.testConsumerGroupMemberEpochValidation."""
-    assert heartbeat_error(member(3, "src-0", previous_epoch=2), epoch, owned) is error
+    assert heartbeat_check(member(3, "src-0", previous_epoch=2), epoch, owned).error is error
 
 
 HELD = member(5).but(assigned=(("src-0", 3),), revoking=(("src-1", 4),))
@@ -149,13 +150,15 @@ STALE, UNKNOWN = Errors.STALE_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID
 def test_who_may_commit(name, epoch, partitions, error):
     """Sheet 4.2; KIP-1251: an older epoch is good for what the member has had since then."""
     known = group(5, C1=HELD)
-    assert commit_error(known, name, epoch, partitions, transactional=True) is error
+    assert error_of(commit_checks(known, name, epoch, partitions, transactional=True)) is error
 
 
 def test_outside_transactions_nobody_commits_without_a_name_into_a_group_with_members():
     known = group(5, C1=HELD)
-    assert commit_error(known, "", -1, BOTH, transactional=False) is UNKNOWN
-    assert commit_error(ConsumerGroup(), "", -1, BOTH, transactional=False) is Errors.NONE
+    assert error_of(commit_checks(known, "", -1, BOTH, transactional=False)) is UNKNOWN
+    assert (
+        error_of(commit_checks(ConsumerGroup(), "", -1, BOTH, transactional=False)) is Errors.NONE
+    )
 
 
 def test_every_record_says_one_thing():

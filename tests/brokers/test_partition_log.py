@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.partition_log import (
     PartitionLog,
     append,
@@ -47,7 +48,7 @@ def at(offset):
 
 
 def may(log, batch, *, verified=True):
-    return check_client_batch(log, batch, RULES, verified=verified, origin_client=True)
+    return error_of(check_client_batch(log, batch, RULES, verified=verified, origin_client=True))
 
 
 def filler(log, count):
@@ -68,8 +69,10 @@ def test_before_kafka_19690_a_log_asks_for_the_verification_first(epoch, verifie
     log = append(PartitionLog("a-0"), marker(PartitionLog("a-0"), outcome=ABORT))
     batch = data(log, epoch=epoch)
     for epoch_first, error in ((True, now), (False, before)):
-        said = check_client_batch(
-            log, batch, RULES, verified=verified, origin_client=True, epoch_first=epoch_first
+        said = error_of(
+            check_client_batch(
+                log, batch, RULES, verified=verified, origin_client=True, epoch_first=epoch_first
+            )
         )
         assert said is error
 
@@ -139,14 +142,14 @@ def test_which_epoch_a_marker_needs(version, entry_epoch, is_open, epoch, error)
     log = append(log, marker(log, epoch=entry_epoch))
     if is_open:
         log = append(log, data(log, epoch=entry_epoch))
-    assert check_marker(log, PID, epoch, 0, version, RULES).value == error
+    assert error_of(check_marker(log, PID, epoch, 0, version, RULES)).value == error
 
 
 def test_a_repeated_marker_is_written_again_and_changes_nothing():
     """PSM.testIdempotentTransactionMarkerRetryTV2."""
     log = append(at(99), data(at(99)))
     log = append(log, marker(log))
-    assert check_marker(log, PID, 1, 0, 2, RULES) is Errors.NONE
+    assert error_of(check_marker(log, PID, 1, 0, 2, RULES)) is Errors.NONE
     again = append(log, marker(log))
     assert again.end_offset == 102
     assert (again.producers, again.open, again.aborted) == (log.producers, (), log.aborted)
@@ -156,8 +159,8 @@ def test_a_marker_of_a_coordinator_that_was_replaced_is_fenced():
     """Anomaly 10.16, the zombie coordinator."""
     log = append(at(0), data(at(0)))
     log = append(log, marker(log, coordinator_epoch=4))
-    assert check_marker(log, PID, 2, 3, 2, RULES) is Errors.TRANSACTION_COORDINATOR_FENCED
-    assert check_marker(log, PID, 2, 4, 2, RULES) is Errors.NONE
+    assert error_of(check_marker(log, PID, 2, 3, 2, RULES)) is Errors.TRANSACTION_COORDINATOR_FENCED
+    assert error_of(check_marker(log, PID, 2, 4, 2, RULES)) is Errors.NONE
 
 
 def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order():

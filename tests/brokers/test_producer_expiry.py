@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import partition_leader as leader
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers import producer_expiry as expiry
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.messages.errors import Errors
@@ -87,7 +88,7 @@ def test_under_transaction_version_2_the_first_sequence_of_a_stranger_is_0(desk)
 
     def says(*, from_zero: bool) -> Errors:
         checks = {"verified": True, "origin_client": True, "from_zero": from_zero}
-        return logs.check_client_batch(log, late, desk.rules, **checks)
+        return error_of(logs.check_client_batch(log, late, desk.rules, **checks))
 
     assert says(from_zero=True) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert says(from_zero=False) is Errors.NONE, "versions 0 and 1 take it"

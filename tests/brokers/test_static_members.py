@@ -9,7 +9,8 @@ import pytest
 from kipviz.brokers import classic_membership
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import group_membership as membership
-from kipviz.brokers.consumer_group import ConsumerGroup, commit_error
+from kipviz.brokers.checks import error_of
+from kipviz.brokers.consumer_group import ConsumerGroup, commit_checks
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.clients import group_consumer as member
 from kipviz.clients.group_consumer import MemberState
@@ -128,8 +129,11 @@ def test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name(desk: Desk) 
     assert commits("C1", 2, "i1") is E.UNKNOWN_MEMBER_ID
     assert commits("C2", 2, "i1") is commits("C2", 2, "of nobody") is E.NONE
     staged = {"transactional": True, "partitions": ("src-0",)}
-    assert commit_error(group(desk), "", -1, **staged) is E.NONE
-    assert commit_error(group(desk), "", -1, **staged, instance_id="i1") is E.UNKNOWN_MEMBER_ID
+    assert error_of(commit_checks(group(desk), "", -1, **staged)) is E.NONE
+    assert (
+        error_of(commit_checks(group(desk), "", -1, **staged, instance_id="i1"))
+        is E.UNKNOWN_MEMBER_ID
+    )
 
 
 # -- the client -------------------------------------------------------------------------------------

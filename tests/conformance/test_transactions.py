@@ -15,13 +15,14 @@ import pytest
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import partition_log as logs
 from kipviz.brokers import transaction_coordinator as tc
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.group_coordinator import GroupCoordinator
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.transaction_checks import end_txn_checks, identity_checks
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import (
     Identity,
     TransactionMetadata,
-    end_txn_error,
     next_identity,
 )
 from kipviz.clients import producer as clients
@@ -83,7 +84,7 @@ def test_03_the_epoch_behind_the_last_one_is_never_given_to_a_client():
     """
     last = stored(S.EMPTY, 32766)
     assert next_identity(last, asked(), FRESH) == Identity(FRESH, 0, -1, new_producer_ids=1)
-    assert next_identity(last, asked(PID, 12), FRESH) is Errors.UNKNOWN_SERVER_ERROR
+    assert error_of(identity_checks(last, asked(PID, 12))) is Errors.UNKNOWN_SERVER_ERROR
 
 
 # -- the coordinator ----------------------------------------------------------------------------
@@ -270,7 +271,10 @@ def test_16_an_empty_abort_needs_the_current_epoch(desk):
 def test_17_the_epoch_of_the_decision_itself_is_no_retry():
     """TCT.shouldReturnInvalidTxnRequestOnEndTxnV2IfNotEndTxnV2Retry."""
     request = EndTxn("t", PID, 8, committed=True)
-    answers = [end_txn_error(stored(s, 8), request) for s in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)]
+    answers = [
+        error_of(end_txn_checks(stored(s, 8), request))
+        for s in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
+    ]
     assert answers == [Errors.PRODUCER_FENCED, Errors.INVALID_TXN_STATE]
 
 
@@ -366,7 +370,7 @@ def filled(log: PartitionLog, count: int) -> PartitionLog:
 
 
 def may(log: PartitionLog, batch: Batch) -> Errors:
-    return logs.check_client_batch(log, batch, RULES, verified=True, origin_client=True)
+    return error_of(logs.check_client_batch(log, batch, RULES, verified=True, origin_client=True))
 
 
 def test_24_a_marker_bumps_the_epoch_and_the_sequences_begin_anew():
@@ -404,7 +408,7 @@ def test_26_the_same_marker_again_is_taken_and_changes_nothing():
     """PSM.testIdempotentTransactionMarkerRetryTV2, Kafka 4.2 and later (KAFKA-19999)."""
     log = logs.append(log_at(99), data(log_at(99)))
     log = logs.append(log, marker(log, PID, 1, COMMIT))
-    assert logs.check_marker(log, PID, 1, 0, 2, RULES) is Errors.NONE
+    assert error_of(logs.check_marker(log, PID, 1, 0, 2, RULES)) is Errors.NONE
     again = logs.append(log, marker(log, PID, 1, COMMIT))
     assert (again.end_offset, again.producers, again.open) == (102, log.producers, ())
 

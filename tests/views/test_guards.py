@@ -46,7 +46,8 @@ def check(model: ClusterModel, path: list[Node]) -> None:
         assert said["rule"], where
         assert said["guards"], where
         assert all(name and value for name, value in said["guards"]), where
-        assert all("<" not in value for _, value in said["guards"]), where
+        # A line of a program may have "<" in it; elsewhere that would be a value that nobody put into words.
+        assert all("<" not in value for name, value in said["guards"] if name != "line"), where
         assert said["status"] in STATUSES, where
         for written in (said["clause"], said["kafka"]):
             assert written, where
@@ -96,11 +97,8 @@ def test_the_end_of_a_transaction_looks_at_its_state_its_epochs_and_what_is_pend
 def test_a_batch_looks_at_the_epoch_and_the_last_sequence_of_the_log():
     assert told("kip-1289-share-commit", "repaired", "Produce arrives at B3") == {
         "leader of output-A-0": "Broker 3",
-        "epoch": "request 0 · log none",
-        "sequence": "request 0 · last in the log none",
-        "open transaction": "none",
-        "enlisted": "no: the coordinator is asked first",
-        "end of the log": "0",
+        "producer epoch": "request 0 · log none",
+        "enlisted": "no",
     }
 
 
