@@ -15,6 +15,7 @@ from kipviz.brokers import (
     static_members,
     subscriptions,
 )
+from kipviz.brokers.checks import Check, looked_at
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -65,30 +66,37 @@ def on_consumer_group_heartbeat(
     Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
     """
     if me.loading:
-        return _refuse(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+        return _refuse(me, request, reply_to, Check("loading", None, True, error))
     if request.member_epoch in (LEAVING, LEAVING_STATIC):
         return _leave(me, request, reply_to, on)
     joins = request.member_epoch == JOINING
     group = me.groups.get(request.group_id)
     if (group is None and not joins) or group_kinds.why_not_regular(me, request.group_id):
-        return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+        return _refuse(me, request, reply_to, _no_group(me, request))
     group = group or ConsumerGroup()
     if _is_full(group, request, on):
-        return _refuse(me, request, reply_to, Errors.GROUP_MAX_SIZE_REACHED)
-    error = static_members.instance_error(group, request)
-    if error is Errors.NONE and not subscriptions.is_regular(request.regex):
+        most = on.settings.consumer_group_max_size
+        full = Check("members", most, len(group.members), Errors.GROUP_MAX_SIZE_REACHED)
+        return _refuse(me, request, reply_to, full)
+    named = _instance_check(group, request)
+    if named.error is not Errors.NONE:
+        return _refuse(me, request, reply_to, named)
+    if not subscriptions.is_regular(request.regex):
         error = Errors.INVALID_REGULAR_EXPRESSION
-    if error is not Errors.NONE:
-        return _refuse(me, request, reply_to, error)
+        return _refuse(
+            me, request, reply_to, Check("regular expression", request.regex, None, error)
+        )
     taken = static_members.taken_over(group, request)
     group = _after(group, taken)
     known = group.members.get(request.member_id)
     if known is None and not joins:
-        return _refuse(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
+        return _refuse(me, request, reply_to, _no_member(request))
+    epoch = Check("member epoch", request.member_epoch, None)
     if known is not None:
-        error = consumer_group.heartbeat_check(known, request.member_epoch, request.owned).error
-        if error is not Errors.NONE:
-            return _refuse(me, request, reply_to, error)
+        epoch = consumer_group.heartbeat_check(known, request.member_epoch, request.owned)
+        if epoch.error is not Errors.NONE:
+            return _refuse(me, request, reply_to, epoch)
     before = known or GroupMember("")
     subscribed = _subscribed(me, request, group, known, on)
     after, moved = _reconciled(_after(group, subscribed), request)
@@ -106,7 +114,8 @@ def on_consumer_group_heartbeat(
     if taken:
         because = f"it takes the place of {request.instance_id}"
     event = _moved(request.group_id, request.member_id, before, member, because)
-    done = written(me, records, event, Reply(reply_to, answer), on)
+    checks = (epoch, looked_at("group epoch", group.epoch))
+    done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
     return assignment_interval.begun(done, records, request.group_id, on)
 
 
@@ -184,11 +193,13 @@ def _leave(
 ) -> Effects:
     group = me.groups.get(request.group_id)
     if group is None:
-        return _refuse(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+        return _refuse(me, request, reply_to, _no_group(me, request))
     member = group.members.get(request.member_id)
-    error = static_members.instance_error(group, request)
-    if member is None or error is not Errors.NONE:
-        return _refuse(me, request, reply_to, error or Errors.UNKNOWN_MEMBER_ID)
+    named = _instance_check(group, request)
+    if named.error is not Errors.NONE:
+        return _refuse(me, request, reply_to, named)
+    if member is None:
+        return _refuse(me, request, reply_to, _no_member(request))
     if request.member_epoch == LEAVING_STATIC:
         away = static_members.away(request.group_id, request.member_id, member)
         told = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING_STATIC)
@@ -301,7 +312,23 @@ def _moved(
 
 
 def _refuse(
-    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, error: Errors
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, check: Check
 ) -> Effects:
-    answer = ConsumerGroupHeartbeatResponse(error, request.member_id)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    answer = ConsumerGroupHeartbeatResponse(check.error, request.member_id)
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=(check,))
+
+
+def _no_group(me: GroupCoordinator, request: ConsumerGroupHeartbeat) -> Check:
+    kind = group_kinds.kind_of(me, request.group_id)
+    return Check("kind of group", request.group_id, kind, Errors.GROUP_ID_NOT_FOUND)
+
+
+def _no_member(request: ConsumerGroupHeartbeat) -> Check:
+    return Check("member id", request.member_id, None, Errors.UNKNOWN_MEMBER_ID)
+
+
+def _instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Check:
+    """Check that a static member may join under its name, or speak in it."""
+    holder = static_members.holder_of(group, request.instance_id)
+    error = static_members.instance_error(group, request)
+    return Check("who has the group.instance.id", request.member_id, holder, error)

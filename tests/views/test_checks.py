@@ -20,6 +20,7 @@ from kipviz.messages.groups import (
     OffsetFetchResponse,
     TxnOffsetCommitResponse,
 )
+from kipviz.messages.membership import ConsumerGroupHeartbeatResponse
 from kipviz.messages.producing import FetchResponse, ProduceResponse
 from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import (
@@ -47,6 +48,7 @@ EXPLAINED = (
     OffsetFetchResponse,
     FindCoordinatorResponse,
     CreateTopicsResponse,
+    ConsumerGroupHeartbeatResponse,
 )
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 # Every seventh in the order of the library; all of them are among the slow tests.
