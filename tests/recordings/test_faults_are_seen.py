@@ -21,7 +21,7 @@ from kipviz.brokers import (
 )
 from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
 from kipviz.brokers.share_partition import Session
-from kipviz.cluster import dispatch, turn
+from kipviz.cluster import admission, dispatch
 from kipviz.cluster.world import RoleKey
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.classic_groups import HeartbeatResponse
@@ -93,11 +93,11 @@ def a_rebalance_waits_for_nobody(patch: Patch) -> None:
 
 
 def forbidden_partitions_stop_no_others(patch: Patch) -> None:
-    patch.setattr(turn, "not_attempted", lambda *_: ())
+    patch.setattr(admission, "not_attempted", lambda *_: ())
 
 
 def forbidden_topics_are_served(patch: Patch) -> None:
-    patch.setattr(turn, "kept_out", lambda *_: ())
+    patch.setattr(admission, "kept_out", lambda *_: ())
 
 
 def everybody_sees_every_transaction(patch: Patch) -> None:
