@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kipviz.checking.at_rest import places_at_rest
 from kipviz.checking.runs import KeptLine, Run, judge, labels
 from kipviz.checking.shrink import LONG, Saving, is_accident, saving
 from kipviz.checking.verdicts import EVERY_PROPERTY, property_named
@@ -49,8 +50,10 @@ def breaking(run: Run, broken: str = "") -> Breaking:
     first = min(found, key=lambda judgement: judgement.step)
     line = run.trace.line
     actions = tuple(run.trace.node(node).action for node in line[1 : first.step + 1])
-    saved = saving(run.model, actions, first.property)
-    sentence = _sentence(saved, labels(run), len(actions))
+    worlds = [run.trace.node(node).world for node in line[: first.step]]
+    at_rest = places_at_rest(run.model, worlds, actions)
+    saved = saving(run.model, actions, first.property, at_rest)
+    sentence = _sentence(saved, labels(run), len(actions), at_rest)
     title = f"“{first.property}” breaks at step {first.step} under {run.design.name}. {sentence}"
     cut, _ = run.trace.jump(line[first.step]).only(())
     told = Run(run.scenario.but(title=title), run.design, run.model, cut, settings=run.settings)
@@ -59,11 +62,18 @@ def breaking(run: Run, broken: str = "") -> Breaking:
     return Breaking(first.property, first.reason, told, saved, sentence)
 
 
-def _sentence(saved: Saving | None, names: tuple[str, ...], steps: int) -> str:
+def _sentence(
+    saved: Saving | None, names: tuple[str, ...], steps: int, at_rest: frozenset[int]
+) -> str:
     if saved is None:
         what = "accident" if steps > LONG else "step"
         return f"There is no single {what} without which the promise would hold."
     without = f"Without step {saved.at + 1} ({names[saved.at]}) the promise would hold"
+    if saved.at in at_rest:
+        return (
+            f"{without}: a timer that runs out when nothing else can happen, so no accident is needed "
+            "to break it."
+        )
     if is_accident(saved.action):
         return f"{without}."
     return f"{without}: an ordinary step, so no accident is needed to break it."

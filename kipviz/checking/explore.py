@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from kipviz.checking import memory
+from kipviz.checking.at_rest import with_timers_at_rest
 from kipviz.checking.forever import Forever
 from kipviz.checking.found import Bounds, Counterexample, Explored
 from kipviz.checking.graph import NOWHERE, Graph
@@ -97,7 +98,7 @@ class Search:
         Raises:
             ValueError: if a reduction does not fit the model.
         """
-        self.model = model
+        self.model = with_timers_at_rest(model)
         self.properties = properties
         self.reductions = tuple(reductions)
         self.graph = Graph()

@@ -12,10 +12,12 @@ from typing import Any
 
 import msgspec
 
+from kipviz.checking.at_rest import raised
 from kipviz.checking.budgets import counts_of
 from kipviz.checking.course import Held, Missing
+from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.liveness import settle
-from kipviz.checking.task import Task, model_of, moments
+from kipviz.checking.task import Task, moments, stepped
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
@@ -166,15 +168,18 @@ def replay(task: Task) -> Run:
     Raises:
         ValueError: if the task names something that there is not, or its seed is no whole number.
     """
-    model = model_of(task)
-    trace, error = Trace.start(model, PROPERTIES), ""
+    actions: list[ClusterAction] = []
+    error = ""
     try:
-        for moment in moments(task):
-            trace = trace.take(moment.action)
+        actions += (moment.action for moment in moments(task))
     except Exception as wrong:
-        if isinstance(wrong, ValueError) and not trace.depth:
+        if isinstance(wrong, ValueError) and not actions:
             raise  # the task is no task; later on it is the model that broke
-        error = f"{type(wrong).__name__} at step {trace.depth + 1}: {wrong}".splitlines()[0]
+        error = f"{type(wrong).__name__} at step {len(actions) + 1}: {wrong}".splitlines()[0]
+    model = stepped(task, tuple(actions))
+    trace = Trace.start(model, PROPERTIES)
+    for action in actions:
+        trace = trace.take(action)
     scenario, design = scenario_named(task.scenario), design_named(task.design)
     return Run(scenario, design, model, trace.first(), (), task, error)
 
@@ -188,13 +193,15 @@ def follow(
 ) -> Run:
     """Take given actions from the start, as a search found them; `settings` are the search's own.
 
+    A timer that ran out at rest in the search spends the budget here, so the run's own allows as many.
+
     Raises:
         NotEnabled: if one of them is not possible where it stands.
         BadChange: if there is no such setting, or it cannot have that value.
     """
     spec, design = changed(scenario.spec, design, settings)
     scenario = scenario.but(spec=spec)
-    model = scenario.model(design, budget)
+    model = scenario.model(design, raised(budget, actions))
     trace = Trace.start(model, PROPERTIES)
     for action in actions:
         trace = trace.take(action)
@@ -392,6 +399,28 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
                 reason = f"{settled.what}, and no continuation without a new fault resolves it"
         found.append(Judgement(prop.name, prop.sentence, status, reason, at))
     return tuple(found)
+
+
+def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
+    """Say of each property whether it holds over a run and over what the cluster does next by itself.
+
+    A promise that breaks only when the run is left alone is broken at its end: the design does it without
+    another word or accident.
+    """
+    judged = judge(run)
+    if type(run.model) is not ClusterModel or run.error:
+        return judged
+    trace = run.trace.last()
+    states = [_observed(trace, prop)[-1] for prop in PROPERTIES]
+    later = {
+        each.promise: each for each in breaks_later(run.model, trace.world, states, PROPERTIES)
+    }
+    return tuple(
+        found.but(status=BROKEN, reason=later[found.property].sentence, step=trace.depth)
+        if found.status != BROKEN and found.property in later
+        else found
+        for found in judged
+    )
 
 
 def _observed(trace: Trace, prop: Property) -> list[Any]:

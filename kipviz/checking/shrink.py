@@ -8,7 +8,7 @@ together where the story stays broken, because a reader follows one host more ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -77,9 +77,9 @@ def savings(
     model: ClusterModel,
     actions: Sequence[ClusterAction],
     broken: str,
-    wanted: Callable[[ClusterAction], bool] = lambda _: True,
+    wanted: Callable[[int], bool] = lambda _: True,
 ) -> tuple[Saving, ...]:
-    """Give every wanted step without which the rest of the run, as far as possible, keeps the promise.
+    """Give every step at a wanted place without which the rest of the run, as far as possible, keeps the promise.
 
     Raises:
         NotBroken: if the actions do not break that property.
@@ -88,7 +88,7 @@ def savings(
     story = judge.must_be_broken_by(tuple(actions))
     found = []
     for at, action in enumerate(story):
-        if not wanted(action):
+        if not wanted(at):
             continue
         rest = story[:at] + story[at + 1 :]
         if judge.broken_by(rest) is None:
@@ -96,19 +96,26 @@ def savings(
     return tuple(found)
 
 
-def saving(model: ClusterModel, actions: Sequence[ClusterAction], broken: str) -> Saving | None:
+def saving(
+    model: ClusterModel,
+    actions: Sequence[ClusterAction],
+    broken: str,
+    at_rest: Collection[int] = (),
+) -> Saving | None:
     """Give the one event whose absence would have saved the run, or None if there is none.
 
-    An accident (a fault, a timer) goes before ordinary work, which would only come later; then
+    `at_rest` are the places of timers that ran out because nothing else could happen; those are no accidents.
+    An accident (a fault, a timer that ran out early) goes before ordinary work, which would only come later; then
     the step without which most of the run stays as it is; then the latest one. In a long run only
     accidents are asked: it would be made again once for each of its steps.
 
     Raises:
         NotBroken: if the actions do not break that property.
     """
-    found = savings(model, actions, broken, is_accident)
+    accidents = {at for at, action in enumerate(actions) if is_accident(action)} - set(at_rest)
+    found = savings(model, actions, broken, accidents.__contains__)
     if not found and len(actions) <= LONG:
-        found = savings(model, actions, broken, lambda action: not is_accident(action))
+        found = savings(model, actions, broken, lambda at: at not in accidents)
     return min(found, key=lambda s: (s.lost, -s.at), default=None)
 
 

@@ -5,11 +5,12 @@ Plain Python: the same task gives the same verdict in a loop, in a pool and on a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.checking import faults as profiles
+from kipviz.checking.at_rest import TimersAtRest, raised
 from kipviz.checking.liveness import settle
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.labels import label
@@ -104,27 +105,28 @@ def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
 
     `model` is the task's own, unless somebody watches it.
 
-    Nothing is left when only timers and accidents could go on, or when all that goes on is a
-    leader that looks a vote up again and again and finds the same.
+    When nothing new happens by itself any more, the timers that are set run out (`checking.at_rest`); the run is
+    over when there is none.
 
     Raises:
         ValueError: if the task names something that there is not, or its seed or steps_max is no
             whole number.
     """
     model, dice = model or model_of(task), _dice(task)
+    resting = TimersAtRest(model)
     world = model.initial()
     states = tuple(p.initial(world) for p in PROPERTIES)
-    idle: set[bytes] = set()
     for step in range(1, task.steps_max + 1):
         enabled = model.enabled(world)
-        if not any(a.KIND in BUSY for a in enabled):
-            if not any(a.KIND == "refresh" for a in enabled) or world.digest in idle:
+        weigh: Callable[[ClusterAction], str] = model.kind
+        if not any(a.KIND in BUSY for a in enabled) and resting.rests(world):
+            enabled, weigh = resting.at_rest(world), _at_rest
+            if not enabled:
                 return
-            idle.add(world.digest)
-        action = dice.choose(step, enabled, model.kind)
+        action = dice.choose(step, enabled, weigh)
         if action is None:
             return
-        outcome = model.step(world, action)
+        outcome = resting.step(world, action)
         states = tuple(
             p.observe(s, action, outcome) for p, s in zip(PROPERTIES, states, strict=True)
         )
@@ -142,6 +144,18 @@ def model_of(task: Task) -> ClusterModel:
     if chosen.spec.clock.timed:  # such a clock has pauses of its own
         budget = budget.but(pause=0)
     return chosen.model(design(task.design), budget)
+
+
+def _at_rest(_: ClusterAction) -> str:
+    """Weigh a timer at rest as work: whatever the profile says of races, it runs out in the end."""
+    return "deliver"
+
+
+def stepped(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel:
+    """Give the model in which a task's run can be stepped: its budget allows the timers that ran out at rest."""
+    model = model_of(task)
+    budget = raised(model.spec.budget, actions)
+    return scenario(task.scenario).model(design(task.design), budget)
 
 
 def _dice(task: Task) -> Scheduler:

@@ -153,7 +153,7 @@ def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any
     """Shrink the first run of each kind that breaks a property."""
     from kipviz.checking import runs
     from kipviz.checking.shrink import shrink
-    from kipviz.checking.task import Task, model_of, moments
+    from kipviz.checking.task import Task, moments, stepped
     from kipviz.designs.catalogue import design
     from kipviz.scenarios.library import scenario
 
@@ -163,7 +163,7 @@ def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any
             continue
         task = Task(row["scenario"], row["design"], row["faults"], row["seed"], steps_max)
         actions = tuple(moment.action for moment in moments(task))
-        model = model_of(task)
+        model = stepped(task, actions)
         story = shrink(model, actions, row["broken"])
         told = runs.follow(
             scenario(task.scenario), design(task.design), model.spec.budget, story.actions

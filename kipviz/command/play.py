@@ -19,12 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, tell, judge and save."""
-    from kipviz.checking.runs import judge
+    from kipviz.checking.runs import judge_to_the_end
     from kipviz.command import telling
 
     check_place(arguments.save)
     told = telling.run_of(arguments)
-    judged = judge(told)
+    judged = judge_to_the_end(told)
     if arguments.save is not None:
         telling.save(told, arguments.save)
     if arguments.json:

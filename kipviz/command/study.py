@@ -27,7 +27,7 @@ HEAD = """# The findings of our reviews, each shown alone
 Made by `kipviz study findings --into FINDINGS.md`; a test makes it again. Each finding is a statement
 of a proposal that contradicts another one of the same text, another proposal, or Kafka as released.
 What the text says is told in our words, with its place. What is the matter with it is our inference,
-and the run decides. A finding's name stays with it and is never given to another one: A to S and X1
+and the run decides. A finding's name stays with it and is never given to another one: A to T and X1
 onwards for KIP-1289, the number of the KIP and a letter for the others.
 
 """
@@ -138,6 +138,7 @@ def _findings(arguments: argparse.Namespace) -> int:
                 "verdict": each.verdict,
                 "steps": each.steps,
                 "reason": each.reason,
+                "with_its_lock": each.with_its_lock,
                 "link": link_of(each.run) if each.run is not None else "",
             }
             for review, each in told

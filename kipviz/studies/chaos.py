@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.liveness import settle
 from kipviz.cluster.actions import CrashBroker, Refresh, StartBroker, Step
 from kipviz.cluster.labels import label
@@ -92,6 +93,9 @@ def judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
     )
     if atomic.status == BROKEN:
         return BROKEN_WORD, atomic.reason
+    later = breaks_later(model, trace.world, trace.observations[:1], PROPERTIES[:1])
+    if later:
+        return BROKEN_WORD, later[0].sentence
     settled = settle(model, trace.world, trace.observations[1])
     if settled.answer == "for ever":
         return STUCK, settled.what

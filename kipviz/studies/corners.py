@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.liveness import settle
 from kipviz.core.model import Event
 from kipviz.core.trace import Trace
@@ -296,8 +297,10 @@ def told(corner: Corner, name: str) -> Told:
         left = settle(story.model(chosen), trace.world, trace.observations[1]).answer
         left = f"{pending.reason} ({left})"
     holds = YES if corner.check(trace, events) else NO
-    once = NO if atomic.status == BROKEN else YES
-    return Told(corner, name, holds, once, left, _happens(trace, events, atomic.reason))
+    later = breaks_later(story.model(chosen), trace.world, trace.observations[:1], PROPERTIES[:1])
+    once = NO if atomic.status == BROKEN or later else YES
+    reason = later[0].sentence if later else atomic.reason
+    return Told(corner, name, holds, once, left, _happens(trace, events, reason))
 
 
 def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:

@@ -25,14 +25,18 @@ from kipviz.core.model import Outcome
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import KAFKA, REPAIRED
 from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design
 from kipviz.properties.verdict import BROKEN, Property
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.looks import Look
 
 # What is told while findings are computed: the finding, and how far its search is.
 FindingTold = Callable[[str, int, int], bool]
 
 SMALL = "kip-1289-small"
+# The option of the slot lock_expiry that is KIP-1289's corner case 6.
+ITS_LOCK = "back_to_available"
 LIVE = "nothing pending for ever"
 BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
 BREAKS_PLAYED = "breaks in the story"
@@ -78,13 +82,18 @@ class Finding(Value, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True, eq=False):
-    """What came of a finding: a word, what was found, and the run that shows it, if there is one."""
+    """What came of a finding: a word, what was found, and the run that shows it, if there is one.
+
+    `with_its_lock` says what the same search finds where an acquisition lock that runs out frees a staged
+    record, as the text of KIP-1289 has it: whether the finding needs our rule, that it does not.
+    """
 
     finding: Finding
     verdict: str
     reason: str
     run: Run | None = None
     states: int = 0
+    with_its_lock: str = ""
 
     @property
     def steps(self) -> int:
@@ -144,13 +153,46 @@ def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -
     found, explored = first_break(scenario.model(chosen, budget), prop, bounds, progress)
     if found is not None:
         run = runs.follow(scenario, chosen, budget, found.actions)
-        return Shown(finding, BREAKS, found.reason, run, explored.states)
+        its = _with_its_lock(finding, chosen, bounds, progress)
+        return Shown(finding, BREAKS, found.reason, run, explored.states, its)
     if not explored.complete or explored.undecided:
         return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states)
     where = budget_words(budget) or "no fault"
     all_of = f"every interleaving of {finding.scenario}, {where}: {explored.states:,} states"
     reason = f"{finding.because} ({all_of})" if finding.because else all_of
     return Shown(finding, NOT_BROKEN, reason, states=explored.states)
+
+
+def _with_its_lock(
+    finding: Finding, chosen: Design, bounds: Bounds, progress: ProgressTold | None
+) -> str:
+    """Say what becomes of a finding with KIP-1289's own rule for a lock that runs out (corner case 6).
+
+    Both the promise and "atomic" are asked at once: what is broken is followed no further, and a record that
+    is delivered twice would be delivered again and again.
+    """
+    if not chosen.stages_shares or chosen.option("lock_expiry").name == ITS_LOCK:
+        return ""
+    scenario, budget = scenario_named(finding.scenario), budget_of(finding.faults)
+    model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
+    asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
+    search = Search(model, tuple(asked))
+    explored = search.run(bounds, progress)
+    found = search.found.get(finding.promise)
+    if found is not None:
+        return f"breaks as well, after {len(found.actions)} steps"
+    if not explored.complete:
+        return f"not decided: {explored.sentence}"
+    instead = search.found.get(PROPERTIES[0].name)
+    states = f"{explored.states:,} states"
+    if explored.undecided:
+        states = f"{states}, {explored.undecided} of them undecided"
+    needs = f"needs our lock rule: “{finding.promise}” does not break ({states})"
+    if instead is None:
+        return needs
+    return (
+        f"{needs}; “{instead.property}” breaks after {len(instead.actions)} steps: {instead.reason}"
+    )
 
 
 def _seen(finding: Finding, look: Look) -> Shown:

@@ -8,13 +8,15 @@ from itertools import groupby
 
 from kipviz.checking import runs
 from kipviz.checking.ablation import Ablated
+from kipviz.checking.at_rest import ran
 from kipviz.checking.breaking import Breaking, breaking
-from kipviz.checking.budgets import budget_words
+from kipviz.checking.budgets import budget_of, budget_words
 from kipviz.checking.outcomes import Outcomes
 from kipviz.checking.permalink import permalink
 from kipviz.checking.runs import Run
 from kipviz.checking.saves import Decision
 from kipviz.checking.verdicts import BREAKS, Cell, Judged
+from kipviz.cluster.spec import FaultBudget
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.claims import Entry
@@ -26,7 +28,7 @@ from kipviz.views.markdown import plain, table_row
 
 HONEST = (
     '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
-    "says nothing of larger ones. The clock is untimed: a timer may run out at any moment."
+    "says nothing of larger ones."
 )
 
 CRITICAL_PATH = (
@@ -46,6 +48,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [_row(heads), _row(["---"] * len(heads))]
     lines += [_row(row) for row in rows]
     return "\n".join(lines)
+
+
+def honest(budgets: Iterable[FaultBudget]) -> str:
+    """Give the line under a table of verdicts: what "holds" means, and which timers ran out when."""
+    return plain(f"{HONEST} {ran(*budgets).sentence}")
 
 
 def study_page(found: Answer) -> str:
@@ -74,6 +81,7 @@ def _times(found: Answer) -> Iterator[str]:
 
 def ledger(entries: Iterable[Entry]) -> str:
     """Give the ledger of claims as one table."""
+    known = tuple(entries)
     rows = [
         (
             entry.claim.claim,
@@ -84,25 +92,32 @@ def ledger(entries: Iterable[Entry]) -> str:
             entry.cell.reason,
             _link(entry),
         )
-        for entry in entries
+        for entry in known
     ]
     heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it", "the run")
-    return "\n\n".join((table(heads, rows), plain(HONEST), HOW_TO_OPEN)) + "\n"
+    line = honest(entry.judged.budget for entry in known)
+    return "\n\n".join((table(heads, rows), line, HOW_TO_OPEN)) + "\n"
 
 
 def findings_page(all_shown: Iterable[Shown]) -> str:
     """Give findings as one table: what the text says, and the run that shows it."""
-    return "\n\n".join((_findings_table(all_shown), plain(HONEST), HOW_TO_OPEN)) + "\n"
+    found = tuple(all_shown)
+    return "\n\n".join((_findings_table(found), _of_findings(found), HOW_TO_OPEN)) + "\n"
 
 
 def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
     """Give the findings of several proposals, with a section and a table for each of them."""
-    parts = []
-    for review, pairs in groupby(all_shown, key=lambda pair: pair[0]):
+    parts, found = [], tuple(all_shown)
+    for review, pairs in groupby(found, key=lambda pair: pair[0]):
         rows = [shown for _, shown in pairs]
         head = f"## {review.title}: {len(rows)} {'findings' if len(rows) > 1 else 'finding'}"
         parts += [head, plain(review.about), _findings_table(rows)]
-    return "\n\n".join((*parts, plain(HONEST), HOW_TO_OPEN)) + "\n"
+    line = _of_findings(shown for _, shown in found)
+    return "\n\n".join((*parts, line, HOW_TO_OPEN)) + "\n"
+
+
+def _of_findings(all_shown: Iterable[Shown]) -> str:
+    return honest(budget_of(s.finding.faults) for s in all_shown if s.finding.promise)
 
 
 def _findings_table(all_shown: Iterable[Shown]) -> str:
@@ -115,6 +130,7 @@ def _findings_table(all_shown: Iterable[Shown]) -> str:
         "as the text has it": [each.finding.slots for each in found],
         "where": [_where(each) for each in found],
         "verdict": [each.words for each in found],
+        "with the text's own lock rule": [each.with_its_lock for each in found],
         "what": [each.reason if each.reason != each.finding.matter else "" for each in found],
         "the run": [link_of(each.run) if each.run is not None else "" for each in found],
     }
@@ -182,7 +198,7 @@ def review(judged: Sequence[Judged]) -> str:
         f"# {plain(scenario.title)}: what each design keeps",
         f"{plain(scenario.sentence)} Source: {plain(scenario.clause)}. Faults: {plain(faults)}.",
         table(("design", *names, "searched"), rows),
-        plain(HONEST),
+        honest(row.budget for row in judged),
         *_cut_short(judged),
     ]
     for row in judged:
@@ -251,7 +267,7 @@ def ablation_page(rows: Sequence[Ablated]) -> str:
     told_rows = [(*_without(row), "; ".join(held.words for held in row.held)) for row in rows]
     heads = ("switched off", "what breaks first", "with these faults", "held before that")
     parts = ["## What each of Kafka's own rules is there for", table(heads, told_rows)]
-    parts.append(plain(HONEST))
+    parts.append(honest(r.first.budget for r in rows if r.first))
     parts += [story(r.first, r.cell) for r in rows if r.rules and r.first and r.cell]
     return "\n\n".join(parts) + "\n"
 

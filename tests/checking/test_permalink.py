@@ -113,13 +113,14 @@ def test_the_same_letters_under_two_hash_seeds():
     assert len(texts) == 1
 
 
-def test_long_runs_take_at_most_one_and_a_half_letters_a_step():
+def test_long_runs_take_less_than_two_letters_a_step():
     short = runs.replay(Task(TWO, "repaired", "hostile", 1, 50))
     long = runs.replay(Task(TWO, "repaired", "hostile", 1))
     steps = len(long.trace.line) - len(short.trace.line)
     assert steps > 150
     more = len(links.permalink(long)) - len(links.permalink(short))
-    assert more / steps <= 1.5
+    # A run to its end has timers at rest, so its budget allows them, and each step is one of some more.
+    assert more / steps <= 1.75
 
 
 # --- what has changed --------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """campaign and audit: runs by the dozen, their events, and the way back to one of them."""
 
+import re
 import shlex
 
 import pytest
@@ -26,7 +27,8 @@ def test_a_campaign_counts_verdicts_and_names_the_runs_to_open(kipviz):
     words = shlex.split(told["broken"][0])
     assert words[0] == "kipviz"
     assert kipviz(*words[1:]).status == 1
-    assert done.err.splitlines()[-1:] in ([], ["24 of 24 runs"])
+    # Progress is told every two seconds, so a slow machine hears of it before the end.
+    assert all(re.fullmatch(r"\d+ of 24 runs", line) for line in done.err.splitlines())
 
 
 def test_a_campaign_in_which_everything_holds_is_exit_status_0(kipviz):

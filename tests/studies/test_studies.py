@@ -226,7 +226,12 @@ def test_a_rejected_record_is_copied_after_its_commit_and_not_after_an_abort() -
         assert ends == one > 0
         assert two == 0
     # Staged before the copy is sent, and refused: the record is free again, and there is no copy.
-    assert output_broken[1:] == [52, 51, 0, 0]
+    assert output_broken[1:] == [
+        52,
+        50,
+        0,
+        0,
+    ]  # the other two end aborted, at rest: delivered again
     assert broken[3] > 0  # at least once: a copy whose confirmation was lost is made again
     assert aborted[2:4] == [0, 0]
     assert not any(row[4] for row in rows)
@@ -236,7 +241,9 @@ def test_a_group_that_reads_committed_records_waits_for_its_own_transaction() ->
     rows = [[int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B31")).rows]
     off, off_timed, on, on_timed = rows
     assert off[1] == off[3] > 0  # it is given what it wrote itself, undecided as it is
-    assert on[1] == on[2] > 0  # nobody ends its transaction
+    assert (
+        on[1] > on[2] > 0
+    )  # the transaction's time-out runs out while the group waits, and frees it
     assert on[3] == on_timed[3] == 0
     assert off_timed[3] > 0
 
