@@ -33,11 +33,11 @@ API = (
     ),
     Row(
         "2.1 Lifecycle",
-        "initialize, beginTransaction, commitTransaction and abortTransaction of a session.",
+        "initialize(), commitTransaction() and abortTransaction() of a session send a request, beginTransaction() does not.",
         MODELLED,
         f"{SESSION}.next_request",
         SHARE,
-        f"{TESTS}::test_session_lifecycle",
+        f"{TESTS}::test_initialize_and_the_end_of_a_transaction_ask_the_coordinator_and_begin_does_not",
         page=PAGE,
     ),
     Row(
@@ -45,7 +45,7 @@ API = (
         "A session made from (transactional id, producer id, epoch) that somebody else kept.",
         MODELLED,
         f"{SESSION}.resume",
-        test=f"{TESTS}::test_session_resume",
+        test=f"{TESTS}::test_a_resumed_session_has_the_identity_that_it_was_given",
         page=PAGE,
         scenario="kip-1310-flink-session",
     ),
@@ -61,11 +61,12 @@ API = (
     ),
     Row(
         "2.1 initialize() after a crash",
-        "It has no argument: where KIP-939 keeps what is prepared, it aborts.",
+        "It has no argument to keep what is prepared: after a crash the two stores differ.",
         MODELLED,
         "scenarios.session_two_phase.INITIALIZES",
         "kip-1310-small-initialize",
-        "scenarios/test_session_two_phase.py::test_which_recovery_of_a_session_survives_a_crash_at_every_point",
+        "scenarios/test_session_two_phase.py::"
+        "test_which_recovery_of_a_session_survives_a_crash_at_every_point[initialize]",
         note="with keepPreparedTxn (not on the page) it holds: kip-1310-small-keeps (finding 1310-J)",
         page=SECOND_PAGE,
     ),
@@ -85,7 +86,7 @@ API = (
         MODELLED,
         "clients.producer.send_offsets",
         "kip-1310-streams-session",
-        "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        "scenarios/test_sessions.py::test_the_session_sends_the_offsets_to_the_coordinator_of_the_group",
         page=PAGE,
     ),
     Row(
@@ -94,7 +95,7 @@ API = (
         MODELLED,
         f"{SESSION}.add_share_acks",
         "kip-1310-sink-session",
-        "scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        "scenarios/test_sessions.py::test_the_session_sends_the_acknowledgements_to_the_leader_of_the_source",
         page=THIRD_PAGE,
     ),
     Row(
@@ -103,7 +104,7 @@ API = (
         MODELLED,
         f"{SESSION}.heartbeat",
         "kip-1310-heartbeat-by-hand",
-        f"{TESTS}::test_heartbeat_logic",
+        f"{TESTS}::test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_sent",
         page=THIRD_PAGE,
     ),
     Row(
@@ -132,17 +133,17 @@ API = (
         MODELLED,
         f"{BINDING}.why_not_now",
         "kip-1310-unlisted-setting",
-        FINDINGS,
+        f"{FINDINGS}[1310-L]",
         page=THIRD_PAGE,
         note="finding 1310-L",
     ),
     Row(
         "2.3 KafkaProducer(configs, session)",
-        "A producer is bound to a session, and its lifecycle methods throw IllegalStateException.",
+        "A producer that is bound to a session writes with the session's identity.",
         MODELLED,
-        f"{BINDING}.why_not_now",
+        f"{BINDING}.bound_producers",
         SHARE,
-        f"{TESTS}::test_producer_fencing",
+        f"{TESTS}::test_a_bound_producer_writes_with_the_identity_of_its_session",
         page=PAGE,
     ),
     Row(
@@ -206,11 +207,11 @@ API = (
     ),
     Row(
         "2.4 acknowledgeTransactionally(session, acknowledgments)",
-        "A share consumer acknowledges within the session.",
+        "A share consumer sends its acknowledgements with the session's identity; the commit makes them final.",
         MODELLED,
         "clients.session_votes.acknowledge_transactionally",
         SHARE,
-        "scenarios/test_sessions.py::test_a_late_vote_is_refused_with_the_epoch_that_is_over",
+        "scenarios/test_sessions.py::test_a_share_consumer_acknowledges_with_the_identity_of_the_session",
         page=PAGE,
     ),
 )
@@ -226,18 +227,19 @@ EXTRACTION = (
     ),
     Row(
         "3.2 Responsibilities",
-        "Identity and life cycle in the session; sequences and in-flight batches in the producer.",
+        "The session ends the transaction; sequences and batches are the producer's.",
         MODELLED,
         f"{BINDING}.bound_producers",
-        test=f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
+        test=f"{TESTS}::test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the_transaction",
         page=PAGE,
         scenario="kip-1310-next-epoch",
     ),
 )
 
 
-A_PAIR = (
-    "scenarios/test_sessions.py::test_a_pair_has_one_cluster_one_order_of_beats_and_one_outcome"
+USE_CASE = (
+    "scenarios/test_session_use_cases.py::"
+    "test_a_use_case_makes_these_calls_and_its_clients_send_these_requests[{}]"
 )
 
 
@@ -245,22 +247,35 @@ def _pair(
     clause: str, says: str, name: str, handler: str = f"{BINDING}.bound_producers"
 ) -> tuple[Row, Row]:
     """Give the rows of a use case as the draft and as today's producer has it."""
+    drafted, today = f"{name}-session", f"{name}-producer"
     return (
-        Row(clause, says, MODELLED, handler, f"kip-1310-{name}-session", A_PAIR, page=PAGE),
+        Row(
+            clause,
+            says,
+            MODELLED,
+            handler,
+            f"kip-1310-{drafted}",
+            USE_CASE.format(drafted),
+            page=PAGE,
+        ),
         Row(
             f"{clause}, before",
             "The same with today's producer, for comparison.",
             MODELLED,
             "clients.producer.next_request",
-            f"kip-1310-{name}-producer",
-            A_PAIR,
+            f"kip-1310-{today}",
+            USE_CASE.format(today),
             page=PAGE,
         ),
     )
 
 
 USE_CASES = (
-    *_pair("1.2 KafkaProducer", "The owner: a producer that is bound to a session.", "produce"),
+    *_pair(
+        "1.2 KafkaProducer",
+        "The session initializes and commits; the producer that is bound to it sends the records.",
+        "produce",
+    ),
     *_pair("1.2 Kafka Streams", "A regular group's offsets in a session's transaction.", "streams"),
     *_pair(
         "4.1 Apache Flink",
@@ -275,17 +290,21 @@ USE_CASES = (
         MODELLED,
         f"{BINDING}.why_not_now",
         "kip-1310-begins-twice",
-        FINDINGS,
+        f"{FINDINGS}[1310-AG]",
         page=THIRD_PAGE,
         note="finding 1310-AG",
     ),
     *_pair(
         "4.6 Kafka Connect sink with share groups",
-        "Put out and acknowledge in one session; abort when something throws.",
+        "Produce and acknowledge in one session; abort when something throws, and process the batch again.",
         "sink",
         f"{SESSION}.add_share_acks",
     ),
-    *_pair("4.5 Custom 2PC Coordinators", "Prepare two stores, commit Kafka first.", "two-phase"),
+    *_pair(
+        "4.5 Custom 2PC Coordinators",
+        "Prepare the database and then Kafka; commit Kafka and then the database.",
+        "two-phase",
+    ),
 )
 ARCHITECTURE = (
     Row(
@@ -325,10 +344,10 @@ ARCHITECTURE = (
     ),
     Row(
         "5.1 Full Backward Compatibility",
-        "A producer with a transactional.id works as today, with a session of its own inside.",
+        "A producer with a transactional.id has a session of its own, which has the producer's state.",
         MODELLED,
         "clients.producer.next_request",
-        test="scenarios/test_session_plan.py::test_backward_compatibility",
+        test=f"{PRODUCERS}::test_a_producer_with_a_transactional_id_gives_its_own_session_which_has_its_state",
         page=THIRD_PAGE,
         scenario="kip-1310-streams-producer",
     ),
@@ -364,8 +383,8 @@ STORIES, TWO_PHASE = (
 )
 A_CRASH = f"{TWO_PHASE}which_recovery_of_a_session_survives_a_crash_at_every_point"
 TESTS_OF = {
-    "two-senders": f"{STORIES}a_batch_of_a_second_producer_is_refused_or_taken_for_a_repetition",
-    "silent-loss": f"{STORIES}a_batch_of_a_second_producer_is_refused_or_taken_for_a_repetition",
+    "two-senders": f"{STORIES}a_batch_of_a_second_producer_is_refused_as_out_of_order",
+    "silent-loss": f"{STORIES}a_batch_of_a_second_producer_is_taken_for_a_duplicate_and_lost",
     "unsent-batch": f"{STORIES}an_unsent_batch_starts_a_transaction_that_nobody_began",
     "next-epoch": f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
     "late-vote": f"{STORIES}a_late_vote_is_refused_with_the_epoch_that_is_over",
@@ -374,9 +393,10 @@ TESTS_OF = {
     "test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_committed",
     "complete": f"{TWO_PHASE}a_resumed_session_completes_what_the_database_decided_or_is_not_allowed_to",
     "empty-commit": f"{TWO_PHASE}the_pages_order_commits_a_transaction_whose_record_is_in_no_log",
-    **dict.fromkeys(
-        (f"small-{way}" for way in ("resumes", "keeps", "undoes", "commits", "swapped")), A_CRASH
-    ),
+    **{
+        f"small-{way}": f"{A_CRASH}[{way}]"
+        for way in ("resumes", "keeps", "undoes", "commits", "swapped")
+    },
 }
 ON_SECOND_PAGE = ("complete", "small-", "empty-commit", "unnamed-partition")
 LEFT_OPEN = tuple(
@@ -491,7 +511,7 @@ KIP = Kip(
             MODELLED,
             f"{BINDING}.bound_producers",
             SHARE,
-            A_PAIR,
+            USE_CASE.format("share-session"),
             PAGE,
         ),
         Row(
@@ -500,7 +520,7 @@ KIP = Kip(
             MODELLED,
             "clients.producer.send_share_acknowledgements",
             "kip-1310-share-producer",
-            A_PAIR,
+            USE_CASE.format("share-producer"),
             PAGE,
         ),
         *ARCHITECTURE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.kips.row import MODELLED, Row
+from kipviz.kips.row import MODELLED, SIMPLIFIED, Row
 
 SESSION = "clients.transaction_session"
 BINDING = "clients.binding"
@@ -68,41 +68,44 @@ TEST_PLAN = (
                 "test_epoch_fencing",
             ),
             (
-                "Identity Accessors",
-                "The identity is right after initialize().",
-                "share-session",
-                CLIENT,
-                "test_identity_accessors",
-            ),
-            (
                 "Producer + external session E2E",
-                "Both together, to the end.",
+                "A session and the producer bound to it commit each output once.",
                 "produce-session",
                 PLAN,
                 "test_producer_and_external_session_e2e",
             ),
             (
                 "Resume and commit from different process",
-                "Another process commits.",
+                "Another process commits, and sends EndTxn alone.",
                 "flink-session",
                 PLAN,
                 "test_resume_and_commit_from_different_process",
             ),
             (
                 "Legacy Producer",
-                "Nothing changes without a session.",
+                "No story without a session ends otherwise.",
                 "streams-producer",
                 PLAN,
                 "test_legacy_producer",
             ),
             (
                 "Mixed Mode",
-                "Internal and external sessions on one cluster.",
+                "Internal and external sessions commit on one cluster.",
                 "mixed",
                 PLAN,
                 "test_mixed_mode",
             ),
         )
+    ),
+    Row(
+        "7 Identity Accessors",
+        "After initialize() the session and its producer have the identity of the response.",
+        SIMPLIFIED,
+        f"{BINDING}.bound_producers",
+        "kip-1310-share-session",
+        f"{CLIENT}::test_identity_accessors",
+        note="producerId() and producerEpoch() are no methods of 2.1 (finding 1310-M): fields are compared, and nothing is called",
+        page=THIRD_PAGE,
     ),
     Row(
         "7 Heartbeat Logic",

@@ -33,7 +33,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="kip-447-task-ids",
-            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+            test="scenarios/test_kip_447_fencing.py::test_the_second_process_of_a_task_aborts_and_fences_the_first_one_by_its_transactional_id",
             page="25-kip-447-and-1319",
         ),
         Row(
@@ -52,7 +52,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.consumer_group.commit_checks",
             scenario="kip-447-two-bounces",
-            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+            test="scenarios/test_kip_447_fencing.py::test_the_version_between_two_bounces_fences_by_name_and_is_fenced_by_its_member",
             page="25-kip-447-and-1319",
         ),
         Row(
@@ -110,7 +110,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.producer_groups.newest",
             scenario="kip-447-two-copies",
-            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design",
+            test="scenarios/test_kip_447_fencing.py::test_a_group_that_begins_again_is_refused_by_the_copy_that_remembers_its_generation",
             page="27-kip-447-drafts",
         ),
         Row(

@@ -142,11 +142,11 @@ KIP = Kip(
         ),
         Row(
             "ListTransactions, describe: how long a transaction is open",
-            "DurationFilter finds long-running transactions (KIP-994).",
+            "A description has the start timestamp that the record of the transaction carries.",
             MODELLED,
-            "brokers.administration.listing",
+            "brokers.administration.on_describe_transactions",
             "kip-994-who-takes-long",
-            "brokers/test_administration.py::test_a_filter_for_a_duration_looks_at_the_last_beginning",
+            "brokers/test_administration.py::test_where_records_carry_their_time_an_operator_is_told_it",
             note="on a timed clock",
             page="65-operators-and-symptoms",
         ),
@@ -205,11 +205,11 @@ KIP = Kip(
         ),
         Row(
             "ACL operation TWO_PHASE_COMMIT",
-            "A principal needs it besides WRITE on the transactional id.",
+            "A principal needs it besides WRITE on the transactional id, for enable2Pc alone.",
             MODELLED,
             "brokers.authorizer.needs_of",
             test="brokers/test_authorizer.py::"
-            "test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+            "test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own",
             page="65-operators-and-symptoms",
             scenario="pain-refused-at-start",
         ),

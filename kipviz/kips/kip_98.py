@@ -192,12 +192,12 @@ KIP = Kip(
         ),
         Row(
             "ACLs: TransactionalId resource",
-            "Whoever uses a name needs WRITE on it; every request has the operations that it needs.",
+            "A transactional request needs WRITE on its transactional id, and what its topics and group need.",
             MODELLED,
             handler="brokers.authorizer.refusal",
             scenario="pain-refused-at-start",
             test="brokers/test_authorizer.py::"
-            "test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource",
+            "test_a_transactional_request_needs_write_on_its_id_and_what_its_topics_and_group_need",
             page="65-operators-and-symptoms",
         ),
         Row(

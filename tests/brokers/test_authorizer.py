@@ -221,7 +221,29 @@ def test_without_acls_everything_is_allowed(name):
 def test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own():
     """KIP-939: enable2Pc takes TWO_PHASE_COMMIT; the same request without it does not."""
     assert a.needs_of(InitProducerId2Pc("t", enable_2pc=False)) == a.NEEDS["InitProducerId"]
-    assert a.needs_of(InitProducerId2Pc("t")) != a.NEEDS["InitProducerId"]
+    more = set(a.needs_of(InitProducerId2Pc("t"))) - set(a.NEEDS["InitProducerId"])
+    assert {(need.resource, need.operation) for need in more} == {
+        (a.Resource.TRANSACTIONAL_ID, Op.TWO_PHASE_COMMIT)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "besides"),
+    [
+        ("InitProducerId", set()),
+        (a.OF_A_CLIENT, {(a.Resource.TOPIC, Op.WRITE)}),
+        ("AddOffsetsToTxn", {(a.Resource.GROUP, Op.READ)}),
+        ("TxnOffsetCommit", {(a.Resource.GROUP, Op.READ), (a.Resource.TOPIC, Op.READ)}),
+        ("Produce", {(a.Resource.TOPIC, Op.WRITE)}),
+        ("EndTxn", set()),
+    ],
+)
+def test_a_transactional_request_needs_write_on_its_id_and_what_its_topics_and_group_need(
+    name, besides
+):
+    """KIP-98, Authorization; KafkaApis of 4.4.0."""
+    needs = {(need.resource, need.operation) for need in a.NEEDS[name] if not need.hides}
+    assert needs == {(a.Resource.TRANSACTIONAL_ID, Op.WRITE), *besides}
 
 
 def test_without_acls_no_topic_is_left_out():

@@ -137,6 +137,53 @@ def test_session_lifecycle() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("call", "committed"), [(C.COMMIT_TRANSACTION, True), (C.ABORT_TRANSACTION, False)]
+)
+def test_initialize_and_the_end_of_a_transaction_ask_the_coordinator_and_begin_does_not(
+    call: Call, committed: bool
+) -> None:
+    me = process(on_session(C.INITIALIZE), on_session(C.BEGIN_TRANSACTION), Line("send", C.SEND))
+    me, _ = step(me.but(program=(*me.program, on_session(call))))
+    request, me = answered(me, "app-1/session", InitProducerIdResponse(Errors.NONE, 9, 4))
+    assert isinstance(request, InitProducerId)
+    assert request.transactional_id == "t"
+    me, _ = step(me)
+    me, _ = step(me)
+    assert (me.session.state_name, s.next_request(me.session)) == ("IN_TRANSACTION", None)
+    me, _ = step(me)
+    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
+    me, _ = step(me)
+    assert s.next_request(me.session) == EndTxn("t", 9, 4, committed)
+
+
+def test_a_bound_producer_writes_with_the_identity_of_its_session() -> None:
+    request = p.next_request(sent_one().producer)
+    assert isinstance(request, Produce)
+    assert (request.transactional_id, request.producer_id, request.producer_epoch) == ("t", 9, 4)
+
+
+def test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the_transaction() -> (
+    None
+):
+    """KIP-1310 3.2, Responsibilities."""
+    me = sent_one()
+    assert (len(me.producer.batches), me.session.batches) == (1, ())
+    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
+    assert dict(me.producer.sequences.items()) == {"out-0": 1}
+    assert dict(me.session.sequences.items()) == {}
+    me, _ = step(me)
+    assert p.next_request(me.producer) is None
+    assert s.next_request(me.session) == EndTxn("t", 9, 4, True)
+
+
+def test_a_resumed_session_has_the_identity_that_it_was_given() -> None:
+    me, _ = step(process(on_session(C.RESUME, target="other 12 7")))
+    session = me.session
+    assert (session.transactional_id, session.producer_id) == ("other", 12)
+    assert session.producer_epoch == 7
+
+
 def test_session_resume() -> None:
     """resume() starts in IN_TRANSACTION and commitTransaction() can be called."""
     me = process(on_session(C.RESUME, target="t 9 4"), on_session(C.COMMIT_TRANSACTION))

@@ -85,7 +85,28 @@ def test_illegal_state_of_a_producer_that_is_not_transactional() -> None:
     }
 
 
-def test_a_snapshot_needs_a_cluster_that_has_the_kip() -> None:
+@pytest.mark.parametrize("under", ["repaired", "as-written"])
+def test_the_application_makes_the_calls_of_the_pseudo_code_in_their_order(under: str) -> None:
+    trace, _ = played("kip-1289-share-commit", under)
+    events = [event for node in nodes(trace) for event in node.events]
+    assert [(e.call, e.raised) for e in events if isinstance(e, CallReturned)] == [
+        ("initTransactions", ""),
+        ("poll", ""),
+        ("beginTransaction", ""),
+        ("send", ""),
+        (STAGING, ""),
+        ("commitTransaction", ""),
+    ]
+    (staging,) = [
+        e.message
+        for e in events
+        if isinstance(e, MessageSent) and isinstance(e.message, TxnShareAcknowledge)
+    ]
+    assert {batch.type for batch in staging.acknowledgements} == {AcknowledgeType.ACCEPT}
+
+
+@pytest.mark.parametrize("under", ["repaired", "as-written"])
+def test_a_snapshot_needs_a_cluster_that_has_the_kip(under: str) -> None:
     """UnsupportedVersionException, until a new connection tells of the level; a restart asks anew."""
     rollout = scenario("kip-1289-rollout")
     (app,) = rollout.spec.applications
@@ -94,7 +115,7 @@ def test_a_snapshot_needs_a_cluster_that_has_the_kip() -> None:
     asks = app.but(program=(*programs.SNAPSHOT_LOOP[:-1], goes_on))
     budget = rollout.spec.budget.but(lose_connection=1)
     story = rollout.but(spec=rollout.spec.but(applications=(asks,), budget=budget))
-    model = story.model(design("repaired"))
+    model = story.model(design(under))
     rounds = ("maybe app-1 goes on", "quiet") * 6
     trace, _ = play(Trace.start(model), model, (Beat("", "", rounds),))
     call = Call.SHARE_GROUP_METADATA.value

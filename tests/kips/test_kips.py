@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,11 @@ ROWS = [(known.name, row) for known in KIPS for row in known.rows]
 AS_ROW = pytest.mark.parametrize(
     ("name", "row"), ROWS, ids=[f"{name}-{row.clause}" for name, row in ROWS]
 )
+
+
+def function_of(row: Row) -> str:
+    """Give the file and the function of a row's test, without the case in brackets."""
+    return row.test.partition("[")[0]
 
 
 def resolved(dotted: str) -> object:
@@ -45,7 +52,7 @@ def test_what_a_row_names_is_there(name: str, row: Row) -> None:
     if row.scenario:
         assert row.scenario in {story.name for story in LIBRARY}
     if row.test:
-        file, _, test = row.test.partition("::")
+        file, _, test = function_of(row).partition("::")
         assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), row.test
     if row.page:
         assert (ROOT / "notebooks" / f"{row.page}.ipynb").is_file()
@@ -61,6 +68,33 @@ def test_a_row_says_who_does_it_and_what_shows_it_or_what_is_missing(name: str, 
         assert row.note
     if row.how == OPEN:
         assert not row.handler
+
+
+def test_no_test_stands_for_two_rows_but_case_by_case() -> None:
+    """Else a row could be untrue while the test of the two is about the other one."""
+    by_function: dict[str, list[str]] = {}
+    for _, row in ROWS:
+        if row.test:
+            by_function.setdefault(function_of(row), []).append(row.test)
+    for function, tests in by_function.items():
+        assert len(tests) == len(set(tests)), f"{function} stands for two rows"
+        if len(tests) > 1:
+            assert function not in tests, f"a row of {function} has to name its case"
+
+
+def test_the_case_that_a_row_names_is_one_of_its_tests() -> None:
+    """Pytest itself says which cases a parametrised test has."""
+    named = {row.test for _, row in ROWS if "[" in row.test}
+    files = sorted({f"tests/{test.partition('::')[0]}" for test in named})
+    plain = ("--collect-only", "-q", "-o", "addopts=", "-p", "no:cacheprovider")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *plain, *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert named <= {line.removeprefix("tests/") for line in run.stdout.splitlines()}
 
 
 def test_every_kip_has_rows_and_no_clause_stands_twice() -> None:

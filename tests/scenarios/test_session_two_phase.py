@@ -42,6 +42,7 @@ def searched(name, faults, under="repaired"):
         ("commits", TORN),
         ("swapped", set()),
     ],
+    ids=["initialize", "keeps", "resumes", "undoes", "commits", "swapped"],
 )
 def test_which_recovery_of_a_session_survives_a_crash_at_every_point(recovery, broken) -> None:
     assert searched(recovery, "")[0] == set()

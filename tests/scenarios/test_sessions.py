@@ -9,15 +9,17 @@ import pytest
 from kipviz.clients.transaction_session import MANAGER, SENDERS, SESSION
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TransactionMoved
+from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import EndTxnResponse
 from kipviz.properties.verdict import HOLDS
+from kipviz.records.share_group_state import RecordState as S
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.stories import kip_1310, kip_1310_open
-from tests.scenarios.story import committed_outputs, nodes, played
+from tests.scenarios.story import committed_outputs, nodes, played, states_of
 
 PAIRS = [
     (one, other) for one, other in zip(kip_1310.STORIES[::2], kip_1310.STORIES[1::2], strict=True)
@@ -104,6 +106,48 @@ def test_who_sends_what_is_the_pages_table() -> None:
     }
 
 
+def leader_of(trace, partition):
+    return trace.world.image.leaders[partition].leader
+
+
+def sent(story, kind):
+    """The client and the broker of every request of a kind, with the request."""
+    trace, _ = played(story, "repaired")
+    return trace, [
+        (event.source, event.broker, event.message)
+        for node in nodes(trace)
+        for event in node.events
+        if isinstance(event, MessageSent) and isinstance(event.message, kind)
+    ]
+
+
+def test_the_session_sends_the_offsets_to_the_coordinator_of_the_group() -> None:
+    trace, ((source, broker, request),) = sent("kip-1310-streams-session", TxnOffsetCommit)
+    assert (source, broker) == ("app-1/session", leader_of(trace, "__consumer_offsets-7"))
+    session = trace.world.applications["app-1"].session
+    assert (request.transactional_id, request.producer_id) == (
+        session.transactional_id,
+        session.producer_id,
+    )
+
+
+def test_the_session_sends_the_acknowledgements_to_the_leader_of_the_source() -> None:
+    trace, acks = sent("kip-1310-sink-session", TxnShareAcknowledge)
+    leader = leader_of(trace, "src-0")
+    assert [(source, broker) for source, broker, _ in acks] == [("app-1/session", leader)] * 2
+
+
+def test_a_share_consumer_acknowledges_with_the_identity_of_the_session() -> None:
+    trace, ((source, _, request),) = sent("kip-1310-share-session", TxnShareAcknowledge)
+    assert source == "app-1/consumer"
+    session = trace.world.applications["app-1"].session
+    assert (request.transactional_id, request.producer_id) == (
+        session.transactional_id,
+        session.producer_id,
+    )
+    assert states_of(trace, 100) == [S.ACQUIRED, S.TX_PENDING, S.ACKNOWLEDGED]
+
+
 @AS_PAIR
 def test_a_session_costs_a_connection_only_to_a_broker_that_its_producer_talks_to_as_well(
     today, draft
@@ -165,9 +209,12 @@ def answers(story, under, kind):
     ]
 
 
-def test_a_batch_of_a_second_producer_is_refused_or_taken_for_a_repetition() -> None:
+def test_a_batch_of_a_second_producer_is_refused_as_out_of_order() -> None:
     first, second = answers("kip-1310-two-senders", "kip-1310", ProduceResponse)
     assert (first.error, second.error) == (Errors.NONE, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
+
+
+def test_a_batch_of_a_second_producer_is_taken_for_a_duplicate_and_lost() -> None:
     first, second = answers("kip-1310-silent-loss", "kip-1310", ProduceResponse)
     assert first == second  # the answer to f(c), f(d) has the offset of f(a)
     log = played("kip-1310-silent-loss", "kip-1310")[0].world.logs["output-A-0"]

@@ -1,0 +1,146 @@
+"""KIP-1310 1.2 and section 4: each use case, as the draft has it and with today's producer.
+
+The calls that returned and the requests that clients sent stand in their order, with the markers at the end.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import EndTxn
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.stories import kip_1310
+from tests.scenarios.story import markers, nodes, played
+
+# What reads the source is no part of a transaction.
+READS = ("OffsetFetch", "Fetch", "ShareFetch")
+OUTPUT, OFFSETS, VOTES = "output-A-0", "__consumer_offsets-7", "__share_group_state-16"
+
+
+def line_of(event):
+    """Give one line for a call that returned or a request of a client, and none for anything else."""
+    if isinstance(event, CallReturned):
+        return f"{event.call}()" + (f" throws {event.raised}" if event.raised else "")
+    if not isinstance(event, MessageSent) or event.way != "request":
+        return ""
+    host, _, client = event.source.partition("/")
+    request = event.message
+    name = type(request).__name__
+    if not host.startswith("app-") or name in READS:
+        return ""
+    who = client if host == "app-1" else event.source
+    match request:
+        case Produce():
+            return f"{who}: Produce to {request.partition}"
+        case EndTxn():
+            return f"{who}: EndTxn, {'COMMIT' if request.committed else 'ABORT'}"
+    return f"{who}: {name}"
+
+
+def lines(name):
+    trace, _ = played(name, scenario(name).designs[0])
+    return [line for node in nodes(trace) for event in node.events if (line := line_of(event))]
+
+
+def begun(who, starts="initTransactions", request="InitProducerId"):
+    """Take a name, read, and write one batch."""
+    return [
+        f"{who}: {request}",
+        f"{starts}()",
+        "poll()",
+        "beginTransaction()",
+        "send()",
+        f"producer: Produce to {OUTPUT}",
+    ]
+
+
+def ended(who, how="COMMIT"):
+    return [f"{who}: EndTxn, {how}", f"{how.lower()}Transaction()"]
+
+
+TODAY, DRAFT = begun("producer"), begun("session", "initialize")
+
+
+def sink(who, call):
+    """One batch is aborted because something has thrown, and is put and acknowledged again."""
+    votes = [f"{call}()", f"{who}: TxnShareAcknowledge"]
+    return [*votes, *ended(who, "ABORT"), *DRAFT[2:], *votes, *ended(who)]
+
+
+PREPARED = ["database.prepareTransaction()", "prepareTransaction()"]
+ONE = {OUTPUT: ["COMMIT"]}
+SOURCE = ["send()", "producer: Produce to connect-offsets-0"]
+LINES = {
+    "produce-producer": [*TODAY, *ended("producer")],
+    "produce-session": [*DRAFT, *ended("session")],
+    "streams-producer": [
+        *TODAY,
+        "producer: TxnOffsetCommit",
+        "sendOffsetsToTransaction()",
+        *ended("producer"),
+    ],
+    "streams-session": [
+        *DRAFT,
+        "session: TxnOffsetCommit",
+        "sendOffsetsToTransaction()",
+        *ended("session"),
+    ],
+    # Another process ends what app-1 has written. Flink's reflection ends it as version 1 does.
+    "flink-producer": [
+        *TODAY,
+        "resumeTransaction()",
+        "app-2/producer: EndTxn, COMMIT",
+        "app-2/producer: InitProducerId",
+        "commitTransaction()",
+    ],
+    "flink-session": [*TODAY, "resume()", *ended("app-2/session"), "close()"],
+    "share-producer": [
+        *TODAY,
+        "sendShareAcknowledgementsToTransaction()",
+        "producer: TxnShareAcknowledge",
+        *ended("producer"),
+    ],
+    "share-session": [
+        *DRAFT,
+        "acknowledgeTransactionally()",
+        "consumer: TxnShareAcknowledge",
+        *ended("session"),
+    ],
+    "source-producer": [*TODAY, *SOURCE, *ended("producer")],
+    "source-session": [*DRAFT, *SOURCE, *ended("session")],
+    "sink-producer": [*TODAY, *sink("producer", "sendShareAcknowledgementsToTransaction")],
+    "sink-session": [*DRAFT, *sink("session", "addShareAcksToTransaction")],
+    "two-phase-producer": [
+        *begun("producer", request="InitProducerId2Pc"),
+        *PREPARED,
+        *ended("producer"),
+        "database.commitTransaction()",
+    ],
+    "two-phase-session": [
+        *begun("session", "initialize", "InitProducerId2Pc"),
+        *PREPARED,
+        "resume()",
+        *ended("session"),
+        "database.commitTransaction()",
+    ],
+}
+MARKERS = {
+    "streams": {OUTPUT: ["COMMIT"], OFFSETS: ["COMMIT"]},
+    "share": {OUTPUT: ["COMMIT"], VOTES: ["COMMIT"]},
+    "source": {OUTPUT: ["COMMIT"], "connect-offsets-0": ["COMMIT"]},
+    "sink": {OUTPUT: ["ABORT", "COMMIT"], VOTES: ["ABORT", "COMMIT"]},
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_use_case_makes_these_calls_and_its_clients_send_these_requests(name: str) -> None:
+    story = f"kip-1310-{name}"
+    assert lines(story) == LINES[name]
+    trace, _ = played(story, scenario(story).designs[0])
+    assert markers(trace.world) == MARKERS.get(name.rpartition("-")[0], ONE)
+
+
+def test_every_use_case_is_there() -> None:
+    assert {f"kip-1310-{name}" for name in LINES} == {story.name for story in kip_1310.STORIES}
