@@ -133,7 +133,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 1",
-            "Broker crash during TX_PENDING: no record is lost in any reading; as written it is delivered twice, in the repaired design once.",
+            "Broker crash during TX_PENDING: no record is lost in any reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.share_coordinator.on_read",
             scenario="kip-1289-corner-1",
@@ -142,7 +142,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 2",
-            "Registration fails: a refused staging stages nothing in any reading; as written a record is delivered twice, in the repaired design once.",
+            "Registration fails: a refused staging stages nothing in any reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.share_partition_leader.on_enlisted",
             scenario="kip-1289-corner-2",
@@ -151,7 +151,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 3",
-            "Producer fenced mid-stage: no staging of it succeeds or stays staged, except in the broadcast reading.",
+            "Producer fenced mid-stage: no staging of it succeeds or stays staged, except in the broadcast reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.enlistment.ask",
             scenario="kip-1289-corner-3",
@@ -160,7 +160,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 5",
-            "Duplicate WriteTxnMarkers: the record is resolved once, or never, for its marker's epoch (finding I).",
+            "Duplicate WriteTxnMarkers: the record is resolved once as written if a greater marker epoch counts, and never under finding I.",
             MODELLED,
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-corner-5",
@@ -169,7 +169,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 7",
-            "Transaction timeout while TX_PENDING: the abort frees the record, and it is delivered again, in every reading.",
+            "Transaction timeout while TX_PENDING: the abort frees the record, and it is delivered again, in every reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.transaction_coordinator.on_timeout",
             scenario="kip-1289-corner-7",
@@ -207,7 +207,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 10",
-            "Invalid acknowledge type: INVALID_RECORD_STATE, and nothing is staged, in every reading.",
+            "Invalid acknowledge type: INVALID_RECORD_STATE, and nothing is staged, in every reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-corner-10",
@@ -254,7 +254,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 12",
-            "Leader change of the state partition: as written the lock reverts the record and it is delivered twice, in the repaired design once.",
+            "Leader change of the state partition: as written the record is delivered again, except in the local reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.share_coordinator.on_loaded",
             scenario="kip-1289-corner-12",
@@ -263,7 +263,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 13",
-            "Abort without markers: the record is delivered again, in every reading.",
+            "Abort without markers: the record is delivered again, in every reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-corner-13",
@@ -272,7 +272,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 14",
-            "Concurrent transactions, different epochs: no staging of the older one succeeds or stays staged, except in the broadcast reading.",
+            "Concurrent transactions, different epochs: no staging of the older one succeeds or stays staged, except in the broadcast reading; exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.enlistment.unguarded",
             scenario="kip-1289-corner-14",
