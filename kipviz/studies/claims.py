@@ -12,14 +12,18 @@ from collections.abc import Iterator
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import ProgressTold
 from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import Cell, Judged, judge, property_named
+from kipviz.checking.verdicts import BREAKS, Cell, Judged, judge, property_named
 from kipviz.core.values import Value
 
 SMALL = "kip-1289-small"
 
 
 class Claim(Value, frozen=True):
-    """One guarantee: what is claimed, where, and the property and faults that put it to the test."""
+    """One guarantee: what is claimed, where, and the property and faults that put it to the test.
+
+    `until` names a property behind whose break nothing is asked any more: a record that is delivered twice is
+    delivered again and again, and that space has no end.
+    """
 
     claim: str
     clause: str
@@ -27,6 +31,7 @@ class Claim(Value, frozen=True):
     faults: str
     under: tuple[str, ...] = ("as-written", "repaired")
     scenario: str = SMALL
+    until: str = ""
 
 
 class Entry(Value, frozen=True):
@@ -39,6 +44,14 @@ class Entry(Value, frozen=True):
     def cell(self) -> Cell:
         """What is to be said of it."""
         return self.judged.cell(self.claim.property)
+
+    @property
+    def where(self) -> str:
+        """What the verdict is about: scenario, faults, how much was searched, and up to where."""
+        until = self.claim.until
+        if not until or self.judged.cell(until).verdict != BREAKS:
+            return self.judged.where
+        return f"{self.judged.where}, followed up to where “{until}” breaks"
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -55,6 +68,7 @@ CLAIMS: tuple[Claim, ...] = (
         "nothing pending for ever",
         "",
         ("as-written", "as-written-broadcast", "finding-I", "repaired"),
+        until="atomic",
     ),
     Claim(
         "A lock that runs out while a record is staged does no harm: the late marker is ignored.",
@@ -75,12 +89,14 @@ CLAIMS: tuple[Claim, ...] = (
         "KIP-1289 corner case 7, test plan",
         "aborted is undone",
         "time_out=1",
+        until="atomic",
     ),
     Claim(
         "When the producer is gone the coordinator's time-out frees what it staged.",
         "KIP-1289 corner case 7",
         "nothing pending for ever",
         "time_out=1",
+        until="atomic",
     ),
     Claim(
         "A transaction has one outcome in every partition.",
@@ -194,6 +210,100 @@ CLAIMS: tuple[Claim, ...] = (
         ("kip-1310",),
         "kip-1310-produce-producer",
     ),
+    Claim(
+        "A staged acknowledgement survives a change of the share-partition's leader.",
+        "KIP-1289 corner cases 1 and 12",
+        "vote survives",
+        "move_leader=1",
+    ),
+    Claim(
+        "Two prepared stores end alike when the session is resumed with the state that the database kept.",
+        "KIP-1310 2.1 resume(), 4.5",
+        "stores agree",
+        "crash_client=1",
+        ("repaired",),
+        "kip-1310-small-resumes",
+    ),
+    Claim(
+        "The same with initialize(), which has no argument.",
+        "KIP-1310 2.1 initialize()",
+        "stores agree",
+        "crash_client=1",
+        ("repaired",),
+        "kip-1310-small-initialize",
+    ),
+    Claim(
+        "The same with an initialize() that keeps what is open, as KIP-939 has it.",
+        "KIP-939 initTransactions(keepPreparedTxn)",
+        "stores agree",
+        "crash_client=1",
+        ("repaired",),
+        "kip-1310-small-keeps",
+    ),
+    Claim(
+        "Offsets of a group and outputs of its producer are committed as one.",
+        "KIP-447 Motivation",
+        "atomic",
+        "",
+        ("kip-447-first-draft", "kafka"),
+        "kip-447-small-first-draft",
+    ),
+    Claim(
+        "The same, whenever a member dies.",
+        "KIP-447 first draft, Proposed Changes",
+        "atomic",
+        "crash_client=1",
+        ("kip-447-first-draft",),
+        "kip-447-small-first-draft",
+    ),
+    Claim(
+        "The group fences a member that has lost its partitions.",
+        "KIP-447 'Fencing zombie'",
+        "no zombie of a group",
+        "",
+        ("kafka",),
+        "kip-447-small-first-draft",
+    ),
+    Claim(
+        "Clients that speak an older version of TxnOffsetCommit keep what they had.",
+        "KIP-1319 Compatibility",
+        "no zombie of a group",
+        "",
+        ("kafka",),
+        "kip-1319-remade-v5",
+    ),
+    Claim(
+        "A client of transaction version 1, too.",
+        "KIP-1319 Compatibility",
+        "no zombie of a group",
+        "",
+        ("kafka-tv1",),
+        "kip-1319-remade-tv1",
+    ),
+    Claim(
+        "A late batch of an ended transaction opens no new one.",
+        "KIP-890 Motivation",
+        "nothing hangs",
+        "request_timeout=1",
+        ("kafka-tv0", "kafka"),
+        "kip-890-small",
+    ),
+    Claim(
+        "A late batch does not become part of the next transaction.",
+        "KIP-890 part 2",
+        "stays in its transaction",
+        "request_timeout=1",
+        ("kafka",),
+        "kip-890-small",
+    ),
+    Claim(
+        "A producer that a newer one has fenced commits nothing.",
+        "KIP-98 Transactional Guarantees",
+        "fenced cannot commit",
+        "crash_client=1",
+        ("kafka",),
+        "kip-890-small",
+    ),
 )
 
 
@@ -203,9 +313,9 @@ def judged(
     progress: ProgressTold | None = None,
 ) -> Iterator[Entry]:
     """Judge claims one by one, each until it breaks; a caller may stop between two of them."""
-    bounds = bounds.but(breaks_max=1)
     for claim in claims:
-        asked = (property_named(claim.property),)
+        asked = tuple(property_named(name) for name in (claim.property, claim.until) if name)
+        bounds = bounds.but(breaks_max=len(asked))
         for design in claim.under:
             budget = budget_of(claim.faults)
             yield Entry(claim, judge(claim.scenario, design, budget, bounds, progress, asked))

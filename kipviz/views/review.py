@@ -87,7 +87,7 @@ def ledger(entries: Iterable[Entry]) -> str:
             entry.claim.claim,
             entry.claim.clause,
             entry.judged.design,
-            entry.judged.where,
+            entry.where,
             entry.cell.words,
             entry.cell.reason,
             _link(entry),
