@@ -57,11 +57,11 @@ KIP = Kip(
         ),
         Row(
             "Corner case 6: lock expiry",
-            "What becomes of a staged record when its lock runs out.",
+            "Where a staged record's lock runs out, exactly once holds in the repaired design alone.",
             MODELLED,
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
-            test="brokers/test_share_partition_leader.py::test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_its_member",
+            test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 6]",
             page="40-kip-1289",
             note="how long a lock has to last is not in the text: `kipviz study timeouts`",
         ),

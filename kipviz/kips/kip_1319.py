@@ -93,11 +93,11 @@ KIP = Kip(
         ),
         Row(
             "What an id protects from",
-            "Only an id that the producer knew before the topic was made again.",
+            "An id that is looked up after the topic was made again protects from nothing: exactly once is broken.",
             MODELLED,
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-first",
-            test="brokers/test_offset_topics.py::test_with_a_topic_goes_what_groups_had_of_it",
+            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design[kip-1319-remade-first-kafka]",
             page="25-kip-447-and-1319",
         ),
         Row(

@@ -190,7 +190,7 @@ KIP = Kip(
         ),
         Row(
             "Offsets beside the transaction",
-            "commitSync() after commitTransaction(): at least once.",
+            "commitSync() beside the transaction: the offset counts at once, whatever becomes of the transaction.",
             MODELLED,
             handler="brokers.group_coordinator.on_offset_commit",
             scenario="kip-447-offsets-beside",

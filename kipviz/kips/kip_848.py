@@ -68,11 +68,11 @@ KIP = Kip(
         ),
         Row(
             "Offsets in the name of a member",
-            "The member's own epoch is good for every partition, whether it has it or not.",
+            "The member's epoch is good for a partition that it has lost, too: without a rebalance listener exactly once is broken.",
             MODELLED,
             handler="brokers.consumer_group.commit_checks",
             scenario="kip-848-no-listener",
-            test="properties/test_promises.py::test_who_stages_offsets_is_a_member_that_has_the_partition",
+            test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design[kip-848-no-listener-kafka]",
             page="25-kip-447-and-1319",
         ),
         Row(

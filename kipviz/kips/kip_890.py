@@ -125,7 +125,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation: one epoch for many transactions",
-            "A late EndTxn, or a late record, may be taken for one of the next transaction.",
+            "Below version 2 a late EndTxn ends the next transaction; in version 2 it does not.",
             MODELLED,
             handler="brokers.transaction_checks.end_txn_checks_below_5",
             scenario="kip-890-late-commit",

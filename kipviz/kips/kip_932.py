@@ -11,11 +11,11 @@ KIP = Kip(
     (
         Row(
             "Acquisition lock",
-            "A record is delivered to one member, locked for a time.",
+            "Each acquisition has a lock of its own: the end of an older one takes nothing from the next member.",
             MODELLED,
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
-            test="brokers/test_share_partition_leader.py::test_two_members_never_hold_the_same_record",
+            test="brokers/test_share_partition_leader.py::test_two_acquisitions_never_share_a_lock",
             page="40-kip-1289",
         ),
         Row(
@@ -120,7 +120,7 @@ KIP = Kip(
         ),
         Row(
             "Share-partition leader change",
-            "A new leader reads what is durable; locks and the counts of held records are gone.",
+            "A new leader reads what is durable, and delivers the holes in it as for the first time.",
             MODELLED,
             handler="brokers.share_partition_leader.on_leadership_lost",
             scenario="kip-932-leader-change",
@@ -149,7 +149,7 @@ KIP = Kip(
         ),
         Row(
             "share.isolation.level",
-            "A group that reads committed records waits for the last stable offset, and aborted data is archived.",
+            "A group that reads committed records is not given aborted data, which is archived.",
             MODELLED,
             handler="brokers.share_acquiring.caught",
             scenario="kip-932-read-committed",
@@ -239,7 +239,7 @@ KIP = Kip(
         ),
         Row(
             "group.share.max.size, group.share.max.share.sessions",
-            "A full group takes nobody in, and a full broker opens no further share session.",
+            "A broker with as many share sessions as it may have refuses another member.",
             MODELLED,
             handler="brokers.share_sessions.kept_waiting",
             scenario="kip-932-no-room",
@@ -268,7 +268,7 @@ KIP = Kip(
         ),
         Row(
             "AlterShareGroupOffsets",
-            "An operator has an empty group begin elsewhere; whoever has the old state is fenced.",
+            "An operator has an empty group begin elsewhere: its state is initialized under the group's epoch.",
             MODELLED,
             handler="brokers.share_administration.on_alter_share_group_offsets",
             scenario="kip-932-reset",
@@ -355,7 +355,7 @@ KIP = Kip(
         ),
         Row(
             "Share-group state topic: pruning and cold snapshots",
-            "What snapshots have replaced is deleted; what rests is written again so that it can be.",
+            "What snapshots have replaced is deleted, and the state stays the same.",
             MODELLED,
             handler="brokers.share_upkeep.on_timer",
             test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",

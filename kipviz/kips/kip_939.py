@@ -92,7 +92,7 @@ KIP = Kip(
         ),
         Row(
             "Fencing of whoever had a kept transaction before",
-            "It cannot end it or add partitions; batches to partitions that are in it are taken.",
+            "It cannot end the transaction; its batches to partitions that are in it are accepted.",
             MODELLED,
             "brokers.transaction_checks.end_txn_checks",
             "kip-939-still-writing",

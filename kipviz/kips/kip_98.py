@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "Data Flow: 1. Finding a transaction coordinator",
-            "A client asks any broker who coordinates its name, and may be refused even that.",
+            "A producer that may not know its coordinator gets a fatal error.",
             SIMPLIFIED,
             "brokers.kafka_apis.on_find_coordinator",
             "pain-refused-at-start",
@@ -40,8 +40,7 @@ KIP = Kip(
         ),
         Row(
             "Transaction log: appends that fail",
-            "Without min.insync.replicas no step is taken; one that ran out of time is taken back, and "
-            "its record counts all the same for whoever reads the log next.",
+            "A decision whose append timed out counts all the same for the coordinator that loads the log next.",
             MODELLED,
             handler="brokers.transaction_coordinator.fail_append",
             scenario="kip-98-given-up-decision",
@@ -50,11 +49,11 @@ KIP = Kip(
         ),
         Row(
             "acks=all, min.insync.replicas",
-            "A leader without enough replicas takes no batch and no marker; its high watermark stands.",
+            "A leader without enough replicas takes no batch.",
             SIMPLIFIED,
             handler="brokers.partition_leader.on_produce",
             scenario="kip-98-too-few-replicas",
-            test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_marker",
+            test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_batch",
             page="15-kip-98-identities",
             note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND needs "
             "a moment that is not there",
@@ -72,7 +71,7 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxnRequest",
-            "A partition is enlisted before the first batch is written to it.",
+            "A partition is logged in its transaction once, however often it is added.",
             MODELLED,
             handler="brokers.transaction_coordinator.on_add_partitions",
             scenario="kip-1289-group-commit",
@@ -101,8 +100,7 @@ KIP = Kip(
         ),
         Row(
             "retry.backoff.ms of producers",
-            "A request that was refused goes out again after a while, the same one each time, 20 ms for the "
-            "first AddPartitionsToTxn that is told CONCURRENT_TRANSACTIONS; meanwhile the sender sleeps.",
+            "A request that was refused goes out again after a while, the same one each time; meanwhile the sender sleeps.",
             MODELLED,
             handler="clients.sender.resting",
             scenario="kip-98-next-transaction-waits",
@@ -134,11 +132,11 @@ KIP = Kip(
         ),
         Row(
             "EndTxnRequest",
-            "The decision is logged as PREPARE_COMMIT or PREPARE_ABORT and then answered.",
+            "The decision is logged as PREPARE_COMMIT or PREPARE_ABORT before it is answered.",
             MODELLED,
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_metadata.py::test_end_txn_answers_as_the_table_says",
+            test="brokers/test_transaction_coordinator.py::test_the_decision_is_logged_before_it_is_answered",
             page="10-kip-98-transactions",
         ),
         Row(
@@ -250,7 +248,7 @@ KIP = Kip(
         ),
         Row(
             "Producer API: states and errors",
-            "Which call is legal when, and which errors end the transaction or the producer.",
+            "Which errors are retried, which abort the transaction, and which end the producer.",
             MODELLED,
             handler="clients.producer.on_response",
             scenario="kip-1289-group-abort",
@@ -308,7 +306,7 @@ KIP = Kip(
         ),
         Row(
             "InitPidRequest without a TransactionalId",
-            "Any broker gives a producer id that nobody remembers; the client bumps its epoch itself.",
+            "A broker gives a new producer id to each request, and logs none of them.",
             MODELLED,
             handler="brokers.transaction_append.nameless",
             scenario="kip-98-idempotent-retry",
@@ -340,7 +338,7 @@ KIP = Kip(
         ),
         Row(
             "max.in.flight.requests.per.connection",
-            "Up to five batches of a partition are on their way at once, and keep their order.",
+            "Several batches of a partition are in flight at once; after an error they are sent again alone and in their order.",
             SIMPLIFIED,
             handler="clients.in_flight.next_batches",
             scenario="kip-98-in-flight",
@@ -374,7 +372,7 @@ KIP = Kip(
         ),
         Row(
             "enable.idempotence=false",
-            "Without sequences a batch that is sent again may be there twice, or behind a later one.",
+            "A producer without idempotence asks for no identity, and its batches have no sequence.",
             MODELLED,
             handler="clients.plain_producer.on_response",
             scenario="kip-98-in-flight-without",
@@ -406,8 +404,7 @@ KIP = Kip(
         ),
         Row(
             "log.retention.ms",
-            "What is older goes from the front of a log, below the high watermark; neither open transactions nor readers are "
-            "asked.",
+            "Old records go from the front of a log, even where their transaction is open; it commits nevertheless.",
             SIMPLIFIED,
             handler="brokers.log_retention.on_timer",
             scenario="kip-98-older-than-retention",

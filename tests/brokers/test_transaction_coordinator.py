@@ -119,6 +119,16 @@ def test_partitions_are_logged_once_and_answered_when_replicated(desk):
     assert known(desk).client_transaction_version == 2
 
 
+@pytest.mark.parametrize(
+    ("committed", "state"), [(True, S.PREPARE_COMMIT), (False, S.PREPARE_ABORT)]
+)
+def test_the_decision_is_logged_before_it_is_answered(ongoing, committed, state):
+    ongoing.instant = False
+    assert ongoing.ask(tc.on_end_txn, EndTxn("t", 9, 0, committed)) is None
+    assert ongoing.written(HOME)[-1].state is state
+    assert ongoing.sent(WriteTxnMarkers) == []
+
+
 def test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written(ongoing):
     answer = end(ongoing, 9, 0)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 1)
