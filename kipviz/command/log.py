@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kipviz.command import log_accept
+from kipviz.command import log_accept, log_folder
 from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.refused import Refused
@@ -23,7 +23,9 @@ HELP = "tell what stands in a partition's log, as a broker wrote it"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument(
-        "path", metavar="FOLDER|FILE", help="a partition's folder, such as __transaction_state-45"
+        "path",
+        metavar="FOLDER|FILE",
+        help="a partition's folder, such as __transaction_state-45, or a broker's whole folder of logs",
     )
     parser.add_argument("--topic", help="the topic; taken from the folder's name if left out")
     parser.add_argument(
@@ -65,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         Refused: if it is no Kafka log, or is damaged.
     """
     from kipviz.recordings import internal_topics
+    from kipviz.recordings.cluster_metadata import CLUSTER_METADATA
     from kipviz.recordings.recording_error import RecordingError
     from kipviz.recordings.segments import read_partition, read_segment
 
@@ -77,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         return log_accept.run(arguments, path)
     if arguments.open:
         return _open(arguments, path)
-    folder = path if path.is_dir() else path.resolve().parent
+    if not arguments.topic and log_folder.is_of_several(path):
+        return log_folder.run(path, as_json=arguments.json)
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
     topic = arguments.topic or folder.name.rpartition("-")[0] or path.name
     try:
         if path.is_dir():
@@ -86,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
             segments = (read_segment(path, compacted=True, torn_tail=arguments.torn_tail),)
         told: list[Any] = []
         for segment in segments:
-            known = topic in internal_topics.DECODERS
+            known = topic in (*internal_topics.DECODERS, CLUSTER_METADATA)
             told += (
                 internal_topics.decode(segment, topic)
                 if known
@@ -141,6 +146,7 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
         )
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
+    not_read = run.scenario.not_read  # type: ignore[attr-defined]
     rows = blocked(run.model, run.trace.world)  # type: ignore[arg-type]
     lab = Lab(run)
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), "log.html"))
@@ -150,8 +156,9 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
         "blocked": [_fields(row) for row in rows],
         "steps": run.trace.depth,
         "file": to,
+        "not_read": list(not_read),
     }
-    lines = [run.scenario.sentence]
+    lines = [run.scenario.sentence, *(f"not read: {each}" for each in not_read)]
     for row in rows:
         lines += ["", f"{row.partition}: {row.why}", f"  open since {row.since} UTC"]
         lines.append(f"  what frees it: {row.frees}")

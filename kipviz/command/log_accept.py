@@ -21,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--requests",
         metavar="FILE",
-        help="with --accept: what the broker's logger kafka.request.logger wrote at DEBUG",
+        nargs="+",
+        action="extend",
+        help="with --accept: what the broker's logger kafka.request.logger wrote at DEBUG; the files of a "
+        "log that was rolled, in any order",
     )
     parser.add_argument(
         "--utc-offset",

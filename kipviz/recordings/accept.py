@@ -56,7 +56,6 @@ from kipviz.recordings.elections import (
 from kipviz.recordings.evidence import Evidence, elections_of
 from kipviz.recordings.fetching import (
     NOT_ALLOWED,
-    UNKNOWN_SESSION,
     Fetching,
     Read,
     answers,
@@ -66,30 +65,18 @@ from kipviz.recordings.finding import refusal_to, said_of, sought
 from kipviz.recordings.fronts import API as DELETE_RECORDS
 from kipviz.recordings.fronts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.given_ids import GivenIds, gives_another
-from kipviz.recordings.joining import JOINING, Joining
-from kipviz.recordings.questions import ASKED, questions, reply_said
+from kipviz.recordings.joining import Joining
+from kipviz.recordings.not_judged import why_not, words_of_removed
+from kipviz.recordings.questions import questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked, Question, Said
 from kipviz.recordings.sent import by_request
 from kipviz.recordings.share_sayings import at_broker
-from kipviz.recordings.sharing import MEMBERS, Sharing
+from kipviz.recordings.sharing import Sharing
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
-# Every API that can be asked about.
-KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR", DELETE_RECORDS)
-# Why requests of other APIs are not.
-NOT_ASKED = {
-    "METADATA": "NOT MODELLED: where brokers and partitions are, which everybody knows here",
-    "API_VERSIONS": "NOT MODELLED: releases are given, and everybody knows them",
-    "LIST_OFFSETS": "where logs begin and end is asked of no leader here: their batches say it",
-    "CREATE_TOPICS": "NOT MODELLED: topics are given",
-}
-NO_DECISION = "the model has no such request"
-NO_PARTITIONS = "its share session has no partitions any more"
-ELSEWHERE = "another broker leads what it is about"
-LEADERS_UNKNOWN = "a broker's own logs do not say who leads what"
 # Fields of answers that no decision of the protocol is in, by their names in Kafka.
 LEFT_OUT = {
     "throttleTimeMs": "quotas are not modelled",
@@ -125,7 +112,10 @@ class Acceptor:
 
     def __init__(self, evidence: Evidence) -> None:
         self.exchanges = evidence.exchanges
-        self.names = {topic_id: topic for topic, topic_id in evidence.topics}
+        # A topic that was made again has another id, and a log of its own.
+        self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
+        self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
+        self._removed = words_of_removed(evidence)
         self._file = evidence.file
         self._levels = evidence.levels
         self._configs = evidence.configs
@@ -139,6 +129,7 @@ class Acceptor:
         self._node = evidence.node
         self._indexed = evidence.indexed
         self._decisions = evidence.decisions
+        self._led = evidence.led
         # What was known between two times: an exchange has many moments, and one such span.
         self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
         self._admission = Admission(evidence.allowed)
@@ -247,29 +238,7 @@ class Acceptor:
 
     def why_not(self, number: int) -> str:
         """Say why nothing of an exchange is asked."""
-        exchange = self.exchanges[number]
-        if exchange.api not in KNOWN:
-            return NOT_ASKED.get(exchange.api, NO_DECISION)
-        if exchange.api == "FETCH":
-            return self._fetching.why_not(number) or ELSEWHERE
-        if exchange.api in ASKED and not questions(exchange, self.names):
-            return NO_DECISION
-        if exchange.api == "FIND_COORDINATOR":
-            return LEADERS_UNKNOWN
-        if exchange.api in MEMBERS:
-            return NO_PARTITIONS if self._has_begun(exchange) else UNKNOWN_SESSION
-        return ELSEWHERE
-
-    def _has_begun(self, exchange: Exchange) -> bool:
-        """Say whether the share session of a request was begun by another one."""
-        who = ("groupId", "memberId")
-        return any(
-            x.api in MEMBERS
-            and x.broker == exchange.broker
-            and x.request["shareSessionEpoch"] == 0
-            and all(x.request[each] == exchange.request[each] for each in who)
-            for x in self.exchanges
-        )
+        return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
 
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
@@ -346,7 +315,11 @@ class Acceptor:
             admitted = self._admission.of_key(exchange, one.kind, one.key)
             refused = tuple(refusal_to(e) for e in admitted if e is not Errors.NONE)
             settled = not any(self._nobody_yet(at, one.home) for at in moments)
-            nodes = [known.leader_of(one.home) for known in self._known_at(exchange)]
+            nodes = [
+                known.leader_of(one.home)
+                for known in known_between(self._led, *span_of(exchange))
+                if self._led
+            ]
             said = tuple(
                 each
                 for node in dict.fromkeys(nodes or [self._node])

@@ -6,7 +6,7 @@ settings and feature levels there were; for a broker's own logs they are given o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,17 +15,27 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.rebuilt import Entry
 from kipviz.cluster.spec import TRANSACTION_VERSIONS
 from kipviz.core.values import Value
+from kipviz.messages.reset_policy import LATEST
 from kipviz.recordings.admission import Allowed, allowed_in
-from kipviz.recordings.elections import Decision, elected_of
-from kipviz.recordings.fronts import PRUNE_MS
-from kipviz.recordings.rebuild import (
-    entries_of,
-    internal_partitions_of,
+from kipviz.recordings.broker_folder import (
+    broker_folder,
+    led_here,
+    metadata_of,
     partitions_in,
     topic_ids_in,
 )
+from kipviz.recordings.cluster_metadata import (
+    ClusterMetadata,
+    compacted_in,
+    partitions_of,
+    several_led,
+)
+from kipviz.recordings.elections import Decision, elected_of
+from kipviz.recordings.fronts import PRUNE_MS
+from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
-from kipviz.recordings.request_log import UTC, exchanges_in
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_log import UTC, exchanges_in, in_order
 from kipviz.recordings.sent import Sent, sent_in
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.changes import KAFKA_NAMES
@@ -51,6 +61,8 @@ PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 # index.interval.bytes: a log that is shorter has no entry in its index.
 INDEX_INTERVAL = 4_096
+# Whose requests name a share group.
+OF_SHARE_GROUPS = ("SHARE_GROUP_HEARTBEAT", "SHARE_FETCH", "SHARE_ACKNOWLEDGE")
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -64,7 +76,9 @@ class Evidence(Value, frozen=True):
     letters, and after `producer_expiry_ms` of silence a log forgets a producer. Of several brokers `decisions`
     say who led what, and `min_insync_replicas` are (topic, number) of topics that need more replicas than one.
     `allowed` are the ACLs one after the other, `sent` the batches that were sent by hand, and `prune_ms` is how
-    often a share coordinator deletes what is redundant.
+    often a share coordinator deletes what is redundant. `removed` are (topic, id) of topics that were deleted, `led`
+    says who led every partition of the cluster, `not_read` says what of the logs could not be read, and `damaged` are
+    the partitions that lack batches for it.
     """
 
     file: str
@@ -86,6 +100,10 @@ class Evidence(Value, frozen=True):
     allowed: tuple[Allowed, ...] = ()
     sent: tuple[Sent, ...] = ()
     prune_ms: int = PRUNE_MS
+    removed: tuple[tuple[str, str], ...] = ()
+    led: tuple[Decision, ...] = ()
+    not_read: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
 
 
 def of_recording(folder: Path) -> Evidence:
@@ -121,36 +139,96 @@ def of_recording(folder: Path) -> Evidence:
         allowed_in(recording),
         sent_in(recording, names),
         int(recording.settings.get(PRUNE_INTERVAL) or PRUNE_MS),
+        led=recording.decisions,
     )
 
 
 def of_broker(
     folder: Path,
-    requests: Path,
+    requests: Sequence[Path],
     *,
     topics: tuple[str, ...] = (),
     utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Evidence:
-    """Read a broker's folder of logs and its request log; the logs may be copied while it ran.
+    """Read a broker's folder of logs and its request logs; the logs may be copied while it ran.
 
     Raises:
-        RecordingError: if a log is damaged, or the request log has no requests.
+        RecordingError: if there are no logs, or a request log has no requests.
         ValueError: if the offset or a setting is none.
     """
-    exchanges = exchanges_in(requests, utc_offset)
-    folders = partitions_in(folder)
-    entries = entries_of(folders, topics, torn_tail=True)
-    return Evidence(
-        str(requests),
-        exchanges,
-        _one_by_one(entries),
-        tuple((topic, topic_id) for topic_id, topic in topic_ids_in(folders).items()),
-        tuple(each.name for each in folders),
-        internal_partitions_of(entries),
-        _settings(settings.items()),
-        indexed=_indexed(folders),
+    exchanges = in_order(each for path in requests for each in exchanges_in(path, utc_offset))
+    here = broker_folder(folder)
+    cluster, unread = metadata_of(here)
+    known = cluster or ClusterMetadata()
+    damages: list[RecordingError] = []
+    entries = entries_of(
+        here.partitions,
+        topics,
+        torn_tail=True,
+        topic_ids={topic_id: topic for topic, topic_id in known.topics},
+        elected=elected_of(led_here(known, here)),
+        compacted=compacted_in(known),
+        damages=damages,
     )
+    names = tuple(each.name for each in here.partitions)
+    led = several_led(known.decisions)
+    told = {**dict(known.settings_of("broker", "")), **settings}
+    if here.broker >= 0:
+        told = {**dict(known.settings_of("broker", str(here.broker))), **told}
+    return Evidence(
+        ", ".join(map(str, requests)),
+        tuple(x.but(broker=here.broker) for x in exchanges) if led else exchanges,
+        _one_by_one(entries),
+        known.topics or tuple((t, i) for i, t in topic_ids_in(here.partitions).items()),
+        names,
+        partitions_of(known, TRANSACTION_STATE) or internal_partitions_of(entries),
+        _settings(told.items()),
+        () if cluster is None else _configs_of(known, exchanges),
+        here.broker if known.decisions and not led else -1,
+        indexed=_indexed(here.partitions),
+        dead_letter_topics=_topics_with(known, TAKES_DEAD_LETTERS, "true"),
+        levels=known.levels_of("transaction.version") or TRANSACTION_VERSIONS[::-1],
+        decisions=led_here(known, here),
+        min_insync_replicas=_more_replicas(known) if led else (),
+        removed=known.removed,
+        led=led,
+        not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in unread)),
+        damaged=tuple(dict.fromkeys(Path(each.file).parent.name for each in damages)),
+    )
+
+
+def _topics_with(known: ClusterMetadata, key: str, value: str) -> tuple[str, ...]:
+    return tuple(
+        name for kind, name, k, v in known.configs if (kind, k, v) == ("topic", key, value)
+    )
+
+
+def _more_replicas(known: ClusterMetadata) -> tuple[tuple[str, int], ...]:
+    """Return the topics with a min.insync.replicas of their own or of the whole cluster."""
+    of_all = dict(known.settings_of("broker", "")).get(MIN_INSYNC_REPLICAS, "")
+    found = {topic: of_all for topic, _ in known.topics}
+    found |= {
+        name: value
+        for kind, name, key, value in known.configs
+        if (kind, key) == ("topic", MIN_INSYNC_REPLICAS)
+    }
+    return tuple((topic, int(value)) for topic, value in found.items() if value.isdecimal())
+
+
+def _configs_of(known: ClusterMetadata, exchanges: Iterable[Exchange]) -> tuple[GroupConfig, ...]:
+    """Return what share groups are set to; one that is not set begins at the end of its topics."""
+    asked = [x.request.get("groupId", "") for x in exchanges if x.api in OF_SHARE_GROUPS]
+    configured = [name for kind, name, _, _ in known.configs if kind == "group"]
+    found = []
+    for group in dict.fromkeys((*asked, *configured)):
+        told: dict[str, Any] = {"auto_offset_reset": LATEST}
+        for key, value in known.settings_of("group", group):
+            if key in GROUP_SETTINGS:
+                field, read = GROUP_SETTINGS[key]
+                told[field] = read(value)
+        found.append(GroupConfig(group, **told))
+    return tuple(found)
 
 
 def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], ...]]:

@@ -19,6 +19,11 @@ from typing import TypeAlias
 
 from kipviz.core.values import Value
 from kipviz.recordings import group_records
+from kipviz.recordings.cluster_metadata import (
+    CLUSTER_METADATA,
+    LoggedOfCluster,
+    metadata_record,
+)
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment
 from kipviz.records.fields import Fields, FieldsError
@@ -163,6 +168,7 @@ Logged: TypeAlias = (
     | LoggedShareSnapshot
     | LoggedShareUpdate
     | LoggedTombstone
+    | LoggedOfCluster
 )
 Decoder: TypeAlias = Callable[[LoggedRecord, LoggedBatch], Logged]
 
@@ -174,12 +180,14 @@ def decode(segment: Segment, topic: str) -> tuple[Logged, ...]:
         RecordingError: a record is damaged or has an unknown layout.
         ValueError: the topic is not one of Kafka's internal topics.
     """
-    decoder = DECODERS.get(topic)
+    decoder = metadata_record if topic == CLUSTER_METADATA else DECODERS.get(topic)
     if decoder is None:
-        known = ", ".join(DECODERS)
+        known = ", ".join((*DECODERS, CLUSTER_METADATA))
         raise ValueError(f"{topic} is no internal topic that can be read; there are {known}.")
     return tuple(
-        _guarded(_marker if batch.control else decoder, record, batch, segment.file)
+        _guarded(
+            _marker if batch.control and topic in DECODERS else decoder, record, batch, segment.file
+        )
         for batch in segment.batches
         for record in batch.records
     )

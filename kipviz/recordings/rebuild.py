@@ -8,7 +8,7 @@ its data, PREPARE_* before its markers, COMPLETE_* after them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import heapify, heappop, heapreplace
 from pathlib import Path
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from kipviz.cluster.rebuilt import GONE, Entry, PassedOver
 from kipviz.core.given import several
 from kipviz.core.values import Value
+from kipviz.recordings.broker_folder import topic_ids_in
 from kipviz.recordings.group_records import OF_GROUPS, named, topics_told
 from kipviz.recordings.internal_topics import (
     DECODERS,
@@ -41,8 +42,6 @@ from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRec
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 TEXT_MAX = 60
-# The file in which a broker keeps the id of the topic of a partition.
-METADATA = "partition.metadata"
 OF_DEAD_LETTERS = "__dlq.errors."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITIONS_MAX = 1_000
@@ -54,23 +53,6 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 BEGINS, DATA, DECIDES, MARKS, ENDS = range(5)
 
 
-def partitions_in(path: Path) -> tuple[Path, ...]:
-    """Give the folders of partitions at a place: the place itself, or what lies in it.
-
-    Raises:
-        RecordingError: if there is none.
-    """
-    if not path.is_dir():
-        raise RecordingError(str(path), 0, "This is no folder: name a partition's, or a broker's.")
-    if any(path.glob("*.log")):
-        return (path.resolve(),)
-    found = tuple(sorted(f for f in path.iterdir() if f.is_dir() and any(f.glob("*.log"))))
-    if not found:
-        why = "No folder here holds a segment (a file named *.log)."
-        raise RecordingError(str(path), 0, why)
-    return found
-
-
 def entries_of(
     folders: Iterable[Path],
     topics: Sequence[str] = (),
@@ -78,12 +60,15 @@ def entries_of(
     torn_tail: bool = False,
     topic_ids: Mapping[str, str] = MappingProxyType({}),
     elected: Mapping[tuple[str, int], int] = MappingProxyType({}),
+    compacted: Collection[str] = (),
+    damages: list[RecordingError] | None = None,
 ) -> tuple[Entry, ...]:
     """Read partitions and put their batches into the order in which they were written.
 
     `topics` are the user topics to read besides the internal ones; all of them if it is empty.
     `topic_ids` are names of topics by their ids, where the folders do not tell; `elected` says when each
-    leader epoch of a partition began, before which its leader has written nothing.
+    leader epoch of a partition began, before which its leader has written nothing. `compacted` are the user topics
+    of which compaction takes records away. Where `damages` is given, a damaged batch is noted there and passed over.
 
     Raises:
         RecordingError: if a log is damaged, has an unknown layout, a folder is no partition's, or a topic
@@ -103,9 +88,16 @@ def entries_of(
         there.append(topic)
         if topics and topic not in topics and topic not in DECODERS:
             continue
-        segments = read_partition(folder, torn_tail=torn_tail)
+        segments = read_partition(
+            folder,
+            compacted=True if topic in compacted else None,
+            torn_tail=torn_tail,
+            damages=damages,
+        )
         found = [
-            part for segment in segments for part in _of_segment(segment, folder.name, topic, known)
+            part
+            for segment in segments
+            for part in _of_segment(_readable(segment, topic, damages), folder.name, topic, known)
         ]
         heads.append((folder.name, found))
     for lost in (topic for topic in topics if topic not in there):
@@ -118,20 +110,6 @@ def entries_of(
         _never_back(found, since, elected) for _, found in sorted(heads, key=lambda head: head[0])
     ]
     return tuple(_merged([found for found in ready if found]))
-
-
-def topic_ids_in(folders: Iterable[Path]) -> dict[str, str]:
-    """Give the topics by their ids, as far as a broker keeps that beside its logs."""
-    known: dict[str, str] = {}
-    for folder in folders:
-        try:
-            lines = (folder / METADATA).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            continue
-        said = dict(line.partition(":")[::2] for line in lines)
-        if said.get("topic_id", "").strip():
-            known[said["topic_id"].strip()] = folder.name.rpartition("-")[0]
-    return known
 
 
 def internal_partitions_of(entries: Iterable[Entry]) -> int:
@@ -152,11 +130,30 @@ def internal_partitions_of(entries: Iterable[Entry]) -> int:
 # -- one partition -----------------------------------------------------------------------------
 
 
+def _readable(segment: Segment, topic: str, damages: list[RecordingError] | None) -> Segment:
+    """Return a segment without the batches whose records nobody can read, and note those."""
+    if damages is None:
+        return segment
+    found = []
+    for batch in segment.batches:
+        try:
+            _said(segment.but(batches=(batch,)), topic)
+        except RecordingError as problem:
+            damages.append(problem)
+        else:
+            found.append(batch)
+    return segment.but(batches=tuple(found))
+
+
+def _said(segment: Segment, topic: str) -> tuple[Logged, ...]:
+    return decode(segment, topic) if topic in DECODERS else markers(segment)
+
+
 def _of_segment(
     segment: Segment, partition: str, topic: str, topics: dict[str, str]
 ) -> Iterator[tuple[Entry, int]]:
     said: dict[int, Logged] = {}
-    told = decode(segment, topic) if topic in DECODERS else markers(segment)
+    told = _said(segment, topic)
     topics = topics | _topics_of(told)
     said |= {each.offset: each for each in told}
     for batch in segment.batches:

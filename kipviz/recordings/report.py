@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ from kipviz.recordings.sayings import Asked, sayings
 class Report(Value, frozen=True):
     """How many requests there were, every answer that was asked for, and what was not asked.
 
-    `not_asked` are (API, reason, number of requests).
+    `not_asked` are (API, reason, number of requests), and `not_read` says what of the logs could not be read.
     """
 
     requests: int
     asked: tuple[Asked, ...]
     not_asked: tuple[tuple[str, str, int], ...]
+    not_read: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[Asked, ...]:
@@ -42,6 +43,7 @@ class Report(Value, frozen=True):
         )
         for api, count in sorted(Counter(each.api for each in self.asked).items()):
             yield f"  {count:>5}  {api}"
+        yield from (f"not read: {each}" for each in self.not_read)
         for each in refused:
             yield from _differs(each)
         if self.not_asked:
@@ -62,6 +64,7 @@ class Report(Value, frozen=True):
             "not_asked": [
                 {"api": api, "reason": reason, "requests": n} for api, reason, n in self.not_asked
             ],
+            "not_read": list(self.not_read),
         }
 
     def __str__(self) -> str:
@@ -70,7 +73,7 @@ class Report(Value, frozen=True):
 
 def report(
     folder: str | Path,
-    requests: str | Path | None = None,
+    requests: str | Path | Sequence[str | Path] | None = None,
     *,
     topics: tuple[str, ...] = (),
     utc_offset: str = UTC,
@@ -79,7 +82,7 @@ def report(
     """Say whether the model could have given a broker's answers.
 
     `folder` is a recording, or a broker's folder of logs; then `requests` is what its logger
-    kafka.request.logger wrote at DEBUG, in a zone that is `utc_offset` from UTC, and `settings` are those
+    kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
     that are not Kafka's defaults, by their names there.
 
     Raises:
@@ -101,9 +104,10 @@ def report(
         )
         raise RecordingError(str(place), 0, why)
     else:
+        several = (requests,) if isinstance(requests, str | Path) else tuple(requests)
         evidence = of_broker(
             place,
-            path_given("the request log", requests),
+            tuple(path_given("the request log", each) for each in several),
             topics=topics,
             utc_offset=utc_offset,
             settings=settings,
@@ -126,7 +130,10 @@ def of_evidence(evidence: Evidence) -> Report:
         if number not in spoken
     )
     return Report(
-        len(evidence.exchanges), asked, tuple((*what, n) for what, n in sorted(left.items()))
+        len(evidence.exchanges),
+        asked,
+        tuple((*what, n) for what, n in sorted(left.items())),
+        evidence.not_read,
     )
 
 

@@ -8,7 +8,7 @@ requests of APIs that are not asked about. The times are in the broker's own zon
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,11 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     return found
 
 
+def in_order(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    """Return the exchanges of several request logs in the order of their answers, each of them once."""
+    return tuple(sorted(dict.fromkeys(exchanges), key=lambda each: each.answered_ms))
+
+
 def zone_of(utc_offset: str) -> timezone:
     """Give the zone of an offset such as +02:00.
 
@@ -84,6 +89,7 @@ def _exchange(file: str, at: int, found: re.Match[bytes], zone: timezone) -> Exc
             answered_ms=answered,
             request=plain(said["request"]),
             response=plain(said["response"]),
+            correlation=header.get("correlationId", -1),
         )
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError) as problem:
         why = f"This line is no request as a broker logs it ({type(problem).__name__}: {problem})."

@@ -18,6 +18,7 @@ Source: org.apache.kafka.common.record.DefaultRecordBatch, DefaultRecord, Aborte
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kipviz.core.values import Value
@@ -103,7 +104,12 @@ class AbortedTransaction(Value, frozen=True):
 
 
 def read_segment(
-    path: Path, *, compacted: bool = False, torn_tail: bool = False, check_crc: bool = True
+    path: Path,
+    *,
+    compacted: bool = False,
+    torn_tail: bool = False,
+    check_crc: bool = True,
+    damages: list[RecordingError] | None = None,
 ) -> Segment:
     """Read a segment file.
 
@@ -113,6 +119,7 @@ def read_segment(
         torn_tail: the file was copied from a running broker: a batch that is cut off at the end,
             or zeros there, end the reading instead of being refused.
         check_crc: compare every batch's checksum; a large file is read faster without.
+        damages: where it is given, a damaged batch is passed over and noted there.
 
     Raises:
         RecordingError: the file is no Kafka log or is damaged; it names file and byte.
@@ -126,16 +133,23 @@ def read_segment(
         compacted=compacted,
         torn_tail=torn_tail,
         check_crc=check_crc,
+        damages=damages,
     )
     return Segment(str(path), tuple(found))
 
 
 def read_partition(
-    folder: Path, *, compacted: bool | None = None, torn_tail: bool = False, check_crc: bool = True
+    folder: Path,
+    *,
+    compacted: bool | None = None,
+    torn_tail: bool = False,
+    check_crc: bool = True,
+    damages: list[RecordingError] | None = None,
 ) -> tuple[Segment, ...]:
     """Read all segments of one partition's folder, in the order of their offsets.
 
-    Whether the topic is compacted is known for Kafka's internal topics and else taken as no.
+    Whether the topic is compacted is known for Kafka's internal topics and else taken as no. Where `damages` is
+    given, what is damaged is passed over and noted there.
 
     Raises:
         RecordingError: there is no segment, a segment is damaged, or two overlap.
@@ -152,9 +166,13 @@ def read_partition(
             compacted=compacted,
             torn_tail=torn_tail and file == files[-1],
             check_crc=check_crc,
+            damages=damages,
         )
         if segments and segments[-1].batches and segment.batches:
-            _follows(segment.batches[0], segments[-1].batches[-1], str(file), compacted=compacted)
+            with _noting(damages):
+                _follows(
+                    segment.batches[0], segments[-1].batches[-1], str(file), compacted=compacted
+                )
         segments.append(segment)
     return tuple(segments)
 
@@ -185,8 +203,12 @@ def batches(
     compacted: bool = False,
     torn_tail: bool = False,
     check_crc: bool = True,
+    damages: list[RecordingError] | None = None,
 ) -> Iterator[LoggedBatch]:
     """Read the batches of a segment's bytes, one after the other.
+
+    Where `damages` is given, a batch that does not fit is noted there and passed over, and so is the rest of the
+    bytes where the next batch cannot be found.
 
     Raises:
         RecordingError: at the first byte that does not fit; batches before it were given.
@@ -194,19 +216,41 @@ def batches(
     at = 0
     previous: LoggedBatch | None = None
     while at < len(data):
-        size = _size(data, at, file)
-        if size is None or at + size > len(data):
-            if torn_tail:
-                return
-            raise RecordingError(file, at, _torn(data, at, size))
-        batch = _batch(data, at, size, file, check_crc=check_crc)
-        if previous is not None:
-            _follows(batch, previous, file, compacted=compacted)
-        elif first_offset is not None:
-            _begins(batch, first_offset, file, compacted=compacted)
-        yield batch
-        previous = batch
-        at += size
+        found: list[int] = []
+        with _noting(damages, " The rest of the file is not read."):
+            size = _size(data, at, file)
+            if size is not None and at + size <= len(data):
+                found.append(size)
+            elif not torn_tail:
+                raise RecordingError(file, at, _torn(data, at, size))
+        if not found:
+            return
+        read: list[LoggedBatch] = []
+        with _noting(damages):
+            batch = _batch(data, at, found[0], file, check_crc=check_crc)
+            if previous is not None:
+                _follows(batch, previous, file, compacted=compacted)
+            elif first_offset is not None:
+                _begins(batch, first_offset, file, compacted=compacted)
+            read.append(batch)
+        yield from read
+        if read:
+            previous = read[0]
+        else:
+            # Offsets are missing from here on.
+            compacted = True
+        at += found[0]
+
+
+@contextmanager
+def _noting(damages: list[RecordingError] | None, more: str = "") -> Iterator[None]:
+    """Note damage instead of raising it, where there is a list for it."""
+    try:
+        yield
+    except RecordingError as problem:
+        if damages is None:
+            raise
+        damages.append(RecordingError(problem.file, problem.at, f"{problem.why}{more}"))
 
 
 def _size(data: bytes, at: int, file: str) -> int | None:

@@ -16,11 +16,15 @@ DESIGN = "kafka"
 
 
 class LoggedScenario(Scenario, frozen=True):
-    """The batches of some logs, in order; the first `skipped` of them are read before the start."""
+    """The batches of some logs, in order; the first `skipped` of them are read before the start.
+
+    `not_read` says of each batch and log that could not be read why, and where it is.
+    """
 
     entries: tuple[Entry, ...] = ()
     skipped: int = 0
     elections: tuple[Election, ...] = ()
+    not_read: tuple[str, ...] = ()
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> RebuiltModel:
         """Give the logs as a model; no fault can happen in it, whatever the budget."""

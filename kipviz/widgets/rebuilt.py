@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from kipviz.checking.runs import Run
 from kipviz.core.given import path as path_given
 from kipviz.designs.catalogue import design as design_named
+from kipviz.recordings.broker_folder import broker_folder, led_here, metadata_of
+from kipviz.recordings.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
 from kipviz.recordings.elections import elected_of, elections_of, placements_of
-from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
+from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import TRANSACTION_STATE
@@ -29,10 +31,10 @@ def run_of_logs(
     *,
     torn_tail: bool = False,
 ) -> Run:
-    """Read logs and give them as a run that stands at its end.
+    """Read logs and give them as a run that stands at its end; `not_read` of its story names damaged batches.
 
     Raises:
-        RecordingError: if a log is damaged or is none, with file and byte.
+        RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
         ValueError: if a number is none, in one sentence.
     """
     for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
@@ -40,17 +42,32 @@ def run_of_logs(
             raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
     place = path_given("the folder of logs", path)
     recorded = load_recording(place) if (place / LEADERS).exists() else None
-    decisions = recorded.decisions if recorded is not None else ()
-    folders = partitions_in(place)
-    elected = elected_of(decisions)
-    entries = entries_of(folders, topics, torn_tail=torn_tail, elected=elected)
+    here = broker_folder(place)
+    cluster, unread = metadata_of(here)
+    known = cluster or ClusterMetadata()
+    decisions = recorded.decisions if recorded is not None else led_here(known, here)
+    damages: list[RecordingError] = []
+    entries = entries_of(
+        here.partitions,
+        topics,
+        torn_tail=torn_tail,
+        topic_ids={topic_id: topic for topic, topic_id in known.topics},
+        elected=elected_of(decisions),
+        compacted=compacted_in(known),
+        damages=damages,
+    )
+    if not entries and damages:
+        raise damages[0]
     if not entries:
         why = f"Nothing is written in {', '.join(topics) or 'these logs'}."
         raise RecordingError(str(place), 0, why)
     told = recorded.partition_counts.get(TRANSACTION_STATE) if recorded is not None else 0
+    told = told or partitions_of(known, TRANSACTION_STATE)
     count = internal_partitions or told or internal_partitions_of(entries)
     led = (placements_of(decisions), elections_of(decisions, entries))
-    story = scenario_of(entries, place.resolve().name, count, last, *led)
+    story = scenario_of(entries, place.resolve().name, count, last, *led).but(
+        not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in unread))
+    )
     design = design_named(DESIGN)
     trace, chapters = story.play(design)
     return Run(story, design, story.model(design), trace, chapters)
@@ -74,7 +91,7 @@ def rebuild(
         torn_tail: the files were copied from a running broker: what is cut off is no damage.
 
     Raises:
-        RecordingError: if a log is damaged or is none, with file and byte.
+        RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
         ValueError: if a number is none, in one sentence.
     """
     run = run_of_logs(path, topics, last, internal_partitions, torn_tail=torn_tail)

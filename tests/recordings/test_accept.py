@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import (
+from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.evidence import of_recording
+from kipviz.recordings.fetching import CLOSES, UNKNOWN_SESSION
+from kipviz.recordings.not_judged import (
     KNOWN,
     LEADERS_UNKNOWN,
     NO_DECISION,
     NO_PARTITIONS,
     NOT_ASKED,
-    Acceptor,
 )
-from kipviz.recordings.evidence import of_recording
-from kipviz.recordings.fetching import CLOSES, UNKNOWN_SESSION
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.report import of_evidence

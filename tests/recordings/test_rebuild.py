@@ -14,9 +14,10 @@ from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import LeaderMoved
+from kipviz.recordings.broker_folder import partitions_in
 from kipviz.recordings.elections import Decision, elections_of
 from kipviz.recordings.internal_topics import LoggedShareUpdate, LoggedTransaction
-from kipviz.recordings.rebuild import entries_of, internal_partitions_of, partitions_in
+from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import read_partition
