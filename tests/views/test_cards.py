@@ -111,7 +111,7 @@ def test_the_coordinator_says_where_it_stands_and_where_it_is_going() -> None:
 def test_the_application_lights_its_line_and_says_whether_it_waits() -> None:
     card = at("TX_PENDING")["program:app-1"]
     (line,) = [cells for cells in card.values() if cells["current"]]
-    assert line["text"] == "producer.commitTransaction();"
+    assert line["text"] == "producer.commitTransaction(); // BLOCKS"
     assert not line["waiting"]
     waiting = at("consumer.poll() again")["program:app-1"]
     assert [cells["line"] for cells in waiting.values() if cells["waiting"]] == [2]
