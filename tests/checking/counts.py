@@ -28,15 +28,16 @@ FINDING_I = Space("finding-I", "", 542, 1_545, 41)
 FINDING_D = Space("finding-D", "expire_lock=1", 3_642, 9_646, 69)
 
 REPAIRED = (CALM, ONE_LOCK)
+# Timers run out at rest in each of them: behind a cut, beside a dead process, between two leaders.
 LARGE = (
-    Space("repaired", "time_out=1", 8_442, 25_933, 76),
+    Space("repaired", "time_out=1", 8_490, 25_981, 76),
     # What it was before a dropped staging was the consumer's again (finding X26), and is without that.
-    Space("finding-X26", "time_out=1", 8_409, 25_855, 76),
-    Space("repaired", "cut=1", 8_232, 35_190, 44),
+    Space("finding-X26", "time_out=1", 8_688, 26_507, 76),
+    Space("repaired", "cut=1", 14_518, 52_829, 79),
     Space("repaired", "lose_connection=1", 23_262, 74_604, 71),
-    Space("repaired", "crash_client=1", 30_387, 85_560, 77),
-    Space("repaired", "move_leader=1", 75_423, 240_842, 90),
-    Space("finding-X26", "move_leader=1", 53_794, 176_636, 69),
+    Space("repaired", "crash_client=1", 38_421, 108_014, 77),
+    Space("repaired", "move_leader=1", 78_503, 248_332, 94),
+    Space("finding-X26", "move_leader=1", 63_378, 202_186, 91),
 )
 # How many steps the shortest counterexamples have.
 STUCK_AFTER = 20
