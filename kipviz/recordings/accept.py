@@ -43,7 +43,6 @@ from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
 from kipviz.recordings.admission import SLACK_MS, Acls, Admission, span_of
 from kipviz.recordings.answering import ANYBODY, answer
-from kipviz.recordings.bringing import Bringing
 from kipviz.recordings.elections import (
     LEARNS_MS,
     Known,
@@ -135,6 +134,7 @@ class Acceptor:
         self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
         self._admission = Admission(evidence.allowed)
         self._sent = by_request(evidence.sent)
+        self._brought: dict[tuple[str, int], int] = {}
         self._producer_expiry_ms = evidence.producer_expiry_ms
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
@@ -170,10 +170,10 @@ class Acceptor:
         The time of a producer's batch is when it was made, and its request may have been sent much later.
         """
         first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
-        told = ((n, one) for n, x in enumerate(self.exchanges) for one in self._produced(x))
-        self._bringing = Bringing(told, self._batches)
-        known = (at for at in self._bringing.offsets() if at in self._places)
-        brought = [self._times[self._places[at]] for at in known]
+        for number, exchange in enumerate(self.exchanges):
+            for one in self._produced(exchange):
+                self._brought.setdefault((one.partition, one.at), number)
+        brought = [self._times[self._places[at]] for at in self._brought if at in self._places]
         return bisect_left(self._times, min((first, *brought)))
 
     def asked(self) -> tuple[Asked, ...]:
@@ -245,14 +245,12 @@ class Acceptor:
     ) -> Iterator[Asked]:
         """Ask the leaders of partitions."""
         places = self._worlds[0].image.leaders
-        for told in self._produced(exchange):
-            one = self._meant(number, told, exchange)
+        for one in self._produced(exchange):
             if one.partition in places or not one.messages:
                 asked = [Question(one.partition, m, one.recorded) for m in one.messages]
                 when = (*moments, *self._before(number, one, exchange))
-                log = self._appended_to(number, one)
-                given = (each for q in asked for each in self._possible(when, exchange, q, log))
-                said = tuple(dict.fromkeys(given))
+                told = [each for q in asked for each in self._possible(when, exchange, q)]
+                said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
         for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
             partition = deletion.partition
@@ -262,8 +260,10 @@ class Acceptor:
                 yield Asked(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
-                said = tuple(dict.fromkeys(self._told(read, moments, exchange)))
-                yield Asked(number, exchange.api, read.partition, read.recorded, said)
+                told = list(self._told(read, moments, exchange))
+                yield Asked(
+                    number, exchange.api, read.partition, read.recorded, tuple(dict.fromkeys(told))
+                )
 
     def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
         """Give what a reader may be told by the broker that it asks."""
@@ -355,33 +355,13 @@ class Acceptor:
                 exchange, self.names, self._batches, self._identities, self._sent
             )
 
-    def _meant(self, number: int, one: leaders.Produced, exchange: Exchange) -> leaders.Produced:
-        """Return what was sent to a partition, with the batch that the request must have brought."""
-        at = self._bringing.meant(number, one)
-        if at == one.at:
-            return one
-        name = exchange.request["transactionalId"] or ""
-        batch = self._batches[one.partition, at]
-        return one.but(
-            at=at, messages=(leaders.message_of(name, one.partition, batch, exchange.version),)
-        )
-
-    def _appended_to(self, number: int, one: leaders.Produced) -> PartitionLog | None:
-        """Return the log to which a request's batch was appended; None if another request brought the batch."""
-        place = (one.partition, one.at)
-        at = self._places.get(place, -1) - self._skipped
-        if place not in self._batches or at < 0:
-            return None
-        brought = self._bringing.first(*place) in (number, -1)
-        return self._worlds[at].logs.get(one.partition) if brought else None
-
     def _before(self, number: int, one: leaders.Produced, exchange: Exchange) -> Iterator[int]:
         """Give the moment before a batch stood in the log: its time is when its producer made it.
 
         Only the first request that is told of it has brought it; the others find it there.
         """
         place = (one.partition, one.at)
-        at = self._places.get(place, -1) if self._bringing.first(*place) in (number, -1) else -1
+        at = self._places.get(place, -1) if self._brought.get(place) == number else -1
         if at >= self._skipped and self._times[at] <= exchange.answered_ms:
             yield at - self._skipped
 
@@ -400,13 +380,8 @@ class Acceptor:
         yield from (at - self._skipped for at in range(max(first, self._skipped), last + 1))
 
     def _possible(
-        self,
-        moments: tuple[int, ...],
-        exchange: Exchange,
-        question: Question,
-        log: PartitionLog | None = None,
+        self, moments: tuple[int, ...], exchange: Exchange, question: Question
     ) -> Iterator[Said]:
-        """Give what the model may say; `log` is how the partition stood, if that is known."""
         api, message = exchange.api, question.message
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
@@ -415,8 +390,7 @@ class Acceptor:
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield _said(api, message, loading)
-        for model, (at, then) in product(models, self._views(moments, exchange)):
-            world = then if log is None else then.but(logs=then.logs.set(log.name, log))
+        for model, (at, world) in product(models, self._views(moments, exchange)):
             for alike in self._alike(at, world, message, exchange):
                 who = exchange.principal or ANYBODY
                 reply = answer(model, alike, message, _serving(alike, message, exchange), who)

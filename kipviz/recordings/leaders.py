@@ -98,18 +98,13 @@ def _messages(
     version: int,
 ) -> Iterator[Produce]:
     if batch is not None:
-        yield message_of(name, partition, batch, version)
+        identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
+        yield Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
         return
     for producer_id, epoch in identities.get(name, ((-1, -1),)):
         yield Produce(
             name, partition, producer_id, epoch, -1 if producer_id < 0 else 0, (), version
         )
-
-
-def message_of(name: str, partition: str, batch: Batch, version: int) -> Produce:
-    """Return the request that sent a batch, with what the log has of it."""
-    identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
-    return Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
 
 
 def produce_said(reply: Any) -> Said:

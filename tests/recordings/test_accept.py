@@ -137,47 +137,6 @@ def test_an_answer_with_any_number_changed_is_one_that_the_model_cannot_give(nam
             assert refused(acceptor, number, other), (number, exchange.api, answer)
 
 
-@pytest.mark.parametrize("off", [1, -1])
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_a_base_offset_off_by_one_is_refused_though_another_batch_may_begin_there(
-    name: str, off: int
-) -> None:
-    acceptor = acceptor_of(RELEASE / name)
-    for number, exchange in enumerate(acceptor.exchanges):
-        if exchange.api != "PRODUCE":
-            continue
-        for at, topic in enumerate(told := exchange.response["responses"]):
-            for index, part in enumerate(parts := topic["partitionResponses"]):
-                if part["errorCode"]:
-                    continue
-                moved = part.set("baseOffset", part["baseOffset"] + off)
-                there = topic.set(
-                    "partitionResponses", (*parts[:index], moved, *parts[index + 1 :])
-                )
-                answer = exchange.response.set("responses", (*told[:at], there, *told[at + 1 :]))
-                other = exchange.but(response=answer)
-                assert refused(acceptor, number, other), (number, part["baseOffset"])
-
-
-def test_two_requests_that_tell_one_batch_did_not_both_bring_it_when_its_neighbour_is_told_to_nobody() -> (
-    None
-):
-    """In the whole evidence, too, the changed answer is the one that is refused, and no other."""
-    evidence = of_recording(RELEASE / "commit-and-abort")
-    for off in (1, -1):
-        number, exchange = [(n, x) for n, x in enumerate(evidence.exchanges) if x.api == "PRODUCE"][
-            1
-        ]
-        topic = exchange.response["responses"][0]
-        part = topic["partitionResponses"][0]
-        moved = topic.set("partitionResponses", (part.set("baseOffset", part["baseOffset"] + off),))
-        other = exchange.but(response=exchange.response.set("responses", (moved,)))
-        exchanges = (*evidence.exchanges[:number], other, *evidence.exchanges[number + 1 :])
-        told = Acceptor(evidence.but(exchanges=exchanges)).asked()
-        wrong = [asked.number for asked in told if asked.api == "PRODUCE" and not asked.accepted]
-        assert wrong == [number]
-
-
 def test_a_log_forgets_only_producers_that_were_silent_for_as_long_as_is_set() -> None:
     evidence = of_recording(RELEASE / "silent-producer")
     told = [a for a in Acceptor(evidence).asked() if a.api == "DESCRIBE_PRODUCERS"]
