@@ -68,6 +68,7 @@ from kipviz.messages.two_phase import (
     InitProducerId2PcResponse,
 )
 from kipviz.records.batches import DataRecord
+from kipviz.records.sequences import sequence_after
 
 ProducerState = producer_state.ProducerState
 TRANSITIONS = producer_state.TRANSITIONS
@@ -199,7 +200,7 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
     batch = OutgoingBatch(partition, records, sequence)
     me = me.but(
         batches=(*me.batches, batch),
-        sequences=me.sequences.set(partition, sequence + len(records)),
+        sequences=me.sequences.set(partition, sequence_after(sequence, len(records))),
     )
     return enlisting(me, partition)
 

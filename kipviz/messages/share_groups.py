@@ -26,6 +26,11 @@ class AcknowledgeType(IntEnum):
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 
 
+def next_session_epoch(epoch: int) -> int:
+    """Return the epoch of a share session's next request: 1 follows on 2147483647 (ShareRequestMetadata.nextEpoch)."""
+    return 1 if epoch == 2**31 - 1 else epoch + 1
+
+
 class AcknowledgementBatch(Value, frozen=True):
     """One verdict for a run of offsets, both ends inclusive."""
 

@@ -424,6 +424,17 @@ def test_the_session_machine(kind, epoch, known, error):
     assert answer.error is error
 
 
+def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
+    """ShareRequestMetadata.nextEpoch: 0 would open another session."""
+    place = SharePlace().loaded()
+    last = 2**31 - 1
+    who = ("g1", "M1")
+    known = place.role.sessions[who]
+    place.role = place.role.but(sessions=place.role.sessions.set(who, known.but(epoch=last)))
+    assert place.acknowledge("M1", epoch=last).error is Errors.NONE
+    assert place.role.sessions[who].epoch == 1
+
+
 def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     """ShareSessionCache.maybeCreateSession: nobody's session is taken away, and the refusal takes its time."""
     place = SharePlace().loaded()
