@@ -33,7 +33,7 @@ from kipviz.messages.releases import NAMES, release
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
 from kipviz.records.classic_groups import RANGE
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
-from kipviz.records.transaction_state import TransactionRecord, TransactionState
+from kipviz.records.transaction_state import TransactionRecord
 
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
@@ -334,17 +334,9 @@ def check(spec: ClusterSpec) -> None:
     _check_releases(spec)
     for application in spec.applications:
         _check_application(spec, application, placed)
-    for left in spec.transactions:
-        if left.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
-            raise BadSpec(f"no log holds {left.transactional_id} as {left.state.value}")
-        if not 0 <= left.producer_id < spec.first_producer_id:
-            raise BadSpec(
-                f"{left.transactional_id} was left by a producer id below first_producer_id, which "
-                f"is {spec.first_producer_id}, not by {left.producer_id}"
-            )
-    for name in spec.budget.__struct_fields__:
-        if getattr(spec.budget, name) < 0:
-            raise BadSpec(f"the budget for {name} must be 0 or more")
+    wrong = spec_limits.why_no_transactions(spec) or spec_limits.why_no_numbers(spec)
+    if wrong:
+        raise BadSpec(wrong)
 
 
 def _check_acls(spec: ClusterSpec) -> None:
