@@ -21,6 +21,7 @@ from kipviz.brokers import (
     share_partition,
     share_sessions,
     share_staging,
+    share_validation,
     share_writes,
 )
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
@@ -77,7 +78,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return refuse(gone_topics.not_led(request.partition, on.image))
     if request.acknowledgements and request.session_epoch == 0:
         return refuse(Errors.INVALID_REQUEST)
-    renews = any(b.type is AcknowledgeType.RENEW for b in request.acknowledgements)
+    renews = any(b.type == AcknowledgeType.RENEW for b in request.acknowledgements)
     if renews and request.max_records > 0:
         return refuse(Errors.INVALID_REQUEST)
     me, error = share_sessions.after(me, request, reply_to, on)
@@ -89,7 +90,10 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     known = key in me.shares
     share, loading = ensure(me, key, request.group_id, request.partition, on)
     acked, parked = Effects(share), ParkedFetch(request, reply_to)
-    if request.acknowledgements and not known:
+    wrong = share_validation.validated(request.acknowledgements)
+    if wrong is not Errors.NONE:
+        parked = parked.but(acknowledge_error=wrong)
+    elif request.acknowledgements and not known:
         parked = parked.but(acknowledge_error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
     elif request.acknowledgements:
         acked, error = share_writes.acknowledge(
@@ -142,8 +146,9 @@ def on_share_acknowledge(
     if error is not Errors.NONE:
         return answered(error)
     share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    if not request.acknowledgements:
-        done = answered(Errors.NONE)
+    wrong = share_validation.validated(request.acknowledgements)
+    if not request.acknowledgements or wrong is not Errors.NONE:
+        done = answered(wrong)
     elif share is None:
         done = answered(gone_topics.unknown(request.partition, on.image))
     else:

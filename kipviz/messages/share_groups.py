@@ -13,8 +13,12 @@ from kipviz.messages.producing import FetchedRecord
 
 
 class AcknowledgeType(IntEnum):
-    """What a consumer says about a delivered record, with the ids on the wire."""
+    """What a consumer says about a delivered record, with the ids on the wire.
 
+    UNKNOWN stands for every byte that is no type: a request may carry one, and is refused for it.
+    """
+
+    UNKNOWN = -1
     GAP = 0
     ACCEPT = 1
     RELEASE = 2
