@@ -78,7 +78,8 @@ class Exchange(Value, frozen=True):
     """One request that a broker answered, with every field as Kafka names it.
 
     `broker` is who answered where there are several, 0 where there is one; `principal` is who asked, "" where
-    nobody said so; `correlation` is the number that the client gave to its request.
+    nobody said so; `correlation` is the number that the client gave to its request. `problem` is why it cannot
+    be read, where only that is known of it.
     """
 
     api: str
@@ -91,6 +92,7 @@ class Exchange(Value, frozen=True):
     broker: int = 0
     principal: str = ""
     correlation: int = -1
+    problem: str = ""
 
 
 class Recording(Value, frozen=True):
