@@ -567,8 +567,9 @@ def fail(me: P, about: Message, error: Errors) -> P:
         if not isinstance(about, EndTxn):
             return dropping(me, about)
         abortable = False
-    # From READY, where no transaction is open, it is an illegal step, and that is fatal (KAFKA-14831).
-    abortable = abortable and (bool(me.session) or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
+    # From READY, where no transaction is open, the sender may not step there, and poisons the state.
+    poisoned = abortable and not (me.session or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
+    abortable = abortable and not poisoned
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
     me = _to(without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
@@ -583,7 +584,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
         preparing=False,
         stray=(),
         rests="",
-        error=f"{name}: {error.name}",
+        error=producer_errors.POISONED if poisoned else f"{name}: {error.name}",
     )
 
 
