@@ -7,7 +7,9 @@ KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
 DURABILITY: volatile, written through the share coordinator. What was not written is gone with
   the broker: ACQUIRED is never written, so a crash gives every lock back.
 NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
-  the wait limit of a fetch (it waits until there is something); that a fetch may acquire records
+  the wait limit of a fetch (it waits until there is something); that the log is read before records are acquired,
+  in a step of its own under the fetch lock (DelayedShareFetch, ShareFetchUtils.processFetchResponse): here it is
+  one step; that a fetch may acquire records
   while the acknowledgements that came with it are being made durable (it is answered after that
   in either case).
 """

@@ -7,7 +7,8 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
 DURABILITY: none; a crash loses all of it, and the next process fences it.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator where
   there are no ACLs and for groups, Metadata (but for topics that are waited for and for the ids that
-  `topic_ids` asks for), compression; that under transaction version 2 an abort goes on with a batch
+  `topic_ids` asks for), compression; the futures of send(): a record that an abort drops has a
+  TransactionAbortedException there (RecordAccumulator.abortUndrainedBatches); that under transaction version 2 an abort goes on with a batch
   whose connection broke until delivery.timeout.ms, and several batches of a partition in flight:
   `pipelined_producer` has both.
 """
