@@ -74,7 +74,6 @@ from kipviz.recordings.sayings import Asked, Question, Said
 from kipviz.recordings.sent import by_request
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import Sharing
-from kipviz.recordings.unreadable import LACKS, reason, unreadable
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -112,15 +111,11 @@ class Acceptor:
     """A broker's logs as the model reads them, and its worlds from the first request to the last."""
 
     def __init__(self, evidence: Evidence) -> None:
+        self.exchanges = evidence.exchanges
         # A topic that was made again has another id, and a log of its own.
         self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
         self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
         self._removed = words_of_removed(evidence)
-        self._unreadable = unreadable(evidence.exchanges, self.names)
-        self.exchanges = tuple(
-            x.but(api="") if number in self._unreadable else x
-            for number, x in enumerate(evidence.exchanges)
-        )
         self._file = evidence.file
         self._levels = evidence.levels
         self._configs = evidence.configs
@@ -166,24 +161,15 @@ class Acceptor:
         """Say of what is read meanwhile that it is not what it has to be."""
         try:
             yield
-        except LACKS as problem:
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
             raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
-
-    @contextmanager
-    def _taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
-        """Say of one exchange that it is not what its API has."""
-        try:
-            yield
-        except LACKS as problem:
-            why = reason(number, exchange, problem)
-            raise RecordingError(self._file, 0, why) from problem
 
     def _before_all(self) -> int:
         """Count the entries that were written before the first request: those that no request brought.
 
         The time of a producer's batch is when it was made, and its request may have been sent much later.
         """
-        first = min((x.received_ms for x in self.exchanges if not x.problem), default=0) - SLACK_MS
+        first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
         for number, exchange in enumerate(self.exchanges):
             for one in self._produced(exchange):
                 self._brought.setdefault((one.partition, one.at), number)
@@ -191,13 +177,14 @@ class Acceptor:
         return bisect_left(self._times, min((first, *brought)))
 
     def asked(self) -> tuple[Asked, ...]:
-        """Ask for every answer; an exchange that turns out to be unreadable is passed over."""
+        """Ask for every answer.
+
+        Raises:
+            RecordingError: if an exchange lacks what its API has.
+        """
         found: list[Asked] = []
         for number, exchange in enumerate(self.exchanges):
-            try:
-                found += tuple(self.of(number, exchange))
-            except RecordingError as problem:
-                self._unreadable[number] = problem.why
+            found += self.of(number, exchange)
         followed = (*self.shared(), *self.joined())
         return tuple(sorted((*found, *followed), key=lambda asked: asked.number))
 
@@ -238,10 +225,9 @@ class Acceptor:
         Raises:
             RecordingError: if it lacks what its API has.
         """
-        with self._taking_apart(number, exchange):
-            taken = questions(exchange, self.names)
+        taken = self._taken(number, exchange)
         moments = tuple(self.moments(exchange))
-        with self._taking_apart(number, exchange):
+        with self._reading(f"Request {number} is no {exchange.api} of version {exchange.version}"):
             yield from self._of_leaders(number, exchange, moments)
             yield from self._of_coordinators(number, exchange, moments)
         for question in taken:
@@ -252,8 +238,6 @@ class Acceptor:
 
     def why_not(self, number: int) -> str:
         """Say why nothing of an exchange is asked."""
-        if number in self._unreadable:
-            return self._unreadable[number]
         return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
 
     def _of_leaders(
@@ -380,6 +364,14 @@ class Acceptor:
         at = self._places.get(place, -1) if self._brought.get(place) == number else -1
         if at >= self._skipped and self._times[at] <= exchange.answered_ms:
             yield at - self._skipped
+
+    def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
+        try:
+            return questions(exchange, self.names)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            said = f"{type(problem).__name__}: {problem}"
+            why = f"Request {number} is no {exchange.api} of version {exchange.version} ({said})."
+            raise RecordingError(self._file, 0, why) from problem
 
     def moments(self, exchange: Exchange) -> Iterator[int]:
         """Give after how many entries the logs may have stood at some time of an exchange."""

@@ -78,8 +78,7 @@ class Exchange(Value, frozen=True):
     """One request that a broker answered, with every field as Kafka names it.
 
     `broker` is who answered where there are several, 0 where there is one; `principal` is who asked, "" where
-    nobody said so; `correlation` is the number that the client gave to its request. `problem` is why it cannot
-    be read, where only that is known of it.
+    nobody said so; `correlation` is the number that the client gave to its request.
     """
 
     api: str
@@ -92,7 +91,6 @@ class Exchange(Value, frozen=True):
     broker: int = 0
     principal: str = ""
     correlation: int = -1
-    problem: str = ""
 
 
 class Recording(Value, frozen=True):

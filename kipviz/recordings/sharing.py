@@ -46,7 +46,6 @@ from kipviz.recordings.share_sayings import (
     message_of,
     parts_of,
     recorded_of,
-    renews,
     said_of,
     same_copies,
     same_request,
@@ -190,8 +189,7 @@ class Sharing:
                         exchange,
                         partition,
                         acknowledgements_of(
-                            named.get(partition, {}).get("acknowledgementBatches", ()),
-                            renews=renews(exchange),
+                            named.get(partition, {}).get("acknowledgementBatches", ())
                         ),
                         self._room(exchange, partition),
                     )
