@@ -2,7 +2,9 @@
 
 The broker's logs are rebuilt (`cluster.rebuilt`), and the request is put to the model's broker as it was
 at each moment between the request's arrival and its answer: which of the things that were logged in that
-time came first is not recorded. The answer is accepted if one of these moments gives it, with all that it
+time came first is not recorded. It is put at the times of its line first, and then as early as it can have come
+(`arrival`). Which batch a producer sent is told by the other requests (`appends`), and what an answer must have
+left in a log has to be there (`effects`). The answer is accepted if one of these moments gives it, with all that it
 says. A coordinator may also still be loading; of several brokers only for a second after it was elected, and
 for as long a broker may not know of an election (`elections`).
 
@@ -28,8 +30,7 @@ from typing import Any
 from kipviz.brokers.partition_log import PartitionLog, forget
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import dispatch, refusals
-from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel, spec_of
-from kipviz.cluster.spec import ClusterSpec, Placement
+from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.admin import DescribeProducers
@@ -41,19 +42,21 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
-from kipviz.recordings.admission import SLACK_MS, Acls, Admission, span_of
+from kipviz.recordings.admission import Acls, Admission
 from kipviz.recordings.answering import ANYBODY, answer
+from kipviz.recordings.appends import PRODUCE, Appends
+from kipviz.recordings.arrival import as_early, as_written, span_of, with_earliest
+from kipviz.recordings.effects import Effects
 from kipviz.recordings.elections import (
     LEARNS_MS,
     Known,
     brokers_of,
     elected_of,
     known_between,
-    placements_of,
     seated,
     seen_from,
 )
-from kipviz.recordings.evidence import Evidence, elections_of
+from kipviz.recordings.evidence import Evidence, cluster_of, elections_of
 from kipviz.recordings.fetching import (
     NOT_ALLOWED,
     Fetching,
@@ -65,15 +68,15 @@ from kipviz.recordings.finding import refusal_to, said_of, sought
 from kipviz.recordings.fronts import API as DELETE_RECORDS
 from kipviz.recordings.fronts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.given_ids import GivenIds, gives_another
-from kipviz.recordings.joining import Joining
+from kipviz.recordings.joining import JOINING, Joining
 from kipviz.recordings.not_judged import why_not, words_of_removed
 from kipviz.recordings.questions import questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.sayings import Asked, Question, Said
+from kipviz.recordings.sayings import Asked, Question, Said, refused_in
 from kipviz.recordings.sent import by_request
 from kipviz.recordings.share_sayings import at_broker
-from kipviz.recordings.sharing import Sharing
+from kipviz.recordings.sharing import MEMBERS, Sharing
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -111,7 +114,7 @@ class Acceptor:
     """A broker's logs as the model reads them, and its worlds from the first request to the last."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.exchanges = evidence.exchanges
+        self.exchanges = with_earliest(evidence.exchanges)
         # A topic that was made again has another id, and a log of its own.
         self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
         self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
@@ -124,7 +127,7 @@ class Acceptor:
         self._times = [entry.at_ms for entry in self._entries]
         self._places = {(e.partition, e.batch.base_offset): n for n, e in enumerate(self._entries)}
         self._terms = _terms(self._entries)
-        self._batches = leaders.batches_of(self._entries)
+        self._effects = Effects(self._entries)
         self._identities = leaders.identities_of(self._entries)
         self._node = evidence.node
         self._indexed = evidence.indexed
@@ -139,11 +142,13 @@ class Acceptor:
         chosen = design("kafka")
         rules = (chosen.broker_rules(), chosen.client_rules())
         with self._reading("A request or its answer lacks what its API has"):
+            batches = leaders.batches_of(self._entries)
+            self._appends = Appends(self.exchanges, self.names, batches)
             self._given = GivenIds(self.exchanges, evidence.first_producer_id)
             self._fetching = Fetching(self.exchanges, self.names)
             self._fronts = Fronts(self.exchanges, evidence.prune_ms)
             self._skipped = self._before_all()
-        spec = _spec(evidence)
+        spec = cluster_of(evidence)
         self._model = RebuiltModel(spec, *rules, self._entries, self._skipped)
         waiting = spec.but(settings=spec.settings.but(targets_wait=True))
         self._waiting = RebuiltModel(waiting, *rules, self._entries, self._skipped)
@@ -169,12 +174,13 @@ class Acceptor:
 
         The time of a producer's batch is when it was made, and its request may have been sent much later.
         """
-        first = min((x.received_ms for x in self.exchanges), default=0) - SLACK_MS
+        first = min((x.received_ms for x in self.exchanges), default=0)
         for number, exchange in enumerate(self.exchanges):
-            for one in self._produced(exchange):
-                self._brought.setdefault((one.partition, one.at), number)
+            for one in self._produced(number, exchange):
+                self._brought.setdefault((one.partition, one.told), number)
         brought = [self._times[self._places[at]] for at in self._brought if at in self._places]
-        return bisect_left(self._times, min((first, *brought)))
+        # A line may be late, and each request may have written something before its line says that it came.
+        return max(bisect_left(self._times, min((first, *brought))) - len(self.exchanges), 0)
 
     def asked(self) -> tuple[Asked, ...]:
         """Ask for every answer.
@@ -193,38 +199,68 @@ class Acceptor:
         return self._joining.verdicts
 
     def _follow(self, exchanges: tuple[Exchange, ...]) -> Joining:
+        """Follow the classic groups: in the order of the lines, and if need be with requests that came earlier."""
         roles = [world.roles for world in self._worlds]
         contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
+        elections = elections_of(self._entries)
         with self._reading("A request of a member of a group lacks what it has"):
-            return Joining(exchanges, contexts, elections_of(self._entries), self._admission)
+            found = Joining(exchanges, contexts, elections, self._admission)
+            if refused_in(found.verdicts):
+                other = as_early(exchanges, JOINING)
+                early = Joining(other, contexts, elections, self._admission)
+                found = min((found, early), key=lambda each: refused_in(each.verdicts))
+        return found
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and say of each answer whether the model could give it.
+
+        They are followed in the order of the lines, and if need be with requests that came earlier than these say.
 
         Raises:
             RecordingError: if an exchange lacks what its API has.
         """
         with self._reading("A share fetch or acknowledgement lacks what it has"):
-            return tuple(said for followed in self._sharing() for said in followed.verdicts())
+            best = self._shared(self.exchanges)
+            early = as_early(self.exchanges, MEMBERS)
+            for at_once in (False, True):
+                if refused_in(best):
+                    other = self._shared(early, states_at_once=at_once)
+                    best = min((best, other), key=refused_in)
+            return best
 
-    def _sharing(self) -> Iterator[Sharing]:
-        """Give who follows the share-partition leaders of each broker."""
+    def _shared(
+        self, exchanges: tuple[Exchange, ...], *, states_at_once: bool = False
+    ) -> tuple[Asked, ...]:
+        """Follow the share-partition leaders of each broker."""
         if not self._decisions:
             contexts = self._fronts.contexts(self._own)
-            yield Sharing(self.exchanges, self.names, contexts, self._configs, self._admission)
+            told = (exchanges, self.names, contexts, self._configs, self._admission)
+            return tuple(Sharing(*told, states_at_once=states_at_once).verdicts())
         worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
+        found: list[Asked] = []
         for broker in brokers_of(self._decisions):
             contexts = seen_from(broker, self._decisions, worlds, self._model.context)
-            mine = at_broker(self.exchanges, broker)
+            mine = at_broker(exchanges, broker)
             told = (mine, self.names, contexts, self._configs, self._admission)
-            yield Sharing(*told, leaders_known=True)
+            follower = Sharing(*told, leaders_known=True, states_at_once=states_at_once)
+            found += follower.verdicts()
+        return tuple(found)
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
-        """Ask what one exchange asks.
+        """Ask what one exchange asks: at the times of its line, and if need be as early as it can have come.
 
         Raises:
             RecordingError: if it lacks what its API has.
         """
+        asked = list(self._between(number, as_written(exchange)))
+        if all(each.accepted for each in asked):
+            yield from asked
+            return
+        for early, late in zip(self._between(number, exchange), asked, strict=True):
+            yield late if late.accepted else early
+
+    def _between(self, number: int, exchange: Exchange) -> Iterator[Asked]:
+        """Ask what an exchange asks between the times at which it may have been handled."""
         taken = self._taken(number, exchange)
         moments = tuple(self.moments(exchange))
         with self._reading(f"Request {number} is no {exchange.api} of version {exchange.version}"):
@@ -245,11 +281,18 @@ class Acceptor:
     ) -> Iterator[Asked]:
         """Ask the leaders of partitions."""
         places = self._worlds[0].image.leaders
-        for one in self._produced(exchange):
+        for one in self._produced(number, exchange):
             if one.partition in places or not one.messages:
-                asked = [Question(one.partition, m, one.recorded) for m in one.messages]
-                when = (*moments, *self._before(number, one, exchange))
-                told = [each for q in asked for each in self._possible(when, exchange, q)]
+                told: list[Said] = []
+                for message, at in zip(one.messages, one.at, strict=True):
+                    question = Question(one.partition, message, one.recorded)
+                    before = self._appended(one.partition, at)
+                    if before < 0 or self._times[before + self._skipped] > exchange.answered_ms:
+                        told += self._possible(moments, exchange, question)
+                        continue
+                    # All else may be as it was at any moment; the log ends where the batch begins.
+                    ends = self._worlds[before].logs[one.partition]
+                    told += self._possible((*moments, before), exchange, question, ends)
                 said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
         for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
@@ -260,10 +303,8 @@ class Acceptor:
                 yield Asked(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
-                told = list(self._told(read, moments, exchange))
-                yield Asked(
-                    number, exchange.api, read.partition, read.recorded, tuple(dict.fromkeys(told))
-                )
+                said = tuple(dict.fromkeys(self._told(read, moments, exchange)))
+                yield Asked(number, exchange.api, read.partition, read.recorded, said)
 
     def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
         """Give what a reader may be told by the broker that it asks."""
@@ -297,11 +338,15 @@ class Acceptor:
             if log is not None:
                 yield from self._fronts.pruned(log, history, exchange.received_ms)
 
-    def _at(self, moments: tuple[int, ...], exchange: Exchange) -> Iterator[tuple[int, World]]:
-        """Give the worlds of some moments, with the starts that their logs may have."""
+    def _at(
+        self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None = None
+    ) -> Iterator[tuple[int, World]]:
+        """Give the worlds of some moments, with the starts that their logs may have, and one log as it ended."""
         span = span_of(exchange)
         for at in moments:
             world = self._worlds[at]
+            if ends is not None:
+                world = world.but(logs=world.logs.set(ends.name, ends))
             for logs in self._fronts.between(world.logs, *span):
                 yield at, world if logs is world.logs else world.but(logs=logs)
 
@@ -337,11 +382,13 @@ class Acceptor:
             self._known[times] = tuple(known_between(self._decisions, *times))
         return self._known[times]
 
-    def _views(self, moments: tuple[int, ...], exchange: Exchange) -> list[tuple[int, World]]:
+    def _views(
+        self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None
+    ) -> list[tuple[int, World]]:
         """Give the worlds of some moments, as they may look to who is asked."""
         worlds = [
             (at, _admitting(world, acls))
-            for at, world in self._at(moments, exchange)
+            for at, world in self._at(moments, exchange, ends)
             for acls in self._admission.acls_of(exchange)
         ]
         known = self._known_at(exchange)
@@ -349,21 +396,17 @@ class Acceptor:
             return worlds
         return [(at, seated(world, each)) for (at, world), each in product(worlds, known)]
 
-    def _produced(self, exchange: Exchange) -> Iterator[leaders.Produced]:
-        if exchange.api == "PRODUCE":
-            yield from leaders.produced(
-                exchange, self.names, self._batches, self._identities, self._sent
-            )
+    def _produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
+        if exchange.api == PRODUCE:
+            known = (self._appends, self._identities, self._sent)
+            yield from leaders.produced(number, exchange, self.names, *known)
 
-    def _before(self, number: int, one: leaders.Produced, exchange: Exchange) -> Iterator[int]:
-        """Give the moment before a batch stood in the log: its time is when its producer made it.
+    def _appended(self, partition: str, offset: int) -> int:
+        """Return the moment before a batch stood in the log, -1 where the log has it from the beginning on.
 
-        Only the first request that is told of it has brought it; the others find it there.
+        The time of a producer's batch is when it was made, and not when it was appended.
         """
-        place = (one.partition, one.at)
-        at = self._places.get(place, -1) if self._brought.get(place) == number else -1
-        if at >= self._skipped and self._times[at] <= exchange.answered_ms:
-            yield at - self._skipped
+        return max(self._places.get((partition, offset), -1) - self._skipped, -1)
 
     def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
         try:
@@ -375,12 +418,16 @@ class Acceptor:
 
     def moments(self, exchange: Exchange) -> Iterator[int]:
         """Give after how many entries the logs may have stood at some time of an exchange."""
-        first = bisect_left(self._times, exchange.received_ms - SLACK_MS)
+        first = bisect_left(self._times, span_of(exchange)[0])
         last = bisect_right(self._times, exchange.answered_ms)
         yield from (at - self._skipped for at in range(max(first, self._skipped), last + 1))
 
     def _possible(
-        self, moments: tuple[int, ...], exchange: Exchange, question: Question
+        self,
+        moments: tuple[int, ...],
+        exchange: Exchange,
+        question: Question,
+        ends: PartitionLog | None = None,
     ) -> Iterator[Said]:
         api, message = exchange.api, question.message
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
@@ -390,11 +437,11 @@ class Acceptor:
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield _said(api, message, loading)
-        for model, (at, world) in product(models, self._views(moments, exchange)):
+        for model, (at, world) in product(models, self._views(moments, exchange, ends)):
             for alike in self._alike(at, world, message, exchange):
                 who = exchange.principal or ANYBODY
                 reply = answer(model, alike, message, _serving(alike, message, exchange), who)
-                if reply is not None:
+                if reply is not None and self._effects.allow(message, reply, *span_of(exchange)):
                     yield _said(api, message, reply)
 
     def _is_here(self, message: Message) -> bool:
@@ -448,7 +495,7 @@ class Acceptor:
         if not self._decisions:
             return True
         began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
-        since = exchange.received_ms - SLACK_MS - LEARNS_MS
+        since = span_of(exchange)[0] - LEARNS_MS
         return any(since < at <= exchange.answered_ms for at in began)
 
     def _remembering(
@@ -542,24 +589,3 @@ def _said(api: str, message: Message, reply: Message) -> Said:
     if api == "PRODUCE":
         return leaders.produce_said(reply)
     return reply_said(api, message, reply)
-
-
-def _spec(evidence: Evidence) -> ClusterSpec:
-    """Give the cluster of the evidence: every partition that can be asked about is led here.
-
-    Of several brokers each leads at first what it was given when the partition was made.
-    """
-    placed = placements_of(evidence.decisions)
-    spec = spec_of(evidence.entries, evidence.internal_partitions, placed)
-    known = {p.partition for p in spec.placements}
-    return spec.but(
-        placements=(
-            *spec.placements,
-            *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
-        ),
-        min_insync_replicas=evidence.min_insync_replicas,
-        topic_ids=evidence.topics,
-        settings=evidence.settings,
-        dead_letter_topics=evidence.dead_letter_topics,
-        transaction_version=evidence.levels[0],
-    )

@@ -13,6 +13,7 @@ from kipviz.brokers.authorizer import CLUSTER_NAME, ERROR_OF, Acl, Operation, Re
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
+from kipviz.recordings.arrival import span_of
 from kipviz.recordings.recorded import Call, Exchange, Recording
 from kipviz.records.placement import topic_of
 
@@ -21,8 +22,6 @@ SUPER_USER = "ANONYMOUS"
 # Whose requests may be a broker's own; without an authorizer nobody has a name.
 BROKERS = ("", SUPER_USER)
 CHANGES = ("createAcls", "deleteAcls")
-# A request is written down when it is answered, so its times may be a little late.
-SLACK_MS = 50
 # What has to be allowed to look for the coordinator of a type of key (FindCoordinatorRequest.CoordinatorType).
 OF_KEYS = {
     0: (Operation.DESCRIBE, Resource.GROUP),
@@ -30,11 +29,6 @@ OF_KEYS = {
     2: (Operation.CLUSTER_ACTION, Resource.CLUSTER),
 }
 Acls = tuple[Acl, ...]
-
-
-def span_of(exchange: Exchange) -> tuple[int, int]:
-    """Give the time between which a request was handled."""
-    return exchange.received_ms - SLACK_MS, exchange.answered_ms
 
 
 class Allowed(Value, frozen=True):

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
-from kipviz.cluster.rebuilt import Entry
-from kipviz.cluster.spec import TRANSACTION_VERSIONS
+from kipviz.cluster.rebuilt import BROKER, Entry, spec_of
+from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec, Placement
 from kipviz.core.values import Value
 from kipviz.messages.reset_policy import LATEST
 from kipviz.recordings.admission import Allowed, allowed_in
@@ -30,7 +30,7 @@ from kipviz.recordings.cluster_metadata import (
     partitions_of,
     several_led,
 )
-from kipviz.recordings.elections import Decision, elected_of
+from kipviz.recordings.elections import Decision, elected_of, placements_of
 from kipviz.recordings.fronts import PRUNE_MS
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
@@ -331,3 +331,24 @@ def setting_of(name: str, text: str) -> tuple[str, Any]:
             raise ValueError(f"{name} is a whole number, not {text!r}")
         return field, int(text)
     return field, text
+
+
+def cluster_of(evidence: Evidence) -> ClusterSpec:
+    """Return the cluster of the evidence: every partition that can be asked about is led here.
+
+    Of several brokers each leads at first what it was given when the partition was made.
+    """
+    placed = placements_of(evidence.decisions)
+    spec = spec_of(evidence.entries, evidence.internal_partitions, placed)
+    known = {p.partition for p in spec.placements}
+    return spec.but(
+        placements=(
+            *spec.placements,
+            *(Placement(p, BROKER) for p in evidence.partitions if p not in known),
+        ),
+        min_insync_replicas=evidence.min_insync_replicas,
+        topic_ids=evidence.topics,
+        settings=evidence.settings,
+        dead_letter_topics=evidence.dead_letter_topics,
+        transaction_version=evidence.levels[0],
+    )

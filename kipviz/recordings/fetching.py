@@ -105,14 +105,19 @@ class Fetching:
         within, partitions = self._before[number]
         error = exchange.response.get("errorCode", 0)
         told = _told(exchange.response, self._names)
+        parts = sum(len(topic["partitions"]) for topic in exchange.response["responses"])
         for partition, part in told.items():
-            if within and not partitions:
-                marks = _marks(error, part, committed=_committed(exchange))
+            if error or parts > len(told):
+                # No answer has both an error of its own and partitions, nor a partition twice.
+                odd = error_name(error) if error else "a partition twice"
+                yield Read(partition, partitions.get(partition), (("error", f"{odd} and records"),))
+            elif within and not partitions:
+                marks = _marks(part, committed=_committed(exchange))
                 yield Read(partition, None, marks[:MARKS])
             elif partition not in partitions:
                 yield Read(partition, None, (("error", f"an answer about {partition}"),))
             else:
-                marks = _marks(error, part, committed=partitions[partition].committed)
+                marks = _marks(part, committed=partitions[partition].committed)
                 yield Read(partition, partitions[partition], marks)
         silent: Said = NOTHING_NEW if within else (("error", "no answer"),)
         if error:
@@ -225,8 +230,8 @@ def _told(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _marks(error: int, part: Any, *, committed: bool) -> Said:
-    code = error or part["errorCode"]
+def _marks(part: Any, *, committed: bool) -> Said:
+    code = part["errorCode"]
     listed = part["abortedTransactions"] if committed else NO_LIST
     aborted = None if listed is None else tuple((a["producerId"], a["firstOffset"]) for a in listed)
     return _said(

@@ -7,6 +7,7 @@ Source: RPCProducerIdManager, ProducerIdsBlock.
 
 from __future__ import annotations
 
+from kipviz.recordings.arrival import span_of
 from kipviz.recordings.recorded import Exchange
 
 BLOCK = 1_000
@@ -21,7 +22,7 @@ class GivenIds:
     def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
         self._first = first
         self._given = tuple(
-            (x.received_ms, x.answered_ms, x.response["producerId"], x.broker)
+            (*span_of(x), x.response["producerId"], x.broker)
             for x in exchanges
             if (x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0) or gives_another(x)
         )
@@ -35,7 +36,7 @@ class GivenIds:
         following = self._following(exchange)
         if following is None:
             return (exchange.response["producerId"],)
-        begin, end = exchange.received_ms, exchange.answered_ms
+        begin, end = span_of(exchange)
         together = sum(came <= end and told >= begin for came, told, *_ in self._given)
         meanwhile = max(together, 1)
         of_others = [given for *_, given, broker in self._given if broker != exchange.broker]
@@ -53,7 +54,7 @@ class GivenIds:
         before = [
             given
             for _, told, given, broker in self._given
-            if told < exchange.received_ms and broker == exchange.broker
+            if told < span_of(exchange)[0] and broker == exchange.broker
         ]
         return max(before) + 1 if before else self._first
 

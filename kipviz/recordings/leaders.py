@@ -1,8 +1,8 @@
 """What the leaders of partitions answered to producers, with the batch from the log.
 
-A request log has sizes, no batches. What was appended stands in the log, at the offset that the answer tells;
-of what was refused only its transactional id is known, so it is asked with every identity that the id has
-had. What was sent by hand is known as it was sent (`sent`).
+A request log has sizes, no batches. What was appended stands in the log: which batch it is, the other requests
+tell (`appends`). Of what was refused only its transactional id is known, so it is asked with every identity that
+the id has had. What was sent by hand is known as it was sent (`sent`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from kipviz.cluster.rebuilt import Entry
 from kipviz.core.values import Value
 from kipviz.messages.producing import Produce
+from kipviz.recordings.appends import Appends, answers_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Said, error_name, named
 from kipviz.recordings.sent import Request, Sent, request_of
@@ -25,14 +26,16 @@ Identity = tuple[int, int]
 class Produced(Value, frozen=True):
     """A batch that was sent to one partition: the requests that it may have been, and the answer.
 
-    There is no request that is answered about a partition which it does not name. `at` is the offset at which
-    it stands in the log, -1 for one that was refused.
+    There is no request that is answered about a partition which it does not name. `at` has for each of the requests
+    the offset at which the log has its batch from then on, -1 for one that was refused or repeats a batch; `told` is
+    the offset of the answer.
     """
 
     partition: str
     messages: tuple[Produce, ...]
     recorded: Said
-    at: int
+    at: tuple[int, ...]
+    told: int
 
 
 def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
@@ -56,9 +59,10 @@ def identities_of(entries: Iterable[Entry]) -> dict[str, tuple[Identity, ...]]:
 
 
 def produced(
+    number: int,
     exchange: Exchange,
     names: Mapping[str, str],
-    batches: Mapping[tuple[str, int], Batch],
+    appends: Appends,
     identities: Mapping[str, tuple[Identity, ...]],
     sent: Mapping[tuple[Request, str], Sent],
 ) -> Iterator[Produced]:
@@ -73,38 +77,39 @@ def produced(
         for topic in exchange.request["topicData"]
         for part in topic["partitionData"]
     }
-    for topic in exchange.response["responses"]:
-        for told in topic["partitionResponses"]:
-            partition = _place(topic, told, names)
-            said: Said = (("error", error_name(told["errorCode"])), ("at", told["baseOffset"]))
-            if partition not in asked:
-                said = (("error", f"an answer about {partition}"),)
-            batch = batches.get((partition, told["baseOffset"]))
-            if told["errorCode"] == 0 and partition in asked and batch is None:
-                said = (("error", f"no batch of {partition} begins there"), *said[1:])
-            noted = sent.get((request_of(exchange), partition))
-            about = (name, partition, batch, identities, exchange.version)
-            messages = tuple(_messages(*about)) if partition in asked else ()
-            if noted is not None and partition in asked:
-                messages = (noted.message(name, exchange.version),)
-            yield Produced(partition, messages, said, told["baseOffset"])
+    for partition, answer in answers_of(exchange, names):
+        error, told = answer["errorCode"], answer["baseOffset"]
+        said: Said = (("error", error_name(error)), ("at", told))
+        if partition not in asked:
+            said = (("error", f"an answer about {partition}"),)
+            yield Produced(partition, (), said, (), told)
+            continue
+        if error == 0 and (partition, told) not in appends.batches:
+            said = (("error", f"no batch of {partition} begins there"), *said[1:])
+        noted = sent.get((request_of(exchange), partition))
+        own, repeated = appends.of(number, exchange, partition) if error == 0 else ((), ())
+        if noted is not None:
+            messages: tuple[Produce, ...] = (noted.message(name, exchange.version),)
+        elif own or repeated:
+            batches = (appends.batches[partition, place] for place in own or repeated)
+            messages = tuple(_of_batch(name, partition, b, exchange.version) for b in batches)
+        else:
+            messages = tuple(_refused(name, partition, identities, exchange.version))
+        places = own or (-1,) * len(messages)
+        yield Produced(partition, messages, said, places, told)
 
 
-def _messages(
-    name: str,
-    partition: str,
-    batch: Batch | None,
-    identities: Mapping[str, tuple[Identity, ...]],
-    version: int,
+def _of_batch(name: str, partition: str, batch: Batch, version: int) -> Produce:
+    identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
+    return Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
+
+
+def _refused(
+    name: str, partition: str, identities: Mapping[str, tuple[Identity, ...]], version: int
 ) -> Iterator[Produce]:
-    if batch is not None:
-        identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
-        yield Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
-        return
     for producer_id, epoch in identities.get(name, ((-1, -1),)):
-        yield Produce(
-            name, partition, producer_id, epoch, -1 if producer_id < 0 else 0, (), version
-        )
+        sequence = -1 if producer_id < 0 else 0
+        yield Produce(name, partition, producer_id, epoch, sequence, (), version)
 
 
 def produce_said(reply: Any) -> Said:

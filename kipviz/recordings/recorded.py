@@ -78,7 +78,9 @@ class Exchange(Value, frozen=True):
     """One request that a broker answered, with every field as Kafka names it.
 
     `broker` is who answered where there are several, 0 where there is one; `principal` is who asked, "" where
-    nobody said so; `correlation` is the number that the client gave to its request.
+    nobody said so; `correlation` is the number that the client gave to its request, and `connection` is what the
+    broker calls the connection. `earliest_ms` is when it can have come at the earliest (`arrival`), -1 while nobody
+    has worked that out.
     """
 
     api: str
@@ -91,6 +93,8 @@ class Exchange(Value, frozen=True):
     broker: int = 0
     principal: str = ""
     correlation: int = -1
+    connection: str = ""
+    earliest_ms: int = -1
 
 
 class Recording(Value, frozen=True):

@@ -90,6 +90,7 @@ def _exchange(file: str, at: int, found: re.Match[bytes], zone: timezone) -> Exc
             request=plain(said["request"]),
             response=plain(said["response"]),
             correlation=header.get("correlationId", -1),
+            connection=str(said.get("connection", "")),
         )
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError) as problem:
         why = f"This line is no request as a broker logs it ({type(problem).__name__}: {problem})."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
@@ -40,6 +40,11 @@ class Asked(Value, frozen=True):
     def __str__(self) -> str:
         doubt = "" if self.accepted else ", which the model could not have said"
         return f"request {self.number}, {self.api}, {self.about}: {sayings(self.recorded)}{doubt}"
+
+
+def refused_in(asked: Iterable[Asked]) -> int:
+    """Return how many answers are not accepted."""
+    return sum(not each.accepted for each in asked)
 
 
 def error_name(code: int) -> str:

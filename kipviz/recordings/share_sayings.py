@@ -184,6 +184,8 @@ def recorded_of(
     """Give the answer to a member about a partition; it may say nothing of one."""
     said = exchange.response
     parts = parts_of(said["responses"], names)
+    if sum(len(topic["partitions"]) for topic in said["responses"]) > len(parts):
+        return (("error", "an answer that names a partition twice"),)
     if others:
         return (("error", f"an answer about {', '.join(others)}"),)
     part = parts.get(partition, {})

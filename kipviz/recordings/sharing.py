@@ -106,10 +106,16 @@ class Sharing:
         admission: Admission,
         *,
         leaders_known: bool = False,
+        states_at_once: bool = False,
     ) -> None:
+        """Keep what was recorded; `states_at_once` says that the share coordinator answers as soon as it is asked.
+
+        Its lines may be later than those of the members' requests that waited for it.
+        """
         self._exchanges = exchanges
         self._admission = admission
         self._leaders_known = leaders_known
+        self._states_at_once = states_at_once
         self._names = names
         self._contexts = contexts
         self._times = [at for at, _ in contexts]
@@ -484,7 +490,7 @@ class Sharing:
             if at >= len(told) or not same_request(told[at].message, message):
                 return None
             way = way.but(told=way.told.set(message.key, at + 1))
-            if told[at].received_ms > self._now_ms:
+            if told[at].received_ms > self._now_ms and not self._states_at_once:
                 way = way.but(owed=(*way.owed, Owed(message.key, request.tag, at)))
                 continue
             heard = share_partition_leader.on_state_answered(

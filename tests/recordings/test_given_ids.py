@@ -46,7 +46,7 @@ def test_of_two_that_come_together_either_may_be_first() -> None:
 def test_of_a_broker_with_a_past_the_first_id_is_taken_as_told() -> None:
     first = given(4_017, 0, 1)
     assert GivenIds((first,), None).next_of(first) == (4_017,)
-    assert GivenIds((first,), None).next_of(given(-1, 2, 3)) == (4_018, 5_000)
+    assert GivenIds((first,), None).next_of(given(-1, 3, 4)) == (4_018, 5_000)
 
 
 def test_an_id_that_was_refused_was_not_given() -> None:
