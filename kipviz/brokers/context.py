@@ -16,7 +16,7 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.features import Features
+from kipviz.messages.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.message import Message
 from kipviz.messages.releases import Release, release
 from kipviz.records.batches import NO_TIMESTAMP, Batch
@@ -57,7 +57,6 @@ class Image(Part, frozen=True, cache_hash=True):
     topic_ids: Table[str, str]
     group_configs: tuple[GroupConfig, ...] = ()
     dead_letter_topics: tuple[str, ...] = ()
-    share_version: int = 2
     features: Features = Features()
     keeps_topic_ids: bool = False
     acls: tuple[Acl, ...] | None = None
@@ -104,7 +103,8 @@ class Image(Part, frozen=True, cache_hash=True):
 
     def dead_letter_queue(self, group_id: str) -> str:
         """Give the topic that a group's given-up records are copied to, or nothing (KIP-1191)."""
-        return self.group_config(group_id).dead_letter_topic if self.share_version >= 2 else ""
+        known = self.features.share_version >= DEAD_LETTER_LEVEL
+        return self.group_config(group_id).dead_letter_topic if known else ""
 
     def home_of(self, topic: str, key: str) -> str:
         """Give the partition of an internal topic that holds a key."""

@@ -4,7 +4,8 @@ WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest and
   handleListTransactionsRequest.
 KIPS: KIP-98, KIP-664; KIP-1289 adds a hook here (draft).
 DURABILITY: volatile; a broken connection makes the coordinator ask again.
-NOT MODELLED: quotas. Kafka's trunk appends a marker for `__share_group_state`
+NOT MODELLED: quotas; that a broker cannot authenticate at another one, which ends its requests with an error
+  (AddPartitionsToTxnManager, TransactionMarkerRequestCompletionHandler, PersisterStateManager). Kafka's trunk appends a marker for `__share_group_state`
   behind the share coordinator's back, which forces it to reload (finding X3); here the share
   coordinator gets it.
 """

@@ -50,6 +50,7 @@ from kipviz.messages.list_offsets import (
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
+from kipviz.records.sequences import SEQUENCE_MAX
 
 ROLE = "partition_leader"
 
@@ -328,7 +329,7 @@ def _append(
             origin_client=True,
             from_zero=bool(request.transactional_id) and enlistment.enlists(request),
             epoch_first=enlistment.looks_at_the_epoch_first(on),
-            lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), logs.SEQUENCE_MAX),
+            lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), SEQUENCE_MAX),
         )
         if error_of(checks) is not Errors.NONE:
             return _refuse(me, request, reply_to, checks)

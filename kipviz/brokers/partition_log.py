@@ -20,14 +20,14 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, NO_TIMESTAMP, Batch
+from kipviz.records.sequences import SEQUENCE_MAX, last_sequence, sequence_after
 from kipviz.records.transaction_state import EPOCH_MAX
 
-SEQUENCE_MAX = 2_147_483_647
 CACHED_BATCHES = 5
 
 
 class SequenceRange(Value, frozen=True):
-    """A batch that the log remembers to recognise its duplicates."""
+    """A batch that the log remembers to recognise its duplicates (BatchMetadata)."""
 
     first: int
     last: int
@@ -189,8 +189,7 @@ def check_client_batch(
 def _sequence_follows(entry: ProducerEntry | None, batch: Batch) -> bool:
     if entry is None or entry.epoch != batch.producer_epoch or not entry.batches:
         return batch.base_sequence == 0
-    expected = entry.batches[-1].last + 1
-    return batch.base_sequence == (0 if expected > SEQUENCE_MAX else expected)
+    return batch.base_sequence == sequence_after(entry.batches[-1].last, 1)
 
 
 def duplicate_of(log: PartitionLog, batch: Batch, rules: BrokerRules) -> SequenceRange | None:
@@ -200,7 +199,7 @@ def duplicate_of(log: PartitionLog, batch: Batch, rules: BrokerRules) -> Sequenc
         return None
     if not rules.sequence_check():
         return None
-    last = batch.base_sequence + len(batch.records) - 1
+    last = last_sequence(batch.base_sequence, len(batch.records))
     for cached in entry.batches:
         if cached.first == batch.base_sequence and cached.last == last:
             return cached
@@ -265,7 +264,7 @@ def append(log: PartitionLog, batch: Batch) -> PartitionLog:
         kept = entry.batches if entry and entry.epoch == batch.producer_epoch else ()
         first = entry.transaction_first_offset if entry else -1
         if batch.base_sequence >= 0:
-            last = batch.base_sequence + len(batch.records) - 1
+            last = last_sequence(batch.base_sequence, len(batch.records))
             span = SequenceRange(batch.base_sequence, last, batch.base_offset)
             kept = (*kept, span)[-CACHED_BATCHES:]
         if batch.transactional and first < 0:

@@ -19,6 +19,7 @@ from kipviz.brokers import (
     share_acquiring,
     share_partition_leader,
     share_sessions,
+    share_validation,
     share_writes,
 )
 from kipviz.brokers.authorizer import Operation, Resource, may, principal_of
@@ -58,7 +59,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, "")),))
 
     batches = tuple(b for part in asked.acknowledgements for b in part.acknowledgements)
-    renews = any(b.type is AcknowledgeType.RENEW for b in batches)
+    renews = any(b.type == AcknowledgeType.RENEW for b in batches)
     if renews and request.max_records > 0:
         return refuse(Errors.INVALID_REQUEST)
     if batches and request.session_epoch == OPENS:
@@ -150,7 +151,14 @@ def _acknowledged(
     for said in every:
         key = _key(call, said.partition, on)
         share = me.shares.get(key)
-        error = _refused(said.partition, call, on)
+        error = _unknown(said.partition, on)
+        if error is Errors.NONE:
+            error = share_validation.validated(said.acknowledgements)
+        if error is Errors.NONE:
+            error = _forbidden(said.partition, call, on)
+        if error is Errors.NONE and not said.acknowledgements:
+            call = call.but(acknowledged=(*call.acknowledged, (said.partition, error)))
+            continue
         if error is Errors.NONE and share is None:
             error = Errors.UNKNOWN_TOPIC_OR_PARTITION
         if error is Errors.NONE and share is not None:
@@ -194,9 +202,19 @@ def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
 
 def _refused(partition: str, call: SessionCall, on: Context) -> Errors:
     """Say why a partition is nothing for this member, before anybody looks who leads it."""
+    unknown = _unknown(partition, on)
+    return unknown if unknown is not Errors.NONE else _forbidden(partition, call, on)
+
+
+def _unknown(partition: str, on: Context) -> Errors:
+    """Say whether the topic of a partition is there."""
+    there = topic_of(partition) in on.image.topic_ids
+    return Errors.NONE if there else gone_topics.unknown(partition, on.image)
+
+
+def _forbidden(partition: str, call: SessionCall, on: Context) -> Errors:
+    """Say whether the member may read the topic of a partition."""
     topic, acls = topic_of(partition), on.image.acls
-    if topic not in on.image.topic_ids:
-        return gone_topics.unknown(partition, on.image)
     who = principal_of(call.reply_to.source)
     if acls is None or may(acls, who, Operation.READ, Resource.TOPIC, topic):
         return Errors.NONE

@@ -7,7 +7,9 @@ KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
 DURABILITY: volatile, written through the share coordinator. What was not written is gone with
   the broker: ACQUIRED is never written, so a crash gives every lock back.
 NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
-  the wait limit of a fetch (it waits until there is something); that a fetch may acquire records
+  the wait limit of a fetch (it waits until there is something); that the log is read before records are acquired,
+  in a step of its own under the fetch lock (DelayedShareFetch, ShareFetchUtils.processFetchResponse): here it is
+  one step; that a fetch may acquire records
   while the acknowledgements that came with it are being made durable (it is answered after that
   in either case).
 """
@@ -21,6 +23,7 @@ from kipviz.brokers import (
     share_partition,
     share_sessions,
     share_staging,
+    share_validation,
     share_writes,
 )
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
@@ -77,7 +80,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return refuse(gone_topics.not_led(request.partition, on.image))
     if request.acknowledgements and request.session_epoch == 0:
         return refuse(Errors.INVALID_REQUEST)
-    renews = any(b.type is AcknowledgeType.RENEW for b in request.acknowledgements)
+    renews = any(b.type == AcknowledgeType.RENEW for b in request.acknowledgements)
     if renews and request.max_records > 0:
         return refuse(Errors.INVALID_REQUEST)
     me, error = share_sessions.after(me, request, reply_to, on)
@@ -89,7 +92,10 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     known = key in me.shares
     share, loading = ensure(me, key, request.group_id, request.partition, on)
     acked, parked = Effects(share), ParkedFetch(request, reply_to)
-    if request.acknowledgements and not known:
+    wrong = share_validation.validated(request.acknowledgements)
+    if wrong is not Errors.NONE:
+        parked = parked.but(acknowledge_error=wrong)
+    elif request.acknowledgements and not known:
         parked = parked.but(acknowledge_error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
     elif request.acknowledgements:
         acked, error = share_writes.acknowledge(
@@ -142,8 +148,9 @@ def on_share_acknowledge(
     if error is not Errors.NONE:
         return answered(error)
     share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    if not request.acknowledgements:
-        done = answered(Errors.NONE)
+    wrong = share_validation.validated(request.acknowledgements)
+    if not request.acknowledgements or wrong is not Errors.NONE:
+        done = answered(wrong)
     elif share is None:
         done = answered(gone_topics.unknown(request.partition, on.image))
     else:

@@ -10,7 +10,12 @@ from __future__ import annotations
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.share_partition import Refused, Session, ShareLeader
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
+from kipviz.messages.share_groups import (
+    ShareAcknowledge,
+    ShareFetch,
+    ShareFetchResponse,
+    next_session_epoch,
+)
 
 FINAL_EPOCH = -1
 NO_ROOM = "the wait of the fetch of"
@@ -37,7 +42,9 @@ def after(
         return me, Errors.NONE
     if known.epoch != epoch:
         return me, Errors.INVALID_SHARE_SESSION_EPOCH
-    moved = Session(known.epoch + 1, reply_to.source, partitions_after(request, known.partitions))
+    moved = Session(
+        next_session_epoch(epoch), reply_to.source, partitions_after(request, known.partitions)
+    )
     return me.but(sessions=me.sessions.set(who, moved)), Errors.NONE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.brokers import share_validation
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader
@@ -22,10 +23,13 @@ STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
 
 def refused_at_once(request: TxnShareAcknowledge, on: Context) -> Errors:
-    """Check leadership, the acknowledge types, the feature's level and the member.
+    """Check the form of the acknowledgements, leadership, the types, the feature's level and the member.
 
     OPEN: member_check, member_epoch. Clause: KIP-1289 "TxnShareAcknowledgeRequest", corner cases 8, 9 and 10.
     """
+    wrong = share_validation.validated(request.acknowledgements)
+    if wrong is not Errors.NONE:
+        return wrong
     if on.image.leader_of(request.partition) != on.broker:
         return Errors.NOT_LEADER_OR_FOLLOWER
     if any(b.type not in STAGEABLE for b in request.acknowledgements):

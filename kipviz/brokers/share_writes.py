@@ -100,7 +100,7 @@ def acknowledge(
 ) -> tuple[Effects, Errors]:
     """Take a member's acknowledgements of one partition, all or none of them.
 
-    Offsets below the SPSO are skipped. When nothing is left to be made durable the answer is
+    They are validated (`share_validation`). Offsets below the SPSO are skipped. When nothing is left to be made durable the answer is
     given at once, or left to the fetch that brought the acknowledgements along.
     Source: SharePartition.acknowledge.
     """
@@ -119,7 +119,7 @@ def acknowledge(
                 continue  # a gap of the log between two fetches
             if before.state is not S.ACQUIRED or before.ongoing or before.member_id != member_id:
                 return _refused(me, renewed, member_id), Errors.INVALID_RECORD_STATE
-            if batch.type is AcknowledgeType.RENEW:
+            if batch.type == AcknowledgeType.RENEW:
                 renewed.append(offset)
                 continue
             after = _begun(before, _acknowledged(me, offset, batch.type, on))
@@ -165,11 +165,9 @@ def _renewed(
 
 
 def _batch_error(me: SharePartition, batch: AcknowledgementBatch, on: Context) -> Errors:
-    """Check what an acknowledgement says before any record is looked at."""
-    if batch.first > batch.last:
-        return Errors.INVALID_REQUEST
+    """Check what an acknowledgement says, with what is in memory (SharePartition.fetchSubMapForAcknowledgementBatch)."""
     allowed = on.image.group_config(me.group_id).renew_acknowledge_enable
-    if batch.type is AcknowledgeType.RENEW and not allowed:
+    if batch.type == AcknowledgeType.RENEW and not allowed:
         return Errors.INVALID_RECORD_STATE
     first = max(batch.first, me.start_offset)
     if not len(me.records) or (first > me.start_offset and first < me.records.keys()[0]):
@@ -179,13 +177,17 @@ def _batch_error(me: SharePartition, batch: AcknowledgementBatch, on: Context) -
 
 def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Context) -> InFlight:
     record = me.records[offset]
-    if kind is AcknowledgeType.ACCEPT:
-        return record.unstaged(S.ACKNOWLEDGED)
-    if kind is AcknowledgeType.RELEASE:
-        return share_partition.released(me, offset, on)
-    if kind is AcknowledgeType.REJECT:
-        return share_partition.given_up(me, record, share_partition.REJECTED, on)
-    return record.unstaged(S.ARCHIVED)
+    match kind:
+        case AcknowledgeType.ACCEPT:
+            return record.unstaged(S.ACKNOWLEDGED)
+        case AcknowledgeType.RELEASE:
+            return share_partition.released(me, offset, on)
+        case AcknowledgeType.REJECT:
+            return share_partition.given_up(me, record, share_partition.REJECTED, on)
+        case AcknowledgeType.GAP:
+            return record.unstaged(S.ARCHIVED)
+        case _:
+            raise AssertionError(f"a type that was not validated: {kind!r}")
 
 
 def _begun(before: InFlight, after: InFlight) -> InFlight:

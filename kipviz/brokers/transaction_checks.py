@@ -30,7 +30,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
 )
-from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
+from kipviz.records.transaction_state import EPOCH_MAX, LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState
 
@@ -264,6 +264,19 @@ def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Chec
     else:
         error = Errors.INVALID_TXN_STATE if commit else Errors.NONE
     yield Check("state", _asked_for(request), state, error)
+    if draws_in_vain(known, request):
+        beyond = known.producer_epoch + 1
+        yield compare("next epoch", None, beyond, False, Errors.UNKNOWN_SERVER_ERROR)
+
+
+def draws_in_vain(known: TransactionMetadata, request: EndTxn) -> bool:
+    """Say whether a commit in version 5 fails at epoch 32767, after its producer id was drawn.
+
+    Only an abort goes through there. The epoch behind it is negative, which is an IllegalArgumentException.
+    Source: TransactionMetadata.prepareAbortOrCommit, prepareTransitionTo (KAFKA-20090).
+    """
+    own = known.producer_epoch == request.producer_epoch == EPOCH_MAX
+    return own and request.committed and known.state is S.ONGOING and not known.is_kept
 
 
 def spoken_checks(version: int, checks: Checks, since: int = 2) -> Checks:

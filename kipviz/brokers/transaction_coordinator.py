@@ -244,7 +244,9 @@ def on_end_txn(
     checks = ending_checks(me.loading, me.assignments, known, request, on.rules)
     bumps = request.version >= 5
     if error_of(checks) is not Errors.NONE or known is None:
-        return answer(checks)
+        # A commit that fails at the last epoch has drawn a producer id (`transaction_checks.draws_in_vain`).
+        drawn = int(error_of(checks) is Errors.UNKNOWN_SERVER_ERROR)
+        return answer(checks).but(new_producer_ids=drawn)
     if known.state in COMPLETED and not bumps:
         return answer(checks)
     if known.state in COMPLETED and is_end_txn_retry(known, request):

@@ -237,14 +237,14 @@ def decision_of(
     transaction by itself to `fence` its producer. At the last epoch the next producer id is taken
     now and becomes valid with COMPLETE_*. An epoch that is at the very end already is not bumped,
     so that a broken state can be aborted. An abort of what was never begun has begun just now.
-    Source: TransactionMetadata.prepareAbortOrCommit.
+    Source: TransactionMetadata.prepareAbortOrCommit, prepareFenceProducerEpoch.
     """
     target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
     if not bumps:
         return record_of(
             known,
             target,
-            producer_epoch=known.producer_epoch + (fence and not known.has_failed_epoch_fence),
+            producer_epoch=fencing_epoch(known) if fence else known.producer_epoch,
             next_producer_id=-1,
             client_transaction_version=0,
         )
@@ -256,6 +256,17 @@ def decision_of(
         client_transaction_version=2,
         start_timestamp_ms=now_ms if known.state in BETWEEN else known.start_timestamp_ms,
     )
+
+
+def fencing_epoch(known: TransactionMetadata) -> int:
+    """Return the epoch that fences a producer below transaction version 2: the next one.
+
+    It stays if a fence with it was not written, and at 32767, behind which there is none.
+    Source: TransactionMetadata.prepareFenceProducerEpoch.
+    """
+    if known.has_failed_epoch_fence:
+        return known.producer_epoch
+    return min(known.producer_epoch + 1, EPOCH_MAX)
 
 
 def made_ready(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:

@@ -28,6 +28,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import EndTxn
+from kipviz.records.sequences import sequence_after
 
 S = ProducerState
 IN_ERROR = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
@@ -228,7 +229,7 @@ def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) 
     for batch in me.batches:
         at = sequences.get(batch.partition, 0)
         if batch.broker < 0:
-            sequences = sequences.set(batch.partition, at + len(batch.records))
+            sequences = sequences.set(batch.partition, sequence_after(at, len(batch.records)))
         batches.append(batch.but(base_sequence=at) if batch.broker < 0 else batch)
     return me.but(batches=tuple(batches), sequences=sequences)
 

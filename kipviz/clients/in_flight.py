@@ -18,6 +18,7 @@ from kipviz.clients.producer import Producer
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce
+from kipviz.records.sequences import as_java_int, sequence_after
 
 # The most that an idempotent producer may have on the way: a leader knows its last five batches.
 MAX_IN_FLIGHT = 5
@@ -137,7 +138,7 @@ def _put_on_wire(me: P, partition: str, broker: int, number: int) -> P:
     if me.idempotence and batch.base_sequence < 0:
         if me.of.get(partition) != me.identity:
             me = me.but(of=me.of.set(partition, me.identity), acked=me.acked.without(partition))
-        behind = numbered.base_sequence + len(batch.records)
+        behind = sequence_after(numbered.base_sequence, len(batch.records))
         me = me.but(sequences=me.sequences.set(partition, behind))
     last = max((b.flight for b in tracked(me, partition) if b.broker >= 0), default=0)
     on_wire = numbered.but(broker=broker, sent=True, wire=numbered.base_sequence, flight=last + 1)
@@ -145,9 +146,13 @@ def _put_on_wire(me: P, partition: str, broker: int, number: int) -> P:
 
 
 def acknowledged(me: P, batch: NumberedBatch) -> P:
-    """Take a batch as written."""
+    """Take a batch as written.
+
+    The last sequence of a batch does not wrap here, so behind 2147483647 nothing counts as acknowledged
+    any more. Source: ProducerBatch.lastSequence, TxnPartitionEntry.maybeUpdateLastAckedSequence.
+    """
     me = me.but(batches=tuple(b for b in me.batches if b is not batch))
-    last = batch.base_sequence + len(batch.records) - 1
+    last = as_java_int(batch.base_sequence + len(batch.records) - 1)
     acked = max(last, me.acked.get(batch.partition, -1))
     return me.but(acked=me.acked.set(batch.partition, acked)) if me.idempotence else me
 
@@ -182,8 +187,8 @@ def left_open(me: P, batch: NumberedBatch) -> P:
     Its partition sends nothing new until what is on the way shows it. Source:
     Sender.failExpiredBatches, TransactionManager.markSequenceUnresolved.
     """
-    behind = batch.base_sequence + len(batch.records)
-    behind = max(behind, me.unresolved.get(batch.partition, 0))
+    behind = as_java_int(batch.base_sequence + len(batch.records))
+    behind = max(behind, me.unresolved.get(batch.partition, behind))
     return me.but(unresolved=me.unresolved.set(batch.partition, behind))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.records.batches import DataRecord
+from kipviz.records.sequences import is_earlier
 
 Identity = tuple[int, int]
 
@@ -75,7 +76,7 @@ def without(me: Any, dropped: tuple[OutgoingBatch, ...]) -> Any:
     for batch in () if me.implicit else dropped:
         if batch.base_sequence < 0:
             continue  # it has none yet
-        at = min(batch.base_sequence, sequences[batch.partition])
-        sequences = sequences.set(batch.partition, at)
+        if is_earlier(batch.base_sequence, sequences[batch.partition]):
+            sequences = sequences.set(batch.partition, batch.base_sequence)
     kept = tuple(b for b in me.batches if b not in dropped)
     return me.but(batches=kept, sequences=sequences)

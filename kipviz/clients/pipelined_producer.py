@@ -235,12 +235,16 @@ def _closed_up(me: PipelinedProducer, gone: NumberedBatch) -> PipelinedProducer:
     """Give the sequences of a batch that a leader refused for good to those behind it.
 
     They are in the same transaction, which can only be aborted; but they are sent until a leader has
-    them. Source: TxnPartitionEntry.adjustSequencesDueToFailedBatch.
+    them. Where the numbers began again at 0 between the two nothing is adjusted: Kafka throws an
+    IllegalStateException there, which its sender logs. Source: TxnPartitionEntry.adjustSequencesDueToFailedBatch,
+    TxnPartitionEntry.decrementSequence, Sender.failBatch.
     """
     count = len(gone.records)
+    following = me.sequences[gone.partition] - count
+    if following < 0:
+        return me
     behind = [b for b in tracked(me, gone.partition) if b.base_sequence > gone.base_sequence]
     changes = [(b, b.but(base_sequence=b.base_sequence - count, reset=True)) for b in behind]
-    following = me.sequences[gone.partition] - count
     return replaced(me, changes).but(sequences=me.sequences.set(gone.partition, following))
 
 

@@ -7,7 +7,8 @@ KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTr
 DURABILITY: none; a crash loses all of it, and the next process fences it.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), FindCoordinator where
   there are no ACLs and for groups, Metadata (but for topics that are waited for and for the ids that
-  `topic_ids` asks for), compression; that under transaction version 2 an abort goes on with a batch
+  `topic_ids` asks for), compression; the futures of send(): a record that an abort drops has a
+  TransactionAbortedException there (RecordAccumulator.abortUndrainedBatches); that under transaction version 2 an abort goes on with a batch
   whose connection broke until delivery.timeout.ms, and several batches of a partition in flight:
   `pipelined_producer` has both.
 """
@@ -68,6 +69,7 @@ from kipviz.messages.two_phase import (
     InitProducerId2PcResponse,
 )
 from kipviz.records.batches import DataRecord
+from kipviz.records.sequences import sequence_after
 
 ProducerState = producer_state.ProducerState
 TRANSITIONS = producer_state.TRANSITIONS
@@ -199,7 +201,7 @@ def send(me: Producer, partition: str, records: tuple[DataRecord, ...]) -> Produ
     batch = OutgoingBatch(partition, records, sequence)
     me = me.but(
         batches=(*me.batches, batch),
-        sequences=me.sequences.set(partition, sequence + len(records)),
+        sequences=me.sequences.set(partition, sequence_after(sequence, len(records))),
     )
     return enlisting(me, partition)
 
@@ -566,8 +568,9 @@ def fail(me: P, about: Message, error: Errors) -> P:
         if not isinstance(about, EndTxn):
             return dropping(me, about)
         abortable = False
-    # From READY, where no transaction is open, it is an illegal step, and that is fatal (KAFKA-14831).
-    abortable = abortable and (bool(me.session) or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
+    # From READY, where no transaction is open, the sender may not step there, and poisons the state.
+    poisoned = abortable and not (me.session or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
+    abortable = abortable and not poisoned
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = isinstance(about, ProduceResponse) and me.state not in completing
     me = _to(without_unsent(me), S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
@@ -582,7 +585,7 @@ def fail(me: P, about: Message, error: Errors) -> P:
         preparing=False,
         stray=(),
         rests="",
-        error=f"{name}: {error.name}",
+        error=producer_errors.POISONED if poisoned else f"{name}: {error.name}",
     )
 
 

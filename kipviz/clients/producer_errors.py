@@ -117,5 +117,9 @@ def may_be_asked_again(request: Message, error: Errors) -> bool:
     return is_retried(type(request).__name__, error)
 
 
+# What every call throws after the sender attempted a step that no state has: the state is poisoned.
+# Source: TransactionManager.transitionTo, shouldPoisonStateOnInvalidTransition, maybeFailWithError (KAFKA-14831).
+POISONED = "IllegalStateException: previous invalid state transition attempt"
+
 # What a batch fails with whose delivery.timeout.ms is over (TimeoutException).
 EXPIRED = Errors.REQUEST_TIMED_OUT

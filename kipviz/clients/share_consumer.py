@@ -37,6 +37,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
     batches_of,
     batches_of_each,
+    next_session_epoch,
 )
 
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
@@ -301,7 +302,7 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
         error = Errors.NETWORK_EXCEPTION if unknown else answer.error
         lost = unknown or me.closed
         me = _acknowledged(me, request, error, answer)
-        me = me.but(session_epoch=0 if lost else me.session_epoch + 1)
+        me = me.but(session_epoch=0 if lost else next_session_epoch(me.session_epoch))
         if me.by_session and not me.closed:
             return _commit_next(me)
         if lost:
@@ -322,10 +323,10 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     fresh = share_holding.fresh(answer, me.session_broker)
     if answer.refused and not fresh.batch:
         # What was found comes first; the error is thrown by the poll that finds nothing else.
-        me = me.but(session_epoch=me.session_epoch + 1)
+        me = me.but(session_epoch=next_session_epoch(me.session_epoch))
         return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
     me = _acknowledged(me, request, answer.acknowledge_error).but(
-        session_epoch=me.session_epoch + 1,
+        session_epoch=next_session_epoch(me.session_epoch),
         acknowledge_error=answer.acknowledge_error,
         gaps=fresh.gaps,
     )
@@ -361,7 +362,7 @@ def _answered_by_session(
     A partition that is led elsewhere is asked for there next time; a topic that may not be read is
     thrown by a poll that has found nothing else. Source: handleShareFetchSuccess.
     """
-    me = me.but(session_epoch=me.session_epoch + 1)
+    me = me.but(session_epoch=next_session_epoch(me.session_epoch))
     me = _acknowledged(me, request, Errors.NONE, answer)
     for part in answer.fetched:
         me = _beside(me, share_holding.fresh(part, me.session_broker), part)

@@ -99,10 +99,10 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
     assert isinstance(client, Producer), line
     result = results.of_thread(me, client)
     if line.call is Call.SEND:
-        given_up = blocked_sends.timed_out(client)
+        given_up, raised = blocked_sends.timed_out(client), blocked_sends.why_no_error_state(client)
         me = me.with_client(given_up)
         gone = me if result is None else results.left(me, given_up, result)
-        return _leave(gone, line, "", ())
+        return _leave(gone, line, raised, ())
     if result is not None:
         return _without_result(results.left(me, client, result, timed_out=True), line)
     if line.call is FORGOTTEN:

@@ -15,9 +15,30 @@ from kipviz.cluster import partly, refusals
 from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
+from kipviz.messages.features import SHARE_GROUP_LEVEL
+from kipviz.messages.message import Message, in_one
 from kipviz.messages.releases import knows
-from kipviz.messages.several_groups import names_several
+from kipviz.messages.several_groups import about, groups_of, names_several
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    DeleteShareGroupOffsets,
+    DescribeShareGroupOffsets,
+    ShareGroupDescribe,
+)
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+
+# What a broker serves only if share groups are enabled (KafkaApis.isShareGroupProtocolEnabled). The requests to
+# a share coordinator are not among them: it is enough that nobody causes them.
+OF_SHARE_GROUPS = (
+    ShareGroupHeartbeat,
+    ShareGroupDescribe,
+    ShareFetch,
+    ShareAcknowledge,
+    DescribeShareGroupOffsets,
+    AlterShareGroupOffsets,
+    DeleteShareGroupOffsets,
+)
 
 
 class Admission(Value, frozen=True):
@@ -46,6 +67,11 @@ def admitted(
         error = Errors.UNSUPPORTED_VERSION
         served = Check("request version", message.spoken, image.release_of(broker).name, error)
         return Admission((served,), message, refusals.refused(message, error))
+    level = image.features.share_version
+    if isinstance(message, OF_SHARE_GROUPS) and level < SHARE_GROUP_LEVEL:
+        error = Errors.UNSUPPORTED_VERSION
+        enabled = Check("share.version", SHARE_GROUP_LEVEL, level, error)
+        return Admission((enabled,), message, _not_enabled(message, error))
     topics: tuple[str, ...] = ()
     checks: Checks = ()
     if image.acls is not None and not privileged and not names_several(message):
@@ -81,6 +107,15 @@ def error_in(answer: Message) -> Errors:
     """Return the error that an answer has for the whole request, or for what it names first."""
     error: Errors = answer.error  # type: ignore[attr-defined]
     return error
+
+
+def _not_enabled(message: Message, error: Errors) -> Message:
+    """Give the refusal of a request about share groups, which may name several of them."""
+    if not names_several(message):
+        return refusals.refused(message, error)
+    parts = (about(message, (group_id,)) for group_id in groups_of(message))
+    whole: Message = in_one(refusals.refused(part, error) for part in parts)
+    return whole
 
 
 def _refused(source: str, message: Message, error: Errors, image: Image) -> Message:

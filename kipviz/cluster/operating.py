@@ -15,6 +15,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Image
 from kipviz.clients.calls import STAGING
 from kipviz.cluster.actions import CreateAcls, DeleteAcls, InstallRelease, UpgradeFeature
+from kipviz.cluster.share_levels import SHARE_VERSION
 from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.messages.features import STAGING_LEVEL
@@ -74,6 +75,9 @@ def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
     wanted: list[UpgradeFeature] = []
     if spec.share_rollout:
         wanted += [UpgradeFeature("share_version", n) for n in (STAGING_LEVEL - 1, STAGING_LEVEL)]
+    elif spec.share_version < SHARE_VERSION:
+        above = range(world.image.features.share_version + 1, SHARE_VERSION + 1)
+        wanted += [UpgradeFeature("share_version", level) for level in above]
     if not any(line.call in STAGING for app in spec.applications for line in app.program):
         wanted += [UpgradeFeature("transaction_version", level) for level in TRANSACTION_VERSIONS]
     if not spec.inter_broker_protocol:
@@ -95,7 +99,10 @@ def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | 
     if a.feature == "share_version":
         levels = f"{STAGING_LEVEL - 1} or {STAGING_LEVEL}"
         where = f"share.version goes to {levels} in a rollout (setting share_rollout), if it is not there"
-        return (_not_supported(world.image, a) if spec.share_rollout else None) or where
+        if spec.share_version < SHARE_VERSION:
+            where = f"share.version goes up from {spec.share_version} (share_version) to {SHARE_VERSION} at most"
+        asked = spec.share_rollout or spec.share_version < SHARE_VERSION
+        return (_not_supported(world.image, a) if asked else None) or where
     if a.feature == INTER_BROKER_PROTOCOL and not spec.inter_broker_protocol:
         once = "inter.broker.protocol.version goes up once, to 1"
         return _not_supported(world.image, a) or once

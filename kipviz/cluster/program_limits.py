@@ -9,6 +9,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, CONSUMER, STAGING
 from kipviz.clients.session_calls import GIVEN
 from kipviz.cluster.session_config import SESSION
+from kipviz.messages.share_groups import AcknowledgeType
 
 if TYPE_CHECKING:
     from kipviz.cluster.spec import ApplicationSpec
@@ -35,6 +36,9 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
         return f"{called} goes on in line 0 or a later one, or in the one below (-1), not in {min(line.then, line.on_error)}"
     if line.call is Call.ACKNOWLEDGE and line.target and not line.target.isdecimal():
         return f"{called} is about the record at an offset, or about all ('' as target), not {line.target!r}"
+    if any(kind == AcknowledgeType.UNKNOWN for _, kind in line.verdicts):
+        known = ", ".join(kind.name for kind in AcknowledgeType if kind >= 0)
+        return f"{called} says one of {known} of a record, not {AcknowledgeType.UNKNOWN.name}"
     of = CALLS[line.call].of
     if line.client and line.client not in _named(app, of):
         known = ", ".join(map(repr, ("", *_named(app, of))))

@@ -24,6 +24,7 @@ from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
 from kipviz.cluster.program_limits import why_no_program
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
+from kipviz.cluster.share_levels import SHARE_VERSION, share_level, why_no_share_version
 from kipviz.cluster.sides import why_no_splits
 from kipviz.cluster.threads import ThreadSpec, why_no_threads
 from kipviz.cluster.topic_lists import why_no_coming_topics
@@ -33,11 +34,10 @@ from kipviz.messages.releases import NAMES, release
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
 from kipviz.records.classic_groups import RANGE
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
-from kipviz.records.transaction_state import TransactionRecord, TransactionState
+from kipviz.records.transaction_state import TransactionRecord
 
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
-SHARE_VERSION = 2
 TRANSACTION_VERSIONS = (0, 1, 2)
 TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
 # How the consumer of a regular group becomes a member of it (group.protocol).
@@ -220,7 +220,8 @@ class ClusterSpec(Value, frozen=True):
     "stepwise" (that is an action of its own). `records` are the source records of each partition
     and the offset of the first one. `internal_partitions` is the number of partitions of each
     internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
-    that allow it (errors.deadletterqueue.group.enable); share version 1 has no dead-letter queues.
+    that allow it (errors.deadletterqueue.group.enable). `share_version` is the finalized level of share.version
+    if it is 0 (no share groups) or 1 (no dead-letter queues); 2 is the highest level that all binaries know.
     `transaction_version` is the finalized level of the feature transaction.version.
     `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2 or
     3; 0 is no rollout: what the draft adds is there.
@@ -320,7 +321,9 @@ def check(spec: ClusterSpec) -> None:
             f"transaction.version is one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
             f"not {spec.transaction_version}"
         )
-    _check_share_versions(spec)
+    wrong = why_no_share_version(spec)
+    if wrong:
+        raise BadSpec(wrong)
     for config in spec.group_configs:
         _check_group(spec, config)
     if spec.clock.timed and spec.budget.pause:
@@ -334,17 +337,9 @@ def check(spec: ClusterSpec) -> None:
     _check_releases(spec)
     for application in spec.applications:
         _check_application(spec, application, placed)
-    for left in spec.transactions:
-        if left.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
-            raise BadSpec(f"no log holds {left.transactional_id} as {left.state.value}")
-        if not 0 <= left.producer_id < spec.first_producer_id:
-            raise BadSpec(
-                f"{left.transactional_id} was left by a producer id below first_producer_id, which "
-                f"is {spec.first_producer_id}, not by {left.producer_id}"
-            )
-    for name in spec.budget.__struct_fields__:
-        if getattr(spec.budget, name) < 0:
-            raise BadSpec(f"the budget for {name} must be 0 or more")
+    wrong = spec_limits.why_no_transactions(spec) or spec_limits.why_no_numbers(spec)
+    if wrong:
+        raise BadSpec(wrong)
 
 
 def _check_acls(spec: ClusterSpec) -> None:
@@ -380,24 +375,6 @@ def _check_releases(spec: ClusterSpec) -> None:
                     f"broker {broker} has {name}, which knows {feature.replace('_', '.')} up to "
                     f"{most}, and {level} is finalized"
                 )
-
-
-def share_level(spec: ClusterSpec) -> int:
-    """Give the level of share.version: the highest that all binaries know, if none is asked for."""
-    known = (release(name).share_version for _, name in spec.releases)
-    return spec.share_rollout or min(known, default=STAGING_LEVEL)
-
-
-def _check_share_versions(spec: ClusterSpec) -> None:
-    if spec.share_version not in (1, SHARE_VERSION):
-        raise BadSpec(f"share version is 1 or {SHARE_VERSION}, not {spec.share_version}")
-    if spec.share_rollout not in (0, STAGING_LEVEL - 1, STAGING_LEVEL):
-        raise BadSpec(
-            f"a rollout of KIP-1289 begins at share.version {STAGING_LEVEL - 1} or "
-            f"{STAGING_LEVEL}, or is none (0), not at {spec.share_rollout}"
-        )
-    if spec.staging_level not in (SHARE_VERSION, STAGING_LEVEL):
-        raise BadSpec(f"staging_level is 2 (the draft's) or 3, not {spec.staging_level}")
 
 
 def _check_topics(spec: ClusterSpec) -> None:

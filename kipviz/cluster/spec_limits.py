@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import starmap
 from typing import Any
 
 import msgspec
@@ -16,8 +17,9 @@ import msgspec
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS
+from kipviz.records.transaction_state import NOT_ENTERED
 
-INT32, INT64 = 2**31 - 1, 2**63 - 1
+INT16, INT32, INT64 = 2**15 - 1, 2**31 - 1, 2**63 - 1
 # Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH; a dash and the number of the partition.
 PARTITION = re.compile(r"(?!\.{1,2}-\d+$)[a-zA-Z0-9._-]{1,249}-(0|[1-9][0-9]*)")
 UUID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -64,6 +66,19 @@ OF_APPLICATIONS: dict[str, Limit] = {
     "max_records": Limit(1, INT32),
     "acquire_mode": Limit(0, 1, "share.acquire.mode, 0 for batch_optimized, 1 for record_limit,"),
 }
+# TransactionLogValue.json, and what TransactionMetadata can be. An epoch of -1 is never written.
+OF_TRANSACTIONS: dict[str, Limit] = {
+    "producer_epoch": Limit(0, INT16, "the producer epoch"),
+    "previous_producer_id": Limit(-1, INT64, "the previous producer id"),
+    "next_producer_id": Limit(-1, INT64, "the next producer id"),
+    "next_producer_epoch": Limit(-1, INT16, "the next producer epoch"),
+    "timeout_ms": Limit(1, INT32, "transaction.timeout.ms"),
+    "client_transaction_version": Limit(0, 2, "the transaction version of the client"),
+    "version": Limit(0, 1, "the version of the record"),
+    "heartbeat_interval_ms": Limit(0, INT32, "transaction.heartbeat.interval.ms"),
+    "start_timestamp_ms": Limit(-1, INT64, "the start timestamp"),
+    "last_update_timestamp_ms": Limit(-1, INT64, "the timestamp of the last update"),
+}
 OF_CLUSTERS: dict[str, Limit] = {
     "internal_partitions": Limit(1, 10_000),
     "first_producer_id": Limit(0, INT64 - 1_000_000),
@@ -100,6 +115,49 @@ def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
         return ""
     whose = f" of {of}" if of else ""
     return f"{name}{whose} is from {limit.lowest} to {limit.highest}, not {number}"
+
+
+def why_no_transactions(spec: Any) -> str:
+    """Return why the log cannot hold what earlier producers have left in it, or "".
+
+    Source: TransactionLogValue.json, TransactionState.validPreviousStates.
+    """
+    first = spec.first_producer_id
+    for left in spec.transactions:
+        name = left.transactional_id
+        if not name:
+            return "a transaction that was left has a transactional id, not ''"
+        if left.state in NOT_ENTERED:
+            return f"no log holds {name} as {left.state.value}"
+        if not 0 <= left.producer_id < first:
+            return (
+                f"{name} was left by a producer id below first_producer_id, which is {first}, "
+                f"not by {left.producer_id}"
+            )
+        wrong = why_out_of_range(OF_TRANSACTIONS, left, name)
+        if wrong:
+            return wrong
+    return ""
+
+
+def why_no_numbers(spec: Any) -> str:
+    """Return which number of a cluster does not fit into Kafka's field for it, or ""."""
+    return next(filter(None, starmap(why_no_number, _numbers(spec))), "")
+
+
+def _numbers(spec: Any) -> Iterator[tuple[Limit, int, str, str]]:
+    for broker in spec.brokers:
+        yield Limit(0, INT32), broker, "a broker's number", ""
+    for partition, first, values in spec.records:
+        yield Limit(0, INT64 - len(values)), first, "the first offset", partition
+    for topic, least in spec.min_insync_replicas:
+        yield Limit(1, INT32), least, "min.insync.replicas", topic
+    for app in spec.applications:
+        most = app.max_in_flight if app.plain is None else app.plain.max_in_flight
+        yield Limit(1, INT32), most, "max.in.flight.requests.per.connection", app.name
+        yield Limit(0, INT32), app.buffer, "buffer", app.name
+    for name in spec.budget.__struct_fields__:
+        yield Limit(0, INT32), getattr(spec.budget, name), f"the budget for {name}", ""
 
 
 def why_no_settings(settings: BrokerSettings) -> str:

@@ -40,13 +40,13 @@ from kipviz.clients.topic_ids import TopicIds
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.cluster.clock import Deadline
 from kipviz.cluster.session_config import SESSION, SessionSpec
+from kipviz.cluster.share_levels import share_level
 from kipviz.cluster.spec import (
     CLASSIC,
     ApplicationSpec,
     ClusterSpec,
     FaultBudget,
     Placement,
-    share_level,
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -193,7 +193,6 @@ def first_world(spec: ClusterSpec) -> World:
         Table.of({t: known for t, known in spec.topic_ids if t not in spec.later_topics}),
         spec.group_configs,
         spec.dead_letter_topics,
-        spec.share_version,
         Features(
             spec.transaction_version,
             spec.txn_offset_commit,

@@ -1,6 +1,7 @@
 """What a request may be answered with, and what each answer means.
 
-The codes are those that Kafka's own handlers of a request give; the modelled ones are among them.
+The codes are those that Kafka's own handlers of a request give, and those of a KIP's or a design's handlers
+where it has its own. Every error that a modelled handler gives in a story is among them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.COORDINATOR_LOAD_IN_PROGRESS,
         E.INVALID_TRANSACTION_TIMEOUT,
         E.PRODUCER_FENCED,
+        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ),
     "InitProducerId2Pc": (
         E.NONE,
@@ -57,6 +59,7 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.INVALID_PRODUCER_ID_MAPPING,
         E.NOT_COORDINATOR,
         E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.COORDINATOR_NOT_AVAILABLE,
     ),
     "Produce": (
         E.NONE,
@@ -66,6 +69,9 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.INVALID_TXN_STATE,
         E.NOT_ENOUGH_REPLICAS,
         E.TRANSACTION_ABORTABLE,
+        E.TOPIC_AUTHORIZATION_FAILED,
+        E.CONCURRENT_TRANSACTIONS,
+        E.INVALID_PRODUCER_ID_MAPPING,
     ),
     "TxnOffsetCommit": (
         E.NONE,
@@ -77,6 +83,13 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.UNKNOWN_TOPIC_ID,
         E.COORDINATOR_LOAD_IN_PROGRESS,
         E.TRANSACTION_ABORTABLE,
+        E.COORDINATOR_NOT_AVAILABLE,
+        E.FENCED_INSTANCE_ID,
+        E.INVALID_PRODUCER_EPOCH,
+        E.UNSUPPORTED_VERSION,
+        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        E.GROUP_AUTHORIZATION_FAILED,
+        E.TOPIC_AUTHORIZATION_FAILED,
     ),
     "OffsetCommit": (
         E.NONE,
@@ -93,6 +106,7 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.UNKNOWN_MEMBER_ID,
         E.STALE_MEMBER_EPOCH,
         E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.TOPIC_AUTHORIZATION_FAILED,
     ),
     "OffsetFetchOfGroups": (
         E.NONE,
@@ -113,6 +127,8 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.FENCED_INSTANCE_ID,
         E.NOT_COORDINATOR,
         E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.GROUP_MAX_SIZE_REACHED,
+        E.INCONSISTENT_GROUP_PROTOCOL,
     ),
     "SyncGroup": (
         E.NONE,
@@ -146,6 +162,8 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.UNRELEASED_INSTANCE_ID,
         E.FENCED_INSTANCE_ID,
         E.GROUP_MAX_SIZE_REACHED,
+        E.INVALID_REGULAR_EXPRESSION,
+        E.TOPIC_AUTHORIZATION_FAILED,
     ),
     "ShareGroupHeartbeat": (
         E.NONE,
@@ -161,6 +179,7 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.FENCED_STATE_EPOCH,
         E.NOT_COORDINATOR,
         E.COORDINATOR_LOAD_IN_PROGRESS,
+        E.CONCURRENT_TRANSACTIONS,
     ),
     "DeleteShareGroupState": (
         E.NONE,
@@ -207,18 +226,26 @@ LEGAL: Mapping[str, tuple[Errors, ...]] = {
         E.FENCED_STATE_EPOCH,
         E.INVALID_REQUEST,
         E.TRANSACTION_ABORTABLE,
+        E.NOT_COORDINATOR,
+        E.INVALID_PRODUCER_EPOCH,
+        E.UNKNOWN_MEMBER_ID,
+        E.STALE_MEMBER_EPOCH,
     ),
     "ShareFetch": (
         E.NONE,
         E.SHARE_SESSION_NOT_FOUND,
         E.INVALID_SHARE_SESSION_EPOCH,
         E.NOT_LEADER_OR_FOLLOWER,
+        E.SHARE_SESSION_LIMIT_REACHED,
     ),
     "ShareAcknowledge": (
         E.NONE,
         E.SHARE_SESSION_NOT_FOUND,
         E.INVALID_SHARE_SESSION_EPOCH,
         E.INVALID_RECORD_STATE,
+        E.NOT_LEADER_OR_FOLLOWER,
+        E.UNKNOWN_TOPIC_ID,
+        E.UNKNOWN_TOPIC_OR_PARTITION,
     ),
     "ListOffsets": (
         E.NONE,
@@ -245,6 +272,8 @@ MEANING: Mapping[Errors, str] = {
     E.ILLEGAL_GENERATION: "The group has gone on to another generation.",
     E.UNKNOWN_MEMBER_ID: "The group has no such member.",
     E.REBALANCE_IN_PROGRESS: "The group prepares its next generation: join again.",
+    E.INCONSISTENT_GROUP_PROTOCOL: "The member and the group have no protocol in common.",
+    E.INVALID_REGULAR_EXPRESSION: "The broker cannot read the regular expression.",
     E.MEMBER_ID_REQUIRED: "Come again with the name that you are given.",
     E.UNRELEASED_INSTANCE_ID: "The static member's name is in use: whoever has it has not released it.",
     E.FENCED_INSTANCE_ID: "Another process has taken over the static member's name.",

@@ -12,6 +12,9 @@ LAST_PRODUCE = 11
 LAST_ADD_PARTITIONS = 3
 LAST_TXN_OFFSET_COMMIT = 4
 LAST_END_TXN = 4
+# The levels of share.version from which there are share groups (KIP-932) and their dead-letter queues
+# (KIP-1191). Source: ShareVersion.supportsShareGroups, supportsShareGroupDLQ.
+SHARE_GROUP_LEVEL, DEAD_LETTER_LEVEL = 1, 2
 # The level of share.version from which acknowledgements can be staged in a transaction. KIP-1289
 # says 2, which Kafka has given to dead-letter queues (finding X9): here it is the next one.
 STAGING_LEVEL = 3
@@ -23,7 +26,8 @@ class Features(Value, frozen=True):
     `transaction_version` is transaction.version: 0 is how KIP-98 began, 1 writes flexible records to
     `__transaction_state`, 2 gives every transaction an epoch of its own (KIP-890 part 2).
     `txn_offset_commit` is no feature but the newest version of that request that the brokers take:
-    5 before Kafka 4.4. `share_version` is looked at for what KIP-1289 (draft) adds alone.
+    5 before Kafka 4.4. `share_version` is share.version: 0 has no share groups, 1 has
+    them, 2 has dead-letter queues, and from `staging_level` on there is what KIP-1289 (draft) adds.
     `inter_broker_protocol` is 1 where inter.broker.protocol.version is that of a release which knows a
     group's members in TxnOffsetCommit, 0 below: both drafts of KIP-447 look at it, no release does.
     `staging_level` is the level of share.version from which those who have the code of KIP-1289 use it.

@@ -13,8 +13,12 @@ from kipviz.messages.producing import FetchedRecord
 
 
 class AcknowledgeType(IntEnum):
-    """What a consumer says about a delivered record, with the ids on the wire."""
+    """What a consumer says about a delivered record, with the ids on the wire.
 
+    UNKNOWN stands for every byte that is no type: a request may carry one, and is refused for it.
+    """
+
+    UNKNOWN = -1
     GAP = 0
     ACCEPT = 1
     RELEASE = 2
@@ -24,6 +28,11 @@ class AcknowledgeType(IntEnum):
 
 # share.acquire.mode (KIP-1206) with the ids on the wire.
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+
+
+def next_session_epoch(epoch: int) -> int:
+    """Return the epoch of a share session's next request: 1 follows on 2147483647 (ShareRequestMetadata.nextEpoch)."""
+    return 1 if epoch == 2**31 - 1 else epoch + 1
 
 
 class AcknowledgementBatch(Value, frozen=True):

@@ -77,6 +77,7 @@ from kipviz.recordings.sayings import Asked, Question, Said, refused_in
 from kipviz.recordings.sent import by_request
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
+from kipviz.recordings.unreadable import LACKS, reason, unreadable
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -114,11 +115,15 @@ class Acceptor:
     """A broker's logs as the model reads them, and its worlds from the first request to the last."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self.exchanges = with_earliest(evidence.exchanges)
         # A topic that was made again has another id, and a log of its own.
         self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
         self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
         self._removed = words_of_removed(evidence)
+        self._unreadable = unreadable(evidence.exchanges, self.names)
+        self.exchanges = tuple(
+            x.but(api="") if number in self._unreadable else x
+            for number, x in enumerate(with_earliest(evidence.exchanges))
+        )
         self._file = evidence.file
         self._levels = evidence.levels
         self._configs = evidence.configs
@@ -166,15 +171,24 @@ class Acceptor:
         """Say of what is read meanwhile that it is not what it has to be."""
         try:
             yield
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as problem:
+        except LACKS as problem:
             raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
+
+    @contextmanager
+    def _taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
+        """Say of one exchange that it is not what its API has."""
+        try:
+            yield
+        except LACKS as problem:
+            why = reason(number, exchange, problem)
+            raise RecordingError(self._file, 0, why) from problem
 
     def _before_all(self) -> int:
         """Count the entries that were written before the first request: those that no request brought.
 
         The time of a producer's batch is when it was made, and its request may have been sent much later.
         """
-        first = min((x.received_ms for x in self.exchanges), default=0)
+        first = min((x.received_ms for x in self.exchanges if not x.problem), default=0)
         for number, exchange in enumerate(self.exchanges):
             for one in self._produced(number, exchange):
                 self._brought.setdefault((one.partition, one.told), number)
@@ -183,14 +197,13 @@ class Acceptor:
         return max(bisect_left(self._times, min((first, *brought))) - len(self.exchanges), 0)
 
     def asked(self) -> tuple[Asked, ...]:
-        """Ask for every answer.
-
-        Raises:
-            RecordingError: if an exchange lacks what its API has.
-        """
+        """Ask for every answer; an exchange that turns out to be unreadable is passed over."""
         found: list[Asked] = []
         for number, exchange in enumerate(self.exchanges):
-            found += self.of(number, exchange)
+            try:
+                found += tuple(self.of(number, exchange))
+            except RecordingError as problem:
+                self._unreadable[number] = problem.why
         followed = (*self.shared(), *self.joined())
         return tuple(sorted((*found, *followed), key=lambda asked: asked.number))
 
@@ -261,9 +274,10 @@ class Acceptor:
 
     def _between(self, number: int, exchange: Exchange) -> Iterator[Asked]:
         """Ask what an exchange asks between the times at which it may have been handled."""
-        taken = self._taken(number, exchange)
+        with self._taking_apart(number, exchange):
+            taken = questions(exchange, self.names)
         moments = tuple(self.moments(exchange))
-        with self._reading(f"Request {number} is no {exchange.api} of version {exchange.version}"):
+        with self._taking_apart(number, exchange):
             yield from self._of_leaders(number, exchange, moments)
             yield from self._of_coordinators(number, exchange, moments)
         for question in taken:
@@ -274,6 +288,8 @@ class Acceptor:
 
     def why_not(self, number: int) -> str:
         """Say why nothing of an exchange is asked."""
+        if number in self._unreadable:
+            return self._unreadable[number]
         return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
 
     def _of_leaders(
@@ -407,14 +423,6 @@ class Acceptor:
         The time of a producer's batch is when it was made, and not when it was appended.
         """
         return max(self._places.get((partition, offset), -1) - self._skipped, -1)
-
-    def _taken(self, number: int, exchange: Exchange) -> tuple[Question, ...]:
-        try:
-            return questions(exchange, self.names)
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            said = f"{type(problem).__name__}: {problem}"
-            why = f"Request {number} is no {exchange.api} of version {exchange.version} ({said})."
-            raise RecordingError(self._file, 0, why) from problem
 
     def moments(self, exchange: Exchange) -> Iterator[int]:
         """Give after how many entries the logs may have stood at some time of an exchange."""

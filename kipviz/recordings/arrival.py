@@ -24,11 +24,15 @@ RESOLUTION_MS = 1
 def with_earliest(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return the exchanges, in the order of their lines, each with the earliest time at which it can have come.
 
-    A thread's first line says nothing about how late it is: it may have come at any time.
+    A thread's first line says nothing about how late it is: it may have come at any time. A line that cannot be
+    read has no time, and says nothing about those behind it.
     """
     last: dict[tuple[int, str], int] = {}
     found = []
     for exchange in exchanges:
+        if exchange.problem:
+            found.append(exchange)
+            continue
         thread = exchange.broker, _thread_of(exchange.connection)
         took = exchange.answered_ms - exchange.received_ms
         before = last.get(thread)

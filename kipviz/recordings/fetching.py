@@ -125,6 +125,17 @@ class Fetching:
         yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
 
 
+def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+    """Take one fetch and its answer apart, whatever its session was.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    _asked(exchange, names, {})
+    for part in _told(exchange.response, names).values():
+        _marks(part, committed=_committed(exchange))
+
+
 def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | None:
     """Give what a broker tells a reader that has another leader in mind than it; None if it serves.
 

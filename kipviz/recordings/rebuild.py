@@ -38,6 +38,7 @@ from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment, read_
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
+from kipviz.records.sequences import sequence_after
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
@@ -214,7 +215,9 @@ def _runs(records: tuple[LoggedRecord, ...]) -> Iterator[tuple[LoggedRecord, ...
 
 
 def _sequence(batch: LoggedBatch, offset: int) -> int:
-    return batch.base_sequence + offset - batch.base_offset if batch.base_sequence >= 0 else -1
+    if batch.base_sequence < 0:
+        return -1
+    return sequence_after(batch.base_sequence, offset - batch.base_offset)
 
 
 def _rank(records: tuple[Value, ...]) -> int:

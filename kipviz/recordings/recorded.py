@@ -80,7 +80,7 @@ class Exchange(Value, frozen=True):
     `broker` is who answered where there are several, 0 where there is one; `principal` is who asked, "" where
     nobody said so; `correlation` is the number that the client gave to its request, and `connection` is what the
     broker calls the connection. `earliest_ms` is when it can have come at the earliest (`arrival`), -1 while nobody
-    has worked that out.
+    has worked that out. `problem` is why it cannot be read, where only that is known of it.
     """
 
     api: str
@@ -95,6 +95,7 @@ class Exchange(Value, frozen=True):
     correlation: int = -1
     connection: str = ""
     earliest_ms: int = -1
+    problem: str = ""
 
 
 class Recording(Value, frozen=True):

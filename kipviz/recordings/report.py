@@ -104,7 +104,7 @@ def report(
         )
         raise RecordingError(str(place), 0, why)
     else:
-        several = (requests,) if isinstance(requests, str | Path) else tuple(requests)
+        several = requests if isinstance(requests, list | tuple) else (requests,)
         evidence = of_broker(
             place,
             tuple(path_given("the request log", each) for each in several),

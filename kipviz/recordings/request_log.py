@@ -24,12 +24,25 @@ LINE = re.compile(
     rb" \(kafka\.request\.logger\)\s*$"
 )
 UTC = "+00:00"
+# What reading a line raises that is no request.
+DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError)
 OFFSET = re.compile(r"^([+-])(\d\d):(\d\d)$")
 LAYOUT = "[2026-11-21 22:43:59,123] DEBUG Completed request:{…} (kafka.request.logger)"
 
 
+class _Header(msgspec.Struct, rename="camel"):
+    """What of a request's header is read."""
+
+    request_api_key_name: str
+    request_api_version: int
+    client_id: str | None
+    correlation_id: int = -1
+
+
 def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     """Read a request log, in the order of the answers.
+
+    A line that is no request as a broker logs it is an exchange with a `problem`, unless all are.
 
     Raises:
         RecordingError: if it cannot be read, or has no line of a request.
@@ -41,11 +54,23 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     except OSError as problem:
         why = f"The request log cannot be read ({problem.strerror})."
         raise RecordingError(str(path), 0, why) from problem
-    found = tuple(_exchanges(path, content, zone))
+    found: list[Exchange] = []
+    damaged: list[tuple[int, str]] = []
+    for at, line in _lines(content):
+        try:
+            found.append(_exchange(line, zone))
+        except DAMAGE as problem:
+            why = f"is no request as a broker logs it ({type(problem).__name__}: {problem})"
+            damaged.append((at, why))
+            unknown = Exchange("UNKNOWN", 0, "", 0, 0, None, None)
+            found.append(unknown.but(problem=f"The line at byte {at} {why}"))
     if not found:
         why = f"There is no line of a request here, such as {LAYOUT}."
         raise RecordingError(str(path), 0, why)
-    return found
+    if len(damaged) == len(found):
+        at, why = damaged[0]
+        raise RecordingError(str(path), at, f"This line {why}.")
+    return tuple(found)
 
 
 def in_order(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
@@ -66,32 +91,29 @@ def zone_of(utc_offset: str) -> timezone:
     return timezone(ahead if found[1] == "+" else -ahead)
 
 
-def _exchanges(path: Path, content: bytes, zone: timezone) -> Iterator[Exchange]:
+def _lines(content: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """Return the lines of requests, each with its byte."""
     at = 0
     for line in content.splitlines(keepends=True):
         found = LINE.match(line)
         if found is not None:
-            yield _exchange(str(path), at, found, zone)
+            yield at, found
         at += len(line)
 
 
-def _exchange(file: str, at: int, found: re.Match[bytes], zone: timezone) -> Exchange:
-    try:
-        when = datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=zone)
-        answered = int(when.timestamp()) * 1_000 + int(found[2])
-        said: dict[str, Any] = msgspec.json.decode(found[3])
-        header = said["requestHeader"]
-        return Exchange(
-            api=header["requestApiKeyName"],
-            version=header["requestApiVersion"],
-            client=header["clientId"] or "",
-            received_ms=answered - round(said["totalTimeMs"]),
-            answered_ms=answered,
-            request=plain(said["request"]),
-            response=plain(said["response"]),
-            correlation=header.get("correlationId", -1),
-            connection=str(said.get("connection", "")),
-        )
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError) as problem:
-        why = f"This line is no request as a broker logs it ({type(problem).__name__}: {problem})."
-        raise RecordingError(file, at, why) from problem
+def _exchange(found: re.Match[bytes], zone: timezone) -> Exchange:
+    when = datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=zone)
+    answered = int(when.timestamp()) * 1_000 + int(found[2])
+    said: dict[str, Any] = msgspec.json.decode(found[3])
+    header = msgspec.convert(said["requestHeader"], _Header)
+    return Exchange(
+        api=header.request_api_key_name,
+        version=header.request_api_version,
+        client=header.client_id or "",
+        received_ms=answered - round(said["totalTimeMs"]),
+        answered_ms=answered,
+        request=plain(msgspec.convert(said["request"], dict)),
+        response=plain(msgspec.convert(said["response"], dict)),
+        correlation=header.correlation_id,
+        connection=str(said.get("connection", "")),
+    )

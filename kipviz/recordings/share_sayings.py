@@ -89,17 +89,35 @@ def message_of(
     return ShareFetch(*who, most, acknowledgements, acquire_mode=mode)
 
 
-def acknowledgements_of(batches: Iterable[Any]) -> tuple[AcknowledgementBatch, ...]:
-    """Give acknowledgement batches; one type for all of a batch, or one for each of its offsets."""
+def acknowledgements_of(
+    batches: Iterable[Any], *, renews: bool
+) -> tuple[AcknowledgementBatch, ...]:
+    """Return acknowledgement batches; one type for all of a batch, or one for each of its offsets.
+
+    A type that does not exist is UNKNOWN, and so is RENEW in a request that does not renew (IsRenewAck, since
+    version 2). A batch of which the types do not fit the offsets has one type that is UNKNOWN: it is
+    refused alike. Source: KafkaApis.validateAcknowledgementBatches.
+    """
     found: list[AcknowledgementBatch] = []
     for batch in batches:
         first, last, types = batch["firstOffset"], batch["lastOffset"], batch["acknowledgeTypes"]
-        if len(types) == 1:
-            found.append(AcknowledgementBatch(first, last, AcknowledgeType(types[0])))
+        kinds = tuple(_type_of(byte, renews=renews) for byte in types)
+        if len(kinds) > 1 and len(kinds) == last - first + 1:
+            found += batches_of_each(zip(range(first, last + 1), kinds, strict=True))
         else:
-            each = zip(range(first, last + 1), map(AcknowledgeType, types), strict=True)
-            found += batches_of_each(each)
+            kind = kinds[0] if len(kinds) == 1 else AcknowledgeType.UNKNOWN
+            found.append(AcknowledgementBatch(first, last, kind))
     return tuple(found)
+
+
+def renews(exchange: Exchange) -> bool:
+    """Return whether a request of a member may renew locks."""
+    return bool(exchange.request.get("isRenewAck", False))
+
+
+def _type_of(byte: int, *, renews: bool) -> AcknowledgeType:
+    highest = AcknowledgeType.RENEW if renews else AcknowledgeType.REJECT
+    return AcknowledgeType(byte) if 0 <= byte <= highest else AcknowledgeType.UNKNOWN
 
 
 def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:

@@ -46,6 +46,7 @@ from kipviz.recordings.share_sayings import (
     message_of,
     parts_of,
     recorded_of,
+    renews,
     said_of,
     same_copies,
     same_request,
@@ -195,7 +196,8 @@ class Sharing:
                         exchange,
                         partition,
                         acknowledgements_of(
-                            named.get(partition, {}).get("acknowledgementBatches", ())
+                            named.get(partition, {}).get("acknowledgementBatches", ()),
+                            renews=renews(exchange),
                         ),
                         self._room(exchange, partition),
                     )

@@ -29,6 +29,7 @@ WORDS = {
     "leader": ("this is Broker", "leader: Broker"),
     "transaction.timeout.ms": ("request", "at most"),
     "transaction version": ("needs", "finalized"),
+    "share.version": ("needs", "finalized"),
     "request version": ("version", "instead of"),
     "rights": ("of", "allowed:"),
     "answer of the coordinator": ("asked about", "told"),

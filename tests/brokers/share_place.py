@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers import share_acquiring, share_partition
+from kipviz.brokers import share_acquiring, share_partition, share_writes
 from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_partition import ShareLeader
@@ -128,6 +129,15 @@ class SharePlace(Desk):
         self.epochs[member] = epoch + 1
         request = ShareAcknowledge("g1", member, epoch, "src-0", said)
         return self.ask(spl.on_share_acknowledge, request, f"{member}/consumer")
+
+    def acknowledge_unchecked(self, member, *said):
+        """Acknowledge as SharePartition.acknowledge does, which KafkaApis has checked the batches for."""
+        to = ReplyTo(f"{member}/consumer", self.on.broker, 1)
+        effects, error = share_writes.acknowledge(
+            self.share, member, said, to, self.on, with_fetch=False
+        )
+        self.do(spl.keep(self.role, effects))
+        return error
 
     def stage(self, member, *said, epoch=0, source=""):
         request = TxnShareAcknowledge("t", "g1", 9, epoch, member, 2, "src-0", said)

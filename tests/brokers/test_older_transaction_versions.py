@@ -137,6 +137,26 @@ def test_the_coordinators_own_abort_fences_with_the_next_epoch(desk, end_it):
     assert end(desk, 0).error is Errors.PRODUCER_FENCED
 
 
+@pytest.mark.parametrize("end_it", ["time-out", "a newer producer"])
+@pytest.mark.parametrize(("epoch", "fenced"), [(32_766, 32_767), (32_767, 32_767)])
+def test_a_fence_at_the_last_epoch_keeps_it(desk, end_it, epoch, fenced):
+    """TMT.testFenceProducerAfterEpochsExhausted; TransactionMetadata.prepareFenceProducerEpoch."""
+    init(desk)
+    add(desk, 0, "out-0")
+    known = desk.role.transactions["t"].but(producer_epoch=epoch)
+    desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
+    if end_it == "time-out":
+        desk.do(tc.on_timeout(desk.role, "t", desk.on))
+    else:
+        assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
+    assert states(desk)[-1] == (S.PREPARE_ABORT, fenced)
+    marked(desk, "out-0")
+    assert states(desk)[-1] == (S.COMPLETE_ABORT, fenced)
+    # The next producer gets another producer id, because no epoch is left.
+    answer = init(desk)
+    assert (answer.producer_id, answer.producer_epoch) == (10, 0)
+
+
 def test_a_fence_shuts_its_producer_out_while_it_is_being_logged(desk):
     """endTransactionWithTV1: the epoch is in memory before the write, and compared before a transition."""
     init(desk)

@@ -194,6 +194,18 @@ def test_a_sequence_wraps_behind_the_largest_int():
     assert may(log, data(log, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+def test_the_sequences_of_a_batch_wrap_within_it():
+    """DefaultRecordBatch.lastSequence: 20 records from 2147483637 on end at 8."""
+    near = data(at(0), first=2_147_483_637, count=20)
+    log = append(at(0), near)
+    (remembered,) = log.producers[PID].batches
+    assert (remembered.first, remembered.last) == (2_147_483_637, 8)
+    assert duplicate_of(log, data(log, first=2_147_483_637, count=20), RULES) == remembered
+    assert may(log, data(log, first=9)) is Errors.NONE
+    for first in (8, 0, 2_147_483_647):
+        assert may(log, data(log, first=first)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
 @pytest.mark.parametrize(
     ("epoch", "first", "transactional", "verified", "error"),
     [

@@ -117,14 +117,14 @@ class Place:
         return self
 
     def acknowledge(
-        self, *said: tuple[str, AcknowledgementBatch], epoch: int | None = None
+        self, *said: tuple[str, *tuple[AcknowledgementBatch, ...]], epoch: int | None = None
     ) -> ShareAcknowledgeResponse | None:
         """Send one ShareAcknowledge for several partitions, and give its answer if it is there."""
         epoch = self.epoch if epoch is None else epoch
         self.epoch = epoch + 1
-        (first, batch), *others = said
-        more = tuple(PartitionAcknowledgements(p, (b,)) for p, b in others)
-        request = ShareAcknowledge("g1", "M1", epoch, first, (batch,)).but(others=more)
+        (first, *batches), *others = said
+        more = tuple(PartitionAcknowledgements(p, tuple(every)) for p, *every in others)
+        request = ShareAcknowledge("g1", "M1", epoch, first, tuple(batches), others=more)
 
         def handed(role: ShareLeader, *rest: object) -> Effects:
             done = share_fetching.on_share_acknowledge(role, *rest)  # type: ignore[arg-type]
@@ -264,6 +264,33 @@ def test_a_wrong_acknowledgement_of_one_partition_does_not_touch_the_other() -> 
     assert answer is not None
     errors = {part.partition: part.acknowledge_error for part in answer.fetched}
     assert errors == {"src-0": Errors.INVALID_REQUEST, "src-1": Errors.NONE}
+
+
+def test_a_malformed_acknowledgement_comes_before_rights_and_behind_an_unknown_topic() -> None:
+    """KafkaApis.getAcknowledgeBatchesFromShareFetchRequest, handleAcknowledgements."""
+    place = Place().loaded()
+    place.desk.image = {"acls": (Acl("M1", Operation.READ, Resource.GROUP, "g1"),)}
+    malformed = (("src-0", said(7, 6)), ("src-1", said(100, 101)), ("gone-0", said(7, 6)))
+    answer = place.fetch(*malformed, most=0)
+    assert answer is not None
+    assert {part.partition: part.acknowledge_error for part in answer.fetched} == {
+        "src-0": Errors.INVALID_REQUEST,
+        "src-1": Errors.TOPIC_AUTHORIZATION_FAILED,
+        "gone-0": Errors.UNKNOWN_TOPIC_ID,
+    }
+
+
+def test_a_partition_of_which_nothing_is_said_has_no_error() -> None:
+    """KafkaApis.handleAcknowledgements: a partition without batches is answered with NONE."""
+    place = Place()
+    place.fetch(added=BOTH, most=0)
+    assert KEYS["src-1"] not in place.desk.role.shares
+    answer = place.acknowledge(("src-0", said(7, 7)), ("src-1",))
+    assert isinstance(answer, ShareAcknowledgeResponse)
+    assert answer.of_each == (
+        ("src-0", Errors.UNKNOWN_TOPIC_OR_PARTITION),
+        ("src-1", Errors.NONE),
+    )
 
 
 def test_what_another_broker_leads_is_an_error_of_that_partition_and_is_told_at_once() -> None:

@@ -9,6 +9,7 @@ from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_partition import REJECTED, TOO_OFTEN
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.messages.errors import Errors
+from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import RECORD_LIMIT
 from tests.brokers.share_place import (
@@ -224,7 +225,7 @@ def test_a_topic_whose_name_does_not_begin_as_the_brokers_want_it_gets_no_copies
 
 def test_share_version_1_knows_no_dead_letters():
     place = SharePlace(last=1, group=QUEUE).loaded()
-    place.image |= {"share_version": 1}
+    place.image |= {"features": Features(share_version=1)}
     place.fetch("M1", 2)
     place.acknowledge("M1", said(0, 0, REJECT))
     assert place.states(0, 0) == [ARCH]
@@ -287,5 +288,5 @@ def test_a_group_that_cannot_be_configured_so_is_refused_in_one_sentence(change,
 
 
 def test_a_share_version_that_there_is_not_is_refused():
-    with pytest.raises(BadSpec, match="1 or 2"):
+    with pytest.raises(BadSpec, match="share_version is 0, 1 or 2, not 3"):
         check(small_spec().but(share_version=3))

@@ -126,12 +126,62 @@ def test_all_batches_of_a_request_are_taken_or_none():
     """SP.testAcknowledgeRollbackWithFullBatchError."""
     place = SharePlace().loaded(5)
     place.fetch("M1", 15)
-    found = place.acknowledge("M1", said(5, 9, RELEASE), said(10, 14), said(15, 19), said(15, 19))
-    assert found.error is Errors.INVALID_RECORD_STATE
+    every = (said(5, 9, RELEASE), said(10, 14), said(15, 19), said(15, 19))
+    assert place.acknowledge_unchecked("M1", *every) is Errors.INVALID_RECORD_STATE
     assert place.states(5, 19) == [ACQ] * 15
     assert set(place.counts(5, 19)) == {1}
     assert (place.share.start_offset, place.share.next_offset) == (5, 20)
     assert not place.sent(WriteShareGroupState)
+
+
+MALFORMED = {
+    "a type that does not exist": (said(5, 9), said(10, 10, 5)),
+    "a negative type": (said(5, 9, -1),),
+    "the largest type": (said(5, 9, 127),),
+    "a batch that ends before it begins": (said(5, 9), said(12, 11)),
+    "the same where nothing is in memory any more": (said(4, 3), said(5, 9)),
+    "a batch that begins before the end of another": (said(5, 9), said(8, 10)),
+    "a negative offset": (said(-2, 9),),
+}
+
+
+@pytest.mark.parametrize("batches", MALFORMED.values(), ids=MALFORMED.keys())
+@pytest.mark.parametrize("request_kind", ["acknowledge", "fetch", "stage"])
+def test_malformed_acknowledgements_are_an_invalid_request_of_their_partition(
+    request_kind, batches
+):
+    """KafkaApis.validateAcknowledgementBatches; of a staging it is our inference."""
+    place = SharePlace().loaded(5)
+    place.fetch("M1", 10)
+    if request_kind == "acknowledge":
+        assert place.acknowledge("M1", *batches).error is Errors.INVALID_REQUEST
+    elif request_kind == "fetch":
+        answer = place.fetch("M1", 2, *batches)
+        assert (answer.error, answer.acknowledge_error) == (Errors.NONE, Errors.INVALID_REQUEST)
+        assert acquired(place) == [(15, 16, 1)], "the fetch goes on"
+    else:
+        assert place.stage("M1", *batches).error is Errors.INVALID_REQUEST
+    assert place.states(5, 14) == [ACQ] * 10
+    assert not place.sent(WriteShareGroupState)
+
+
+def test_a_batch_may_begin_where_the_one_before_it_ends():
+    """KafkaApis lets it through, and SharePartition finds the record acknowledged already."""
+    place = SharePlace().loaded(5)
+    place.fetch("M1", 10)
+    assert place.acknowledge("M1", said(5, 9), said(9, 10)).error is Errors.INVALID_RECORD_STATE
+    assert place.states(5, 14) == [ACQ] * 10
+
+
+def test_a_malformed_acknowledgement_is_told_before_the_share_partition_is_looked_for():
+    """KafkaApis.handleAcknowledgements, before SharePartitionManager.acknowledge."""
+    place = SharePlace().loaded(5)
+    place.role = place.role.but(shares=place.role.shares.without(KEY))
+    for batch, error in (
+        (said(5, 9), Errors.UNKNOWN_TOPIC_OR_PARTITION),
+        (said(5, 9, 5), Errors.INVALID_REQUEST),
+    ):
+        assert place.acknowledge("M1", batch).error is error
 
 
 def test_offsets_behind_what_was_acquired_are_an_invalid_request():
@@ -422,6 +472,17 @@ def test_the_session_machine(kind, epoch, known, error):
     fetches = kind == "fetch"
     answer = place.fetch(member, 1) if fetches else place.acknowledge(member, epoch=epoch)
     assert answer.error is error
+
+
+def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
+    """ShareRequestMetadata.nextEpoch: 0 would open another session."""
+    place = SharePlace().loaded()
+    last = 2**31 - 1
+    who = ("g1", "M1")
+    known = place.role.sessions[who]
+    place.role = place.role.but(sessions=place.role.sessions.set(who, known.but(epoch=last)))
+    assert place.acknowledge("M1", epoch=last).error is Errors.NONE
+    assert place.role.sessions[who].epoch == 1
 
 
 def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():

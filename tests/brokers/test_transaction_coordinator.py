@@ -340,6 +340,24 @@ def test_a_timeout_at_the_last_epoch_rotates_the_producer_id(ongoing):
     assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 10, 0)
 
 
+@pytest.mark.parametrize(
+    ("committed", "error", "last"),
+    [
+        (True, Errors.UNKNOWN_SERVER_ERROR, (S.ONGOING, 9, 0)),
+        (False, Errors.NONE, (S.PREPARE_ABORT, 9, 32767)),
+    ],
+)
+def test_behind_the_last_epoch_of_all_only_an_abort_goes_through(ongoing, committed, error, last):
+    """TransactionMetadata.prepareAbortOrCommit (KAFKA-20090): the epoch after 32767 is negative."""
+    broken = known(ongoing).but(producer_epoch=32767)
+    ongoing.role = ongoing.role.but(transactions=ongoing.role.transactions.set("t", broken))
+    answer = ongoing.ask(tc.on_end_txn, EndTxn("t", 9, 32767, committed))
+    assert answer.error is error
+    assert states(ongoing)[-1] == last
+    # The producer id for the time after it was drawn in either case.
+    assert ongoing.ask(tc.on_init_producer_id, InitProducerId("another")).producer_id == 11
+
+
 def test_a_producer_that_was_timed_out_recovers_with_an_abort_and_not_with_a_commit(ongoing):
     """Recorded of Kafka 4.4.0: commit 48, abort NONE with the bumped identity."""
     ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))

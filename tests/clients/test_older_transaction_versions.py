@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.clients import producer as p
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
@@ -253,3 +254,15 @@ def test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_
         me = added(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     _, me = sends(me)
     assert isinstance(p.next_request(added(me)), EndTxn)
+
+
+def test_sequences_wrap_and_are_given_again_from_the_first_batch_that_was_dropped():
+    """TxnPartitionEntry.incrementSequence; below version 2 an abort gives what was never sent its numbers back."""
+    first = 2_147_483_647 - 10
+    me = added(begun()).but(sequences=Table.of({"out-0": first}))
+    for count in (20, 3):
+        me = p.send(me, "out-0", RECORD * count)
+    assert [b.base_sequence for b in me.batches] == [first, 9]
+    assert me.sequences["out-0"] == 12
+    me = p.end_transaction(me, committed=False)
+    assert (me.batches, me.sequences["out-0"]) == ((), first)

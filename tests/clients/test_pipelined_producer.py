@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import kinds
+from kipviz.clients import in_flight, kinds
 from kipviz.clients import pipelined_producer as clients
 from kipviz.clients import producer as transactional
 from kipviz.clients.pipelined_producer import PipelinedProducer
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.producing import Produce, ProduceResponse, in_one_answer
@@ -318,3 +319,52 @@ def test_the_next_life_has_every_setting_of_this_one():
     assert isinstance(fresh, PipelinedProducer)
     assert (fresh.group_id, fresh.network) == ("g", "app-1/pool")
     assert (fresh.backs_off, fresh.buffer, fresh.producer_id) == (True, 2, -1)
+
+
+LAST = 2_147_483_647
+
+
+def near_the_wrap(first: int, *counts: int) -> PipelinedProducer:
+    """A producer whose next sequence is `first`, with batches of so many records."""
+    me = writing("").but(of=Table.of({"out-0": (9, 4)}), sequences=Table.of({"out-0": first}))
+    for count in counts:
+        me = clients.send(me, "out-0", tuple(DataRecord("r") for _ in range(count)))
+    return me
+
+
+def test_sequences_go_on_at_0_behind_the_last_one():
+    """TxnPartitionEntry.incrementSequence."""
+    me, said = all_out(near_the_wrap(LAST - 10, 20, 1))
+    assert [sequence for _, sequence in said] == [LAST - 10, 9]
+    assert me.sequences["out-0"] == 10
+
+
+def test_what_is_acknowledged_does_not_wrap_as_in_kafka():
+    """ProducerBatch.lastSequence is a sum without a wrap: TxnPartitionEntry keeps the larger number.
+
+    A batch behind the wrap that is refused as out of order is sent again therefore, as one that only
+    came early.
+    """
+    me, _ = all_out(near_the_wrap(LAST - 10, 5, 20, 1))
+    me = answer(answer(me, 1), 2)
+    assert me.acked["out-0"] == LAST - 6
+    me = answer(me, 3, GAP)
+    assert me.state is S.IN_TRANSACTION
+    _, said = all_out(me)
+    assert [sequence for _, sequence in said] == [14]
+
+
+def test_sequences_on_both_sides_of_the_wrap_are_not_closed_up():
+    """TxnPartitionEntry.decrementSequence throws before anything is changed, and the sender logs it."""
+    me, _ = all_out(near_the_wrap(LAST - 10, 11, 1))
+    me = answer(me, 1, FOR_GOOD)
+    assert me.state is S.ABORTABLE_ERROR
+    assert [(b.base_sequence, b.reset) for b in me.batches] == [(0, False)]
+    assert me.sequences["out-0"] == 1
+
+
+def test_what_is_unresolved_behind_the_wrap_is_a_number_of_java():
+    """TransactionManager.markSequenceUnresolved: lastSequence() + 1, which is negative there."""
+    me, _ = all_out(near_the_wrap(LAST - 1, 4))
+    batch = in_flight.numbered_batches(me)[0]
+    assert in_flight.left_open(me, batch).unresolved["out-0"] == -(2**31) + 2

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import producer as p
+from kipviz.clients.outgoing import OutgoingBatch
 from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.producer_errors import POISONED
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -219,6 +221,31 @@ def test_a_fatal_error_stays_whatever_else_fails():
     *_, me = sends_both()
     me = p.on_response(me, TxnOffsetCommitResponse(Errors.PRODUCER_FENCED))
     assert produced(me, Errors.INVALID_TXN_STATE).state is S.FATAL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, POISONED),
+        (Errors.INVALID_TXN_STATE, POISONED),
+        (Errors.INVALID_PRODUCER_EPOCH, POISONED),
+        (Errors.PRODUCER_FENCED, "Produce: PRODUCER_FENCED"),
+        (Errors.CLUSTER_AUTHORIZATION_FAILED, "Produce: CLUSTER_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_a_batch_that_fails_while_no_transaction_is_open_poisons_the_producer(error, words):
+    """TransactionManager.transitionTo: a fatal error is a legal step from READY, an abortable one is not."""
+    batch = OutgoingBatch("out-0", RECORD, 0, broker=3)
+    me = produced(ready().but(batches=(batch,)), error)
+    assert (me.state, me.error) == (S.FATAL_ERROR, words)
+
+
+def test_offsets_that_fail_when_the_producer_is_prepared_poison_it_too():
+    """TransactionManager.State.isTransitionValid: there is no step from PREPARED_TRANSACTION either."""
+    *_, me = sends_both()
+    me = me.but(state=S.PREPARED_TRANSACTION, batches=())
+    me = p.on_response(me, TxnOffsetCommitResponse(Errors.ILLEGAL_GENERATION))
+    assert (me.state, me.error) == (S.FATAL_ERROR, POISONED)
 
 
 def test_what_was_on_a_broken_connection_is_sent_again():

@@ -62,6 +62,14 @@ def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
     assert request.acknowledgements == (AcknowledgementBatch(0, 1, ACCEPT),)
 
 
+def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
+    """ShareRequestMetadata.nextEpoch: 0 would open another session."""
+    me = delivered(consumer(), 0).but(session_epoch=2**31 - 1)
+    request, me = sends(sc.poll(me, accept_all))
+    assert request.session_epoch == 2**31 - 1
+    assert answered(me, 1).session_epoch == 1
+
+
 def test_offsets_without_a_record_are_acknowledged_as_gaps():
     me = delivered(consumer(), 0, 2, gaps=(1,))
     request, _ = sends(sc.poll(me, accept_all))

@@ -24,6 +24,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.scenarios import shared_producer_programs as programs
 from kipviz.scenarios.script import next_by_itself
 from kipviz.scenarios.stories.kip_98_threads import FORGOTTEN, STRAY, STUCK, shared_producer
+from kipviz.views import exceptions
 from kipviz.views.owners import clients as card_of
 from tests.scenarios.story import after, nodes, played
 
@@ -200,6 +201,22 @@ def test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction():
     assert [[r.value for r in records] for records in sent] == [["f(b)", "f(a)"], ["f(b)"]]
 
 
+def test_a_batch_that_expires_between_two_transactions_poisons_the_producer():
+    """KAFKA-14831: the sender may not step from READY to ABORTABLE_ERROR; each call throws from then on."""
+    run = Run((*OPEN, P.COMMIT, P.BEGIN), (P.ITS_POLL, P.ITS_SEND))
+    run.goes(FIRST, 3).goes(SECOND).goes(FIRST).goes(SECOND)
+    assert (bool(run.producer.stray), run.producer.state) == (True, ProducerState.READY)
+    run.take(ExpireBatch("app-1/producer"))
+    assert run.producer.state is ProducerState.FATAL_ERROR
+    met = exceptions.exception_of(run.process)
+    assert met is not None
+    poisoned = "IllegalStateException: previous invalid state transition attempt"
+    assert met.words == f"{poisoned}: fatal, close this producer"
+    run.take(FIRST)
+    assert run.raised[-1] == poisoned
+    assert run.process.ended == f"beginTransaction() threw {poisoned}"
+
+
 def test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_expires():
     trace, chapters = played(STUCK.name, "kafka")
     model = STUCK.model(design("kafka"))
@@ -327,6 +344,19 @@ def test_a_send_whose_topic_comes_when_the_transaction_is_over_throws_too():
     run.take(SECOND)
     assert run.raised == ["IllegalStateException: send() in state READY"]
     assert [b.partition for b in run.producer.stray] == ["output-A-0"]
+
+
+def test_a_send_that_times_out_when_its_transaction_is_over_throws_and_poisons_nothing():
+    """KafkaProducer.doSend: the application's thread throws, and the state stays (TransactionManager.transitionTo)."""
+    run = both_in_a_transaction((P.COMMIT,), (P.ITS_SEND,), later_topics=("output-A",))
+    run.take(SECOND).goes(FIRST)
+    assert run.producer.state is ProducerState.READY
+    run.take(TimeOutCall("app-1", "worker"))
+    assert run.raised == [
+        "IllegalStateException: Invalid transition attempted from state READY to state ABORTABLE_ERROR"
+    ]
+    assert (run.producer.state, run.producer.error) == (ProducerState.READY, "")
+    assert run.producer.there.held == ()
 
 
 def test_a_send_whose_topic_comes_in_time_goes_on_in_its_own_thread():

@@ -9,6 +9,7 @@ from kipviz.cluster.program_limits import why_no_program
 from kipviz.cluster.session_config import SessionSpec
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.designs.catalogue import design
+from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios.library import LIBRARY, scenario
 
 SHARE = scenario("kip-1289-share-commit").spec.applications[0]
@@ -34,6 +35,11 @@ def line(call, **more):
         (REGULAR, line(Call.SEEK), "seek() takes a database"),
         (SHARE, line(Call.SEEK), "seek() is for a consumer that is in its regular group before"),
         (SHARE, line(Call.UNSUBSCRIBE), "unsubscribe() is for a consumer that joins a regular"),
+        (
+            SHARE,
+            line(Call.ACKNOWLEDGE, verdicts=((-1, AcknowledgeType.UNKNOWN),)),
+            "says one of GAP, ACCEPT, RELEASE, REJECT, RENEW of a record, not UNKNOWN",
+        ),
         (SHARE, line(Call.ACKNOWLEDGE, target="B1"), "is about the record at an offset, or about"),
     ],
 )

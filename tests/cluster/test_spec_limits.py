@@ -13,8 +13,10 @@ from kipviz.cluster.spec import (
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
+    Durations,
     FaultBudget,
     Placement,
+    PlainSpec,
     Remade,
 )
 from kipviz.designs.catalogue import REPAIRED
@@ -69,10 +71,15 @@ def test_every_story_has_values_of_the_right_types_and_within_all_ranges(story: 
     assert spec_limits.why_no_names(story.spec) == ""
 
 
+def left(**changes: Any) -> ClusterSpec:
+    return SPEC.but(transactions=(LEFT.but(**changes),))
+
+
 TABLES: tuple[tuple[dict[str, spec_limits.Limit], Any], ...] = (
     (spec_limits.OF_BROKERS, lambda **k: SPEC.but(settings=SPEC.settings.but(**k))),
     (spec_limits.OF_APPLICATIONS, with_app),
     (spec_limits.OF_CLUSTERS, SPEC.but),
+    (spec_limits.OF_TRANSACTIONS, left),
 )
 BEYOND = [
     (f"{field}={number}", put(**{field: number}))
@@ -89,6 +96,56 @@ def test_a_number_beyond_its_range_is_told_the_range(case: str, spec: ClusterSpe
     said = refused(spec)
     assert " is from " in said
     assert said.endswith(f"not {case.partition('=')[2]}")
+
+
+PARTITION, *_ = SPEC.records[0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (
+            SPEC.but(brokers=(*SPEC.brokers, 2**31)),
+            "a broker's number is from 0 to 2147483647, not 2147483648",
+        ),
+        (
+            SPEC.but(records=((PARTITION, 2**63 - 1, ("r",)),)),
+            f"the first offset of {PARTITION} is from 0 to 9223372036854775806, not 9223372036854775807",
+        ),
+        (
+            SPEC.but(min_insync_replicas=((SRC, 2**31),)),
+            f"min.insync.replicas of {SRC} is from 1 to 2147483647, not 2147483648",
+        ),
+        (
+            SPEC.but(budget=FaultBudget(cut=2**31)),
+            "the budget for cut is from 0 to 2147483647, not 2147483648",
+        ),
+        (
+            with_app(transactional_id="", plain=PlainSpec(idempotence=False, max_in_flight=2**31)),
+            "max.in.flight.requests.per.connection of app-1 is from 1 to 2147483647, not 2147483648",
+        ),
+        (
+            with_app(max_in_flight=5, buffer=2**31),
+            "buffer of app-1 is from 0 to 2147483647, not 2147483648",
+        ),
+        (
+            SPEC.but(durations=Durations(request_timeout_ms=2**31)),
+            "request_timeout_ms is a whole number of ms from 1 to 2147483647, not 2147483648",
+        ),
+        (
+            SPEC.but(durations=Durations(max_block_ms=2**63)),
+            "max_block_ms is a whole number of ms from 1 to 9223372036854775807, not 9223372036854775808",
+        ),
+        (left(transactional_id=""), "a transaction that was left has a transactional id, not ''"),
+        (left(state=TransactionState.DEAD), "no log holds old-txn as DEAD"),
+        (
+            left(producer_epoch=70_000),
+            "the producer epoch of old-txn is from 0 to 32767, not 70000",
+        ),
+    ],
+)
+def test_a_number_that_kafka_has_no_field_for_is_refused(spec: ClusterSpec, sentence: str) -> None:
+    assert refused(spec) == sentence
 
 
 @pytest.mark.parametrize("field", spec_limits.OF_GROUPS)

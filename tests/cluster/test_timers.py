@@ -130,7 +130,10 @@ def test_a_duration_that_cannot_begin_makes_no_tick_shorter() -> None:
 @pytest.mark.parametrize(
     ("durations", "sentence"),
     [
-        (Durations(retry_backoff_ms=0), "retry_backoff_ms is a whole number of ms from 1, not 0"),
+        (
+            Durations(retry_backoff_ms=0),
+            "retry_backoff_ms is a whole number of ms from 1 to 9223372036854775807, not 0",
+        ),
         (
             Durations(consumer_session_timeout_ms=5_000),
             r"group.consumer.heartbeat.interval.ms \(5000\) has to be less than",

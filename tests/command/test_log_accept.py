@@ -141,6 +141,47 @@ def test_an_answer_that_the_model_cannot_give_is_told_beside_those_that_it_can(
     assert "  the model:  NONE, producer id 0, epoch 1" in lines
 
 
+def test_a_damaged_line_is_a_row_and_the_other_requests_are_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs, requests = broker("commit-and-abort", tmp_path)
+    words = ["log", str(logs), "--accept", "--requests", str(requests)]
+    assert main(words) == 0
+    before = capsys.readouterr().out.splitlines()
+    whole = requests.read_text()
+    odd = "[2026-11-21 07:00:00,000] DEBUG Completed request:{} (kafka.request.logger)\n"
+    listed = odd.replace("{}", '{"requestHeader":{"requestApiKeyName":[]}}')
+    requests.write_text(whole + odd + listed)
+    assert main(words) == 0
+    told = capsys.readouterr().out.splitlines()
+    count, _, rest = before[0].partition(" ")
+    assert told[0] == f"{int(count) + 2} {rest}"
+    at = len(whole.encode())
+    assert (
+        f"      1  The line at byte {at} is no request as a broker logs it (KeyError: "
+        "'requestHeader'): 1 UNKNOWN"
+    ) in told
+    assert f"The line at byte {at + len(odd)} is no request as a broker logs it (" in "".join(told)
+
+
+def test_an_acknowledge_type_that_does_not_exist_does_not_refuse_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KafkaApis.validateAcknowledgementBatches answers INVALID_REQUEST for the partition."""
+
+    def unknown_type(line: dict[str, Any]) -> dict[str, Any]:
+        if line["api"] == "SHARE_ACKNOWLEDGE" and line["request"]["topics"]:
+            for batch in line["request"]["topics"][0]["partitions"][0]["acknowledgementBatches"]:
+                batch["acknowledgeTypes"] = [5]
+        return line
+
+    logs, requests = broker("share-acknowledge", tmp_path, unknown_type)
+    assert main(["log", str(logs), "--accept", "--requests", str(requests)]) == 1
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "  the model:  INVALID_REQUEST" in said.out.splitlines()
+
+
 def test_a_clock_of_another_zone_is_told_by_its_offset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.evidence import of_recording
+from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.fetching import CLOSES, UNKNOWN_SESSION
 from kipviz.recordings.not_judged import (
     KNOWN,
@@ -277,3 +277,50 @@ def test_an_exchange_that_lacks_a_field_is_refused_with_its_number() -> None:
     )
     with pytest.raises(RecordingError, match=rf"Request {number} is no OFFSET_FETCH of version 10"):
         tuple(acceptor.of(number, exchange.but(request=Table.of({"groups": 3}))))
+
+
+# -- a request that cannot be read ----------------------------------------------------------------
+
+
+def with_each_api() -> dict[str, tuple[Evidence, int]]:
+    """A recording in which each API is asked about, and the number of such a request."""
+    found: dict[str, tuple[Evidence, int]] = {}
+    for name in SCENARIOS:
+        evidence = of_recording(RELEASE / name)
+        for number, exchange in enumerate(evidence.exchanges):
+            if exchange.api in KNOWN:
+                found.setdefault(exchange.api, (evidence, number))
+    return found
+
+
+# What these ask stands in the answer, too, and is read there.
+ANSWER_ALONE = ("DESCRIBE_TRANSACTIONS", "SHARE_GROUP_DESCRIBE")
+
+
+@pytest.mark.parametrize(
+    ("api", "of"),
+    [
+        (api, of)
+        for api in KNOWN
+        for of in ("request", "response")
+        if of == "response" or api not in ANSWER_ALONE
+    ],
+)
+def test_a_request_that_cannot_be_read_is_one_row_and_the_others_are_judged(
+    api: str, of: str, each_api: dict[str, tuple[Evidence, int]]
+) -> None:
+    evidence, number = each_api[api]
+    wire = evidence.exchanges
+    other = wire[number].but(**{of: Table.of({"nothing": 3})})
+    told = of_evidence(evidence.but(exchanges=(*wire[:number], other, *wire[number + 1 :])))
+    rows = [row for row in told.not_asked if row[1].startswith("Request ")]
+    ((row_api, reason, count),) = rows
+    assert (row_api, count) == (api, 1)
+    assert reason.startswith(f"Request {number} is no {api} of version {other.version} (")
+    assert number not in {asked.number for asked in told.asked}
+    assert told.asked or len(wire) == 1
+
+
+@pytest.fixture(scope="module")
+def each_api() -> dict[str, tuple[Evidence, int]]:
+    return with_each_api()

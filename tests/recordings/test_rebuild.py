@@ -14,13 +14,14 @@ from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import LeaderMoved
+from kipviz.recordings import rebuild
 from kipviz.recordings.broker_folder import partitions_in
 from kipviz.recordings.elections import Decision, elections_of
 from kipviz.recordings.internal_topics import LoggedShareUpdate, LoggedTransaction
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import read_partition
+from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
@@ -69,6 +70,21 @@ def test_a_time_that_no_calendar_has_is_told_as_its_number(tmp_path: Path) -> No
     first = nodes[1].action
     assert isinstance(first, ReadLog)
     assert first.at == "1790000000000000 ms after 1970, which is past the year 9999"
+
+
+def test_a_batch_that_compaction_has_parted_keeps_its_sequences_behind_the_last_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DefaultRecordBatch: the sequence of a record is the batch's, incremented with a wrap."""
+    records = tuple(LoggedRecord(at, 0, b"k", b"v", (), 0) for at in (10, 11, 14, 15))
+    header = (0, 100, 10, 15, 0, False, False, "none", False, 0, 0, 7, 0, 2_147_483_646)
+    logged = Segment("x.log", (LoggedBatch(*header, records),))
+    monkeypatch.setattr(rebuild, "read_partition", lambda *_, **__: (logged,))
+    entries = entries_of([Path("src-0")])
+    assert [(e.batch.base_offset, e.batch.base_sequence) for e in entries] == [
+        (10, 2_147_483_646),
+        (14, 2),
+    ]
 
 
 def test_rebuilt_logs_travel_with_all_that_is_to_be_read() -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.messages.errors import Errors
 from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked
-from kipviz.recordings.share_sayings import STATES
+from kipviz.recordings.share_sayings import STATES, acknowledgements_of
 from kipviz.recordings.sharing import MEMBERS
 from tests.recordings.changed import changed
 
@@ -85,3 +86,46 @@ def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
         return any(not v.accepted for v in followed(evidence.but(exchanges=exchanges)))
     except RecordingError:
         return True
+
+
+def test_a_type_that_does_not_exist_is_judged_like_any_other_request() -> None:
+    """KafkaApis.validateAcknowledgementBatches answers INVALID_REQUEST, and nothing of the partition is taken."""
+    evidence = of_recording(RELEASE / "share-acknowledge")
+    number, exchange = next(
+        (n, x) for n, x in enumerate(evidence.exchanges) if x.api == "SHARE_ACKNOWLEDGE"
+    )
+    for types in ((5,), (-1,), (127,), (), (1, 1, 1, 1, 1, 1, 1)):
+        (topic,) = exchange.request["topics"]
+        (part,) = topic["partitions"]
+        batches = tuple(b.set("acknowledgeTypes", types) for b in part["acknowledgementBatches"])
+        wrong = topic.set("partitions", (part.set("acknowledgementBatches", batches),))
+        (told,) = exchange.response["responses"]
+        (answer,) = told["partitions"]
+        refusal = told.set("partitions", (answer.set("errorCode", Errors.INVALID_REQUEST.value),))
+        other = exchange.but(
+            request=exchange.request.set("topics", (wrong,)),
+            response=exchange.response.set("responses", (refusal,)),
+        )
+        wire = evidence.exchanges
+        changed_wire = (*wire[:number], other, *wire[number + 1 :])
+        own = [v for v in followed(evidence.but(exchanges=changed_wire)) if v.number == number]
+        assert [v.accepted for v in own] == [True], types
+        assert refused(evidence, number, other.but(response=exchange.response)), types
+
+
+@pytest.mark.parametrize(
+    ("types", "renews", "kinds"),
+    [
+        ((1,), False, [(5, 7, "ACCEPT")]),
+        ((1, 2, 2), False, [(5, 5, "ACCEPT"), (6, 7, "RELEASE")]),
+        ((4,), True, [(5, 7, "RENEW")]),
+        ((4,), False, [(5, 7, "UNKNOWN")]),
+        ((1, 5, 1), False, [(5, 5, "ACCEPT"), (6, 6, "UNKNOWN"), (7, 7, "ACCEPT")]),
+        ((1, 1), False, [(5, 7, "UNKNOWN")]),
+        ((), False, [(5, 7, "UNKNOWN")]),
+    ],
+)
+def test_types_are_one_for_all_offsets_or_one_for_each(types, renews, kinds) -> None:
+    batch = {"firstOffset": 5, "lastOffset": 7, "acknowledgeTypes": types}
+    found = acknowledgements_of((batch,), renews=renews)
+    assert [(b.first, b.last, b.type.name) for b in found] == kinds

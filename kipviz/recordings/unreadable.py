@@ -1,0 +1,90 @@
+"""Requests of a log that cannot be taken apart: each is a row of the report, and the others are judged.
+
+A field may be missing, of another type, or hold what its API does not know. Nothing is asked about such a
+request, and whoever is followed from one request to the next has not heard of it: an answer behind it may
+then be one that the model could not have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kipviz.recordings import leaders
+from kipviz.recordings.appends import PRODUCE, Appends
+from kipviz.recordings.fetching import taken_apart
+from kipviz.recordings.fronts import API as DELETE_RECORDS
+from kipviz.recordings.fronts import deletions_in
+from kipviz.recordings.join_sayings import asked_of
+from kipviz.recordings.join_sayings import recorded_of as joined_of
+from kipviz.recordings.joining import JOINING
+from kipviz.recordings.questions import ASKED, questions
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import partitions_of
+from kipviz.recordings.share_sayings import (
+    STATES,
+    acknowledgements_of,
+    count_of,
+    message_of,
+    parts_of,
+    recorded_of,
+    renews,
+    told_of,
+)
+from kipviz.recordings.sharing import MEMBERS
+
+# What taking a request apart raises if it lacks what its version has.
+LACKS = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
+
+
+def unreadable(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[int, str]:
+    """Return the exchanges that cannot be taken apart, by their number, each with the reason."""
+    found = ((number, _why(number, x, names)) for number, x in enumerate(exchanges))
+    return {number: why for number, why in found if why}
+
+
+def reason(number: int, exchange: Exchange, problem: BaseException) -> str:
+    """Return the sentence about one exchange that cannot be taken apart."""
+    said = f"{type(problem).__name__}: {problem}"
+    return f"Request {number} is no {exchange.api} of version {exchange.version} ({said})"
+
+
+def _why(number: int, exchange: Exchange, names: Mapping[str, str]) -> str:
+    if exchange.problem:
+        return exchange.problem
+    try:
+        _take_apart(exchange, names)
+    except LACKS as problem:
+        return reason(number, exchange, problem)
+    return ""
+
+
+def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+    api = exchange.api
+    if api in ASKED:
+        questions(exchange, names)
+    if api in STATES:
+        told_of((exchange,))
+    if api == PRODUCE:
+        tuple(leaders.produced(0, exchange, names, Appends((exchange,), names, {}), {}, {}))
+    elif api == "FETCH":
+        taken_apart(exchange, names)
+    elif api == DELETE_RECORDS:
+        tuple(deletions_in(exchange))
+    elif api in JOINING:
+        for asking in asked_of(exchange):
+            joined_of(exchange, asking)
+    elif api in MEMBERS:
+        _take_member_apart(exchange, names)
+
+
+def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+    """Take apart what a member of a share group asks of each partition, and what it is told."""
+    said = exchange.request
+    partitions_of(said.get("forgottenTopicsData", ()), names)
+    named = parts_of(said["topics"], names)
+    told = parts_of(exchange.response["responses"], names)
+    most = said.get("maxRecords", said.get("batchSize", 0)) - sum(map(count_of, told.values()))
+    for partition in (*named, *told):
+        batches = named.get(partition, {}).get("acknowledgementBatches", ())
+        message_of(exchange, partition, acknowledgements_of(batches, renews=renews(exchange)), most)
+        recorded_of(exchange, partition, names, [])

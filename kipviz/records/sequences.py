@@ -1,0 +1,36 @@
+"""Sequence numbers of a producer's records: 31 bits that begin again at 0.
+
+WHERE IN KAFKA: DefaultRecordBatch.incrementSequence, DefaultRecordBatch.lastSequence (KIP-98).
+"""
+
+from __future__ import annotations
+
+SEQUENCE_MAX = 2_147_483_647
+_NUMBERS = SEQUENCE_MAX + 1
+
+
+def sequence_after(sequence: int, count: int) -> int:
+    """Return the sequence that comes `count` records after another one; 0 follows on 2147483647."""
+    return (sequence + count) % _NUMBERS
+
+
+def last_sequence(base_sequence: int, count: int) -> int:
+    """Return the sequence of the last of `count` records in a batch, -1 for a batch without sequences."""
+    return sequence_after(base_sequence, count - 1) if base_sequence >= 0 else -1
+
+
+def is_earlier(sequence: int, other: int) -> bool:
+    """Return whether a sequence of one producer and partition comes before another one.
+
+    The two are less than half of all numbers apart: at most a few batches are in flight.
+    """
+    return 0 < (other - sequence) % _NUMBERS < _NUMBERS // 2
+
+
+def as_java_int(number: int) -> int:
+    """Return what a sum of two Java ints is: above 2147483647 it becomes negative.
+
+    The client adds some sequences without the wrap (ProducerBatch.lastSequence), and compares what
+    comes out.
+    """
+    return (number + _NUMBERS) % (2 * _NUMBERS) - _NUMBERS
