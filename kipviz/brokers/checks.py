@@ -24,7 +24,7 @@ nothing is put into words here, because a search makes millions of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import wraps
 from typing import ParamSpec, TypeAlias
@@ -40,12 +40,14 @@ class Check(Value, frozen=True):
     """One comparison: what the request asks, what the broker finds, and the error that follows.
 
     `error` is NONE if the check has passed. `asked` is None where the request says nothing about it.
+    `otherwise` has the errors of a check that could have failed: predictions offer them.
     """
 
     name: str
     asked: Fact
     found: Fact
     error: Errors = Errors.NONE
+    otherwise: tuple[Errors, ...] = ()
 
 
 class Checked(Value, frozen=True):
@@ -62,7 +64,7 @@ Checks: TypeAlias = tuple[Check, ...]
 
 def compare(name: str, asked: Fact, found: Fact, holds: bool, otherwise: Errors) -> Check:
     """Return a check that has passed if it holds, and else leads to an error."""
-    return Check(name, asked, found, Errors.NONE if holds else otherwise)
+    return Check(name, asked, found, Errors.NONE if holds else otherwise, (otherwise,))
 
 
 def looked_at(name: str, found: Fact) -> Check:
@@ -88,6 +90,12 @@ def in_order(made: Callable[P, Iterator[Check]]) -> Callable[P, Checks]:
 def error_of(checks: Checks) -> Errors:
     """Return the error that checks come to: that of the last one."""
     return checks[-1].error if checks else Errors.NONE
+
+
+def possible_errors(checks: Iterable[Check]) -> tuple[Errors, ...]:
+    """Return the errors that checks have led to or could have led to, each once and in their order."""
+    found = (error for check in checks for error in (*check.otherwise, check.error))
+    return tuple(dict.fromkeys(error for error in found if error is not Errors.NONE))
 
 
 def one_after_another(*steps: Callable[[], Checks]) -> Checks:

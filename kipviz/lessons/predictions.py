@@ -26,12 +26,26 @@ class Possible(Value, frozen=True):
 
 
 class Answer(Value, frozen=True):
-    """What the next request on its way came to be answered with, and after which step."""
+    """What the next request on its way came to be answered with, and after which step.
+
+    `checked` are the errors that the checks of its handlers led to or could have led to.
+    """
 
     request: str
     where: str
     error: Errors
     step: int
+    checked: tuple[Errors, ...] = ()
+
+    @property
+    def is_worth_asking(self) -> bool:
+        """Whether the answer decides something or is an error."""
+        return self.request in DECISIVE or self.error is not Errors.NONE
+
+    @property
+    def offered(self) -> tuple[Errors, ...]:
+        """The answers that a question about it chooses from: those of a table, else those of its checks."""
+        return LEGAL.get(self.request) or ((Errors.NONE, *self.checked) if self.checked else ())
 
 
 class Option(Value, frozen=True):
@@ -60,10 +74,8 @@ def prediction(items: Sequence[Possible], answer: Answer | None) -> Prediction |
     `items` are the choices of the step; `answer` belongs to the request that this line delivers
     next.
     """
-    if answer is not None and answer.request in LEGAL:
-        worth = answer.request in DECISIVE or answer.error is not Errors.NONE
-        if worth:
-            return what_is_answered(answer)
+    if answer is not None and answer.offered and answer.is_worth_asking:
+        return what_is_answered(answer)
     can, cannot = (
         _different([i for i in items if i.enabled]),
         _different([i for i in items if not i.enabled]),
@@ -101,7 +113,7 @@ def what_cannot_happen(
 def what_is_answered(answer: Answer) -> Prediction:
     """Ask what a request will be answered with; the others are codes that Kafka may give for it."""
     salt = f"{answer.request}|{answer.where}|{answer.step}"
-    legal = [error for error in LEGAL[answer.request] if error is not answer.error]
+    legal = [error for error in answer.offered if error is not answer.error]
     # "no error" is always among them: were it there only when right, its presence would tell.
     kept = [error for error in legal if error is Errors.NONE]
     others = sorted(

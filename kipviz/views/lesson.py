@@ -8,18 +8,21 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
+from kipviz.brokers.checks import possible_errors
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.lessons.goals import Spans
 from kipviz.lessons.predictions import Answer, Possible, Prediction, prediction
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
+from kipviz.views.checks import checks_of
 
 Part = dict[str, Any]
 
@@ -28,6 +31,14 @@ FEW = 2
 # How far from a step what happens there is a likely mistake.
 NEAR = 12
 _step_of = itemgetter(0)
+
+
+class _Taken(NamedTuple):
+    """A step with the world before it, in which its checks can be made again."""
+
+    k: int
+    before: World
+    action: ClusterAction
 
 
 class LessonTelling:
@@ -39,7 +50,8 @@ class LessonTelling:
         self._spans = Spans(goals)
         self._items: dict[int, tuple[World, list[Part]]] = {}
         self._taken: list[tuple[int, str, ClusterAction]] = []
-        self._asked: dict[tuple[str, int], list[tuple[int, Message]]] = {}
+        self._asked: dict[tuple[str, int], list[tuple[_Taken, Message]]] = {}
+        self._before: World | None = None
         self._answers: dict[int, Answer] = {}
 
     def see(
@@ -47,13 +59,17 @@ class LessonTelling:
     ) -> None:
         """Look at the next step: what it shows, and which request it answers."""
         self._spans.see(k, action, world, events)
+        before, self._before = self._before, world
+        if before is None or action is None:
+            return
+        now = _Taken(k, before, action)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "request":
                 if host_of(event.source) in world.applications:
                     place = (event.source, event.broker)
-                    self._asked.setdefault(place, []).append((k, event.message))
+                    self._asked.setdefault(place, []).append((now, event.message))
             elif isinstance(event, MessageSent) and event.way == "response":
-                self._answered(k, event)
+                self._answered(now, event)
             elif isinstance(event, ConnectionLost):
                 self._asked.pop((event.source, event.broker), None)
 
@@ -98,15 +114,29 @@ class LessonTelling:
                 found.append(Possible(text, False, why))
         return found
 
-    def _answered(self, k: int, event: MessageSent) -> None:
+    def _answered(self, now: _Taken, event: MessageSent) -> None:
         waiting = self._asked.get((event.source, event.broker))
         if not waiting:
             return
-        asked_at, request = waiting.pop(0)
+        then, request = waiting.pop(0)
         error = getattr(event.message, "error", None)
         if error is not None:
             where = f"B{event.broker}"
-            self._answers[asked_at] = Answer(type(request).__name__, where, error, k)
+            answer = Answer(type(request).__name__, where, error, now.k)
+            if answer.is_worth_asking:
+                steps = (then,) if then.k == now.k else (then, now)
+                answer = answer.but(checked=self._checked(*steps))
+            self._answers[then.k] = answer
+
+    def _checked(self, *steps: _Taken) -> tuple[Errors, ...]:
+        """Give the errors that a request could get, by the checks of the role that took it."""
+        made = [one for step in steps for one in checks_of(self._model, step.before, step.action)]
+        return possible_errors(
+            check
+            for one in made
+            if (one.broker, one.role, one.shard) == (made[0].broker, made[0].role, made[0].shard)
+            for check in one.checks
+        )
 
 
 def lesson(scenario: Scenario, chapters: Sequence[Chapter]) -> Part:

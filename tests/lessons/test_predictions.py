@@ -85,3 +85,11 @@ def test_a_question_about_an_answer_is_asked_where_it_decides_or_fails():
     assert prediction(items, Answer("Fetch", "B1", Errors.NONE, 7)).kind != "answer"
     failed = prediction(items, Answer("Fetch", "B1", Errors.NOT_LEADER_OR_FOLLOWER, 7))
     assert next(o for o in failed.options if o.right).text == "NOT_LEADER_OR_FOLLOWER"
+
+
+def test_a_request_outside_the_table_is_offered_the_errors_that_its_checks_could_have_given():
+    checked = (Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH)
+    answer = Answer("NoSuchRequest", "B1", Errors.FENCED_MEMBER_EPOCH, 3, checked)
+    options = {option.text: option.right for option in prediction(CAN, answer).options}
+    assert options == {"no error": False, "UNKNOWN_MEMBER_ID": False, "FENCED_MEMBER_EPOCH": True}
+    assert prediction(CAN, answer.but(checked=())) is None

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.checks import Check, Checked, compare, error_of, in_order, translated
+from kipviz.brokers.checks import (
+    Check,
+    Checked,
+    compare,
+    error_of,
+    in_order,
+    possible_errors,
+    translated,
+)
 from kipviz.checking import runs
 from kipviz.checking.task import Task
 from kipviz.cluster.model import ClusterModel
@@ -131,7 +139,12 @@ def test_checks_end_with_the_first_one_that_fails():
         yield compare("two", 1, 2, False, Errors.PRODUCER_FENCED)
         raise AssertionError("nobody looks any further")
 
-    assert made() == (Check("one", 1, 1), Check("two", 1, 2, Errors.PRODUCER_FENCED))
+    fenced, otherwise = Errors.PRODUCER_FENCED, (Errors.INVALID_REQUEST,)
+    assert made() == (
+        Check("one", 1, 1, otherwise=otherwise),
+        Check("two", 1, 2, fenced, (fenced,)),
+    )
+    assert possible_errors(made()) == (Errors.INVALID_REQUEST, fenced)
     assert error_of(made()) is Errors.PRODUCER_FENCED
     assert error_of(()) is Errors.NONE
 
