@@ -1,204 +1,81 @@
-"""The scenarios, by name."""
+"""The scenarios, by name: each is a document in the folder `stories`, which is read when it is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import overload
+
 from kipviz.core.nearest import unknown
+from kipviz.scenarios.documents.bad_story import BadStory
+from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.stories import (
-    kip_11,
-    kip_11_topics,
-    kip_62,
-    kip_98,
-    kip_98_again,
-    kip_98_back_off,
-    kip_98_idempotence,
-    kip_98_in_flight,
-    kip_98_markers,
-    kip_98_max_block,
-    kip_98_order,
-    kip_98_replicas,
-    kip_98_reset,
-    kip_98_several,
-    kip_98_silence,
-    kip_98_split,
-    kip_98_threads,
-    kip_98_topics,
-    kip_107,
-    kip_140,
-    kip_211,
-    kip_229,
-    kip_229_several,
-    kip_345,
-    kip_360,
-    kip_389,
-    kip_429,
-    kip_447,
-    kip_447_drafts,
-    kip_447_rollout,
-    kip_664,
-    kip_664_late,
-    kip_709,
-    kip_848,
-    kip_848_racks,
-    kip_848_regex,
-    kip_848_static,
-    kip_890,
-    kip_890_gathered,
-    kip_890_identities,
-    kip_890_late,
-    kip_890_rolling,
-    kip_890_vain,
-    kip_932,
-    kip_932_deleted,
-    kip_932_ends,
-    kip_932_forget,
-    kip_932_kinds,
-    kip_932_limits,
-    kip_932_operator,
-    kip_932_room,
-    kip_932_sessions,
-    kip_932_sources,
-    kip_939,
-    kip_939_database,
-    kip_939_kept,
-    kip_939_operator,
-    kip_939_writer,
-    kip_994,
-    kip_1106,
-    kip_1191,
-    kip_1263,
-    kip_1289,
-    kip_1289_application,
-    kip_1289_corners,
-    kip_1289_database,
-    kip_1289_findings,
-    kip_1289_members,
-    kip_1289_operator,
-    kip_1289_pipelines,
-    kip_1289_rolling,
-    kip_1289_rollout,
-    kip_1289_several,
-    kip_1289_threads,
-    kip_1309,
-    kip_1309_committer,
-    kip_1309_rights,
-    kip_1310,
-    kip_1310_claims,
-    kip_1310_open,
-    kip_1310_partitions,
-    kip_1310_plan,
-    kip_1310_producers,
-    kip_1310_threads,
-    kip_1310_two_phase,
-    kip_1319,
-    kip_1319_errors,
-    late_polls,
-    pains,
-    pains_of_recovery,
-    pains_of_releases,
-    pains_of_sharing,
-)
+
+SUFFIX = ".md"
 
 
 class UnknownScenario(ValueError):
     """A scenario of a name that there is not."""
 
 
-# In the order in which a list shows them: what a release ships first, then the drafts.
-LIBRARY: tuple[Scenario, ...] = (
-    *kip_98.STORIES,
-    *kip_11.STORIES,
-    *kip_11_topics.STORIES,
-    *kip_140.STORIES,
-    *kip_98_idempotence.STORIES,
-    *kip_98_in_flight.STORIES,
-    *kip_98_max_block.STORIES,
-    *kip_98_replicas.STORIES,
-    *kip_98_reset.STORIES,
-    *kip_1106.STORIES,
-    *kip_107.STORIES,
-    *kip_98_silence.STORIES,
-    *kip_98_split.STORIES,
-    *kip_98_topics.STORIES,
-    *kip_98_back_off.STORIES,
-    *kip_98_several.STORIES,
-    *kip_98_markers.STORIES,
-    *kip_98_again.STORIES,
-    *kip_98_order.STORIES,
-    *kip_98_threads.STORIES,
-    *kip_1289_threads.STORIES,
-    *kip_447.STORIES,
-    *kip_447_rollout.STORIES,
-    *kip_447_drafts.STORIES,
-    *kip_664.STORIES,
-    *kip_664_late.STORIES,
-    *kip_848.STORIES,
-    *kip_848_racks.STORIES,
-    *kip_848_regex.STORIES,
-    *kip_848_static.STORIES,
-    *kip_62.STORIES,
-    *kip_389.STORIES,
-    *kip_429.STORIES,
-    *late_polls.STORIES,
-    *kip_345.STORIES,
-    *kip_360.STORIES,
-    *kip_211.STORIES,
-    *kip_229.STORIES,
-    *kip_229_several.STORIES,
-    *kip_709.STORIES,
-    *kip_890.STORIES,
-    *kip_890_identities.STORIES,
-    *kip_890_gathered.STORIES,
-    *kip_890_late.STORIES,
-    *kip_890_rolling.STORIES,
-    *kip_890_vain.STORIES,
-    *kip_932.STORIES,
-    *kip_932_sources.STORIES,
-    *kip_932_operator.STORIES,
-    *kip_932_deleted.STORIES,
-    *kip_932_forget.STORIES,
-    *kip_932_room.STORIES,
-    *kip_932_kinds.STORIES,
-    *kip_932_sessions.STORIES,
-    *kip_932_limits.STORIES,
-    *kip_932_ends.STORIES,
-    *kip_939.STORIES,
-    *kip_939_database.STORIES,
-    *kip_939_operator.STORIES,
-    *kip_939_writer.STORIES,
-    *kip_939_kept.STORIES,
-    *kip_994.STORIES,
-    *kip_1191.STORIES,
-    *kip_1319.STORIES,
-    *kip_1319_errors.STORIES,
-    *pains.STORIES,
-    *pains_of_recovery.STORIES,
-    *pains_of_releases.STORIES,
-    *pains_of_sharing.STORIES,
-    *kip_1263.STORIES,
-    *kip_1289.STORIES,
-    *kip_1289_corners.STORIES,
-    *kip_1289_pipelines.STORIES,
-    *kip_1289_rollout.STORIES,
-    *kip_1289_rolling.STORIES,
-    *kip_1289_findings.STORIES,
-    *kip_1289_application.STORIES,
-    *kip_1289_operator.STORIES,
-    *kip_1289_several.STORIES,
-    *kip_1289_members.STORIES,
-    *kip_1289_database.STORIES,
-    *kip_1309.STORIES,
-    *kip_1309_committer.STORIES,
-    *kip_1309_rights.STORIES,
-    *kip_1310.STORIES,
-    *kip_1310_open.STORIES,
-    *kip_1310_partitions.STORIES,
-    *kip_1310_producers.STORIES,
-    *kip_1310_two_phase.STORIES,
-    *kip_1310_threads.STORIES,
-    *kip_1310_plan.STORIES,
-    *kip_1310_claims.STORIES,
-)
+def documents_in(folder: Traversable) -> dict[str, Traversable]:
+    """Return the story documents in the rooms of a folder, by the names of their files.
+
+    Raises:
+        BadStory: if two rooms have a document of the same name.
+    """
+    found: dict[str, Traversable] = {}
+    for room in sorted(folder.iterdir(), key=lambda each: each.name):
+        for file in sorted(room.iterdir(), key=lambda each: each.name) if room.is_dir() else ():
+            if not file.name.endswith(SUFFIX):
+                continue
+            name = file.name.removesuffix(SUFFIX)
+            if name in found:
+                what = f"There are two stories {name!r}: the other one is {_place(found[name])}."
+                raise BadStory(_place(file), 1, what)
+            found[name] = file
+    return found
+
+
+def read_document(file: Traversable) -> Document:
+    """Read the document in a file of the library.
+
+    Raises:
+        BadStory: if it is no story, or its name is not that of its file.
+    """
+    text = file.read_text(encoding="utf-8")
+    document = read_story(text, _place(file))
+    name = document.scenario.name
+    if name != file.name.removesuffix(SUFFIX):
+        at = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("name:"))
+        raise BadStory(_place(file), at, f"The story {name!r} belongs in a file {name}{SUFFIX}.")
+    return document
+
+
+def _place(file: Traversable) -> str:
+    """Return a file's name as an error says it: the whole path if it is on a disk."""
+    return str(file)
+
+
+@cache
+def _files() -> Mapping[str, Traversable]:
+    return MappingProxyType(documents_in(files("kipviz.scenarios") / "stories"))
+
+
+@cache
+def document(name: str) -> Document:
+    """Return the document of a scenario by its name.
+
+    Raises:
+        UnknownScenario: if there is none; the message has the names nearest to it.
+    """
+    file = _files().get(name)
+    if file is None:
+        raise UnknownScenario(unknown("scenario", name, _files(), "`kipviz list`"))
+    return read_document(file)
 
 
 def scenario(name: str) -> Scenario:
@@ -207,8 +84,37 @@ def scenario(name: str) -> Scenario:
     Raises:
         UnknownScenario: if there is none; the message has the names nearest to it.
     """
-    for known in LIBRARY:
-        if known.name == name:
-            return known
-    names = (s.name for s in LIBRARY)
-    raise UnknownScenario(unknown("scenario", name, names, "`kipviz list`"))
+    return document(name).scenario
+
+
+def is_scenario(name: str) -> bool:
+    """Say whether there is a scenario of that name."""
+    return name in _files()
+
+
+@cache
+def _in_order() -> tuple[Scenario, ...]:
+    found = [document(name) for name in _files()]
+    placed = sorted(found, key=lambda each: (not each.order, each.order, each.scenario.name))
+    return tuple(each.scenario for each in placed)
+
+
+class Library(Sequence[Scenario]):
+    """All scenarios in the order in which a list shows them; the first look reads all documents."""
+
+    @overload
+    def __getitem__(self, at: int) -> Scenario: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Scenario, ...]: ...
+    def __getitem__(self, at: int | slice) -> Scenario | tuple[Scenario, ...]:
+        return _in_order()[at]
+
+    def __len__(self) -> int:
+        return len(_in_order())
+
+    def __iter__(self) -> Iterator[Scenario]:
+        return iter(_in_order())
+
+
+# What a release ships first, then the drafts.
+LIBRARY = Library()

@@ -109,19 +109,6 @@ GROUP_LOOP_AND_UNSUBSCRIBE: tuple[Line, ...] = (
 )
 
 
-def resubscribing(*targets: str) -> tuple[Line, ...]:
-    """Give the program that subscribes and processes one batch for each of some targets, and the last one in a loop."""
-    lines, end = [INIT], 1 + 6 * len(targets)
-    for target in targets:
-        lines.append(_subscribe(target))
-        last = len(lines) + 5 == end
-        lines += [
-            line.but(then=line.then if last else -1, on_error=end if line.on_error >= 0 else -1)
-            for line in _group_loop(len(lines))[:5]
-        ]
-    return (*lines, Line(GROUP_CATCH, C.ABORT_TRANSACTION, then=end - 5))
-
-
 def reading(*targets: str) -> tuple[Line, ...]:
     """Give the program that subscribes and reads once for each of some targets, and the last one in a loop."""
     lines: list[Line] = []
@@ -140,51 +127,6 @@ def _subscribe(target: str) -> Line:
 
 # An operator: looks for transactions that nobody ends, and ends one.
 FIND = "kafka-transactions.sh find-hanging --topic output-A --partition 0"
-
-
-def fence(transactional_id: str) -> tuple[Line, ...]:
-    """Give the program of an operator who looks first, and then takes a name away."""
-    return (
-        Line(FIND, C.FIND_HANGING, target="output-A-0"),
-        Line("kafka-transactions.sh list", C.LIST_TRANSACTIONS, target="state=Ongoing"),
-        Line(
-            f'admin.fenceProducers(List.of("{transactional_id}"));',
-            C.FENCE_PRODUCERS,
-            target=transactional_id,
-        ),
-    )
-
-
-def who_takes_long(transactional_id: str, duration_ms: int) -> tuple[Line, ...]:
-    """Give the program of an operator who looks for transactions that take long (KIP-994)."""
-    listed = f"kafka-transactions.sh list --duration-filter {duration_ms}"
-    return (
-        Line(listed, C.LIST_TRANSACTIONS, target=f"duration={duration_ms}"),
-        Line(
-            f"{listed} --state-filter Ongoing",
-            C.LIST_TRANSACTIONS,
-            target=f"state=Ongoing duration={duration_ms}",
-        ),
-        Line(
-            f"kafka-transactions.sh describe --transactional-id {transactional_id}",
-            C.DESCRIBE_TRANSACTIONS,
-            target=transactional_id,
-        ),
-    )
-
-
-def terminate(transactional_id: str) -> tuple[Line, ...]:
-    """Give the program of an operator who ends a transaction that has no time limit (KIP-939)."""
-    find, listed, _ = fence(transactional_id)
-    return (
-        find,
-        listed,
-        Line(
-            f'admin.forceTerminateTransaction("{transactional_id}");',
-            C.FORCE_TERMINATE,
-            target=transactional_id,
-        ),
-    )
 
 
 END_WHAT_HANGS: tuple[Line, ...] = (

@@ -40,14 +40,6 @@ _FORGETS = (*_BEGUN, COMMIT.but(text="producer.commitTransaction(); // and futur
 WAITS_FOR_NOBODY, FIRST_OF_WORKER = with_worker(_FORGETS)
 
 
-def to_another(output: str) -> tuple[tuple[Line, ...], int]:
-    """Give the same where the worker sends elsewhere, and the last commit is made again until it comes back."""
-    at = len(_FORGETS) - 1
-    first = (*_FORGETS[:-1], Line(COMMIT_AGAIN, C.COMMIT_TRANSACTION, on_error=at))
-    its = ITS_SEND.but(text=f'producer.send("{output}", output(records));', target=output)
-    return with_worker(first, (ITS_POLL, its, STAGE))
-
-
 # The first thread looks for the worker's exception after it has committed.
 _LOOKS = GET.but(text="try { future.get(); } catch (ExecutionException e) { log.error(e); }")
 LOOKS_LATE, FIRST_OF_LATE = with_worker((*_BEGUN, POLL, SEND, STAGE, COMMIT, _LOOKS))

@@ -11,8 +11,8 @@ from __future__ import annotations
 from kipviz.cluster.spec import ApplicationSpec
 from kipviz.core.values import Value
 from kipviz.scenarios import programs
-from kipviz.scenarios.stories.group_setting import member
-from kipviz.scenarios.stories.setting import TRANSACTIONAL_ID
+from kipviz.scenarios.group_setting import member
+from kipviz.scenarios.setting import TRANSACTIONAL_ID
 
 # The release of Kafka Streams that brings a producer for each thread, and the ones before it.
 WITH_THREADS, WITH_TASKS = "2.4", "2.3"

@@ -118,7 +118,7 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     from kipviz.designs.catalogue import CATALOGUE, FINDINGS
     from kipviz.scenarios.library import LIBRARY
 
-    named: dict[str, tuple[Any, ...]] = {
+    named: dict[str, Sequence[Any]] = {
         "scenarios": LIBRARY,
         "designs": (*CATALOGUE, *FINDINGS),
         "faults": FAULTS,

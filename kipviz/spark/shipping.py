@@ -32,13 +32,13 @@ def ship(spark: SparkSession) -> None:
 
 
 def package_zip(folder: Path) -> Path:
-    """The package's Python files and tables as a zip that Python can import from."""
+    """The package's Python files, stories and tables as a zip that Python can import from."""
     root = Path(__file__).resolve().parents[1]
     target = folder / "kipviz.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(root.rglob("*")):
             inside = file.relative_to(root)
-            wanted = file.suffix in {".py", ".json", ".toml", ".csv"}
+            wanted = file.suffix in {".py", ".md", ".json", ".toml", ".csv"}
             if wanted and not set(inside.parts) & set(_NOT_FOR_WORKERS):
                 archive.write(file, Path("kipviz") / inside)
     return target

@@ -20,11 +20,12 @@ from kipviz.messages.events import LOCK_RAN_OUT, RecordsMoved, TimePassed
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories.beats import BEGIN, COMMIT, STAGE
 
 ALERT_AFTER_MS = 60_000
 # The text's own rule of corner case 6 alone, and the text as a whole.
 OWN_RULE, AS_WRITTEN = "finding-D", "as-written"
+# How many beats of the story come up to where the records are staged, and to the decision.
+STAGED, DECIDED = 6, 8
 MARKERS = Beat("", "", ("quiet", "maybe B5 refreshes src-0", "quiet"))
 # Ticks after the last call: enough for every lock and every scan for late transactions.
 TICKS_MAX = 20
@@ -57,7 +58,7 @@ def undisturbed(design: str, *, commits: bool, lock_ms: int = 30_000) -> Trace:
     settings = story.spec.settings.but(record_lock_duration_ms=lock_ms)
     spec = story.spec.but(clock=Clock("timed", tick="next"), settings=settings)
     model = story.but(spec=spec).model(design_named(design))
-    beats = (*BEGIN, *STAGE, *((*COMMIT, MARKERS) if commits else ()))
+    beats = (*story.beats[:DECIDED], MARKERS) if commits else story.beats[:STAGED]
     trace, _ = play(Trace.start(model), model, beats)
     for _ in range(TICKS_MAX):
         # As late as it may be: time passes as long as it can, and then what is due happens.

@@ -33,8 +33,8 @@ from kipviz.messages.transactions import EndTxn
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.stories.setting import GROUP as GROUP_ID
-from kipviz.scenarios.stories.setting import TRANSACTIONAL_ID, group_app, home, share_app
+from kipviz.scenarios.setting import GROUP as GROUP_ID
+from kipviz.scenarios.setting import TRANSACTIONAL_ID, group_app, home, share_app
 from kipviz.studies.cost import NEVER, Table, path_words, since
 from kipviz.studies.rounds import (
     APP,

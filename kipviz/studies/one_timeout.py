@@ -24,8 +24,8 @@ from kipviz.core.values import Value, digest_of, encoding
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import TimePassed, TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import at_levels
-from kipviz.scenarios.stories.kip_1309 import PLAIN
 from kipviz.studies.study import Study
 
 HEARTBEAT_MS = 10_000
@@ -131,7 +131,8 @@ def _is_open(world: World) -> bool:
 def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
     """Give the cluster of a rival in a situation: one producer that copies one record."""
     two_phase = not limits.timeout_ms
-    app = PLAIN.applications[0].but(
+    plain = scenario("kip-1309-dead-writer").spec
+    app = plain.applications[0].but(
         transaction_timeout_ms=limits.timeout_ms or 60_000,
         two_phase_commit=two_phase,
         heartbeat_interval_ms=limits.heartbeat_ms,
@@ -139,7 +140,7 @@ def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
     )
     budget = FaultBudget(crash_client=int(situation.dies), time_out=1, run_out=1)
     clock = Clock(TIMED, delay_max_ms=0, pause_max_ms=0)
-    return PLAIN.but(applications=(app,), budget=budget, clock=clock)
+    return plain.but(applications=(app,), budget=budget, clock=clock)
 
 
 def seen(limits: Limits, situation: Situation) -> Seen:

@@ -21,10 +21,10 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
+from kipviz.scenarios.group_setting import member
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.scenarios.stories.group_setting import member
-from kipviz.scenarios.stories.setting import GROUP, TOPIC_IDS, home
+from kipviz.scenarios.setting import GROUP, TOPIC_IDS, home
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 

@@ -13,16 +13,25 @@ from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent, 
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.transactions import AddPartitionsToTxn
 from kipviz.properties.atomic import Atomic
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories import kip_890_rolling, kip_1289_rolling, kip_1289_rollout
-from kipviz.scenarios.stories.kip_890 import ABORTS, ARRIVES, GETS_ON_ITS_WAY, GIVES_UP
-from kipviz.scenarios.stories.rolling import restarted
-from kipviz.scenarios.stories.setting import PLAYGROUND, share_app, share_spec
-from kipviz.studies.rollout import OLD, ROUNDS, Table, outcome
+from kipviz.scenarios.setting import PLAYGROUND, share_app, share_spec
+from kipviz.studies.rollout import BROKERS, NEW, OLD, ROUNDS, Table, outcome
 from kipviz.studies.rounds import PLAIN
 
-NEW = kip_1289_rolling.NEW
 CLIENTS = ("app-1", "app-2")
+# The last release that does not verify what is in a transaction, the first that does, and today's (KIP-890).
+VERIFYING = ("3.5", "3.6", "4.4")
+
+
+def restarted(brokers: tuple[int, ...], release: str) -> tuple[str, ...]:
+    """Return the steps that stop brokers one after the other and start them with a binary."""
+    steps: tuple[str, ...] = ()
+    for broker in brokers:
+        steps += (f"B{broker} is stopped for {release}", "quiet", f"B{broker} starts", "quiet")
+    return steps
+
+
 # One broker after the other, then the level, then new connections, and all the way back.
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("before", ()),
@@ -39,11 +48,14 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def stages(design: str = "repaired") -> Table:
     """Roll KIP-1289 out and back in one run; at each stage a new and an old client do a round."""
-    apps = (kip_1289_rollout.OF_CASE_9, share_app("app-2", program=PLAIN, max_records=1))
+    apps = (
+        scenario("kip-1289-rollout").spec.applications[0],
+        share_app("app-2", program=PLAIN, max_records=1),
+    )
     values = tuple(f"v{number}" for number in range(60))
     spec = share_spec(*apps, values=values).but(
         share_rollout=STAGING_LEVEL - 1,
-        releases=tuple((broker, OLD) for broker in kip_1289_rolling.BROKERS),
+        releases=tuple((broker, OLD) for broker in BROKERS),
         binaries=(OLD, NEW),
         budget=PLAYGROUND.but(restart=8, upgrade=4, lose_connection=9),
     )
@@ -112,11 +124,10 @@ def _of(events: list[Any], name: str) -> list[Any]:
 
 def verification() -> Table:
     """Let a batch arrive after its abort, for each pair of binaries of coordinator and leader."""
-    binaries = (kip_890_rolling.OLD, kip_890_rolling.VERIFIES, kip_890_rolling.NEW)
-    cells = [tuple(_late(coordinator, leader) for leader in binaries) for coordinator in binaries]
-    heads = ("coordinator", *(f"leader {name}" for name in binaries))
-    rows = tuple((f"{name}", *row) for name, row in zip(binaries, cells, strict=True))
-    both = (kip_890_rolling.NEW,) * 2
+    cells = [tuple(_late(coordinator, leader) for leader in VERIFYING) for coordinator in VERIFYING]
+    heads = ("coordinator", *(f"leader {name}" for name in VERIFYING))
+    rows = tuple((f"{name}", *row) for name, row in zip(VERIFYING, cells, strict=True))
+    both = VERIFYING[-1:] * 2
     last = ("transaction.version 2, all 4.4", "", "", _late(*both, version=2))
     return heads, (*rows, last)
 
@@ -124,13 +135,14 @@ def verification() -> Table:
 def _late(coordinator: str, leader: str, version: int = 0) -> str:
     """Play the late batch of kip-890-hanging and say what became of it."""
     of = {1: coordinator, 3: leader}
-    spec = kip_890_rolling.SPEC.but(
+    spec = scenario("kip-890-rolling").spec
+    spec = spec.but(
         transaction_version=version,
-        releases=tuple((b, of.get(b, leader)) for b in kip_890_rolling.BROKERS),
+        releases=tuple((b, of.get(b, leader)) for b in spec.brokers),
     )
     kafka = design_named("kafka")
     model = ClusterModel(spec, kafka.broker_rules(), kafka.client_rules())
-    beats = (GETS_ON_ITS_WAY, GIVES_UP, ABORTS, ARRIVES)
+    beats = scenario("kip-890-hanging").beats[:4]
     trace, _ = play(Trace.start(model, (Atomic(),)), model, beats)
     log = trace.world.logs["output-A-0"]
     asked = any(

@@ -16,7 +16,6 @@ from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories import kip_1289_rolling
 from kipviz.studies.rounds import PLAIN
 
 BELOW = STAGING_LEVEL - 1
@@ -24,13 +23,14 @@ ROUNDS = 8
 # The new client outlives a refusal: its one catch block is that of corner case 9. With those of the
 # pseudo code it would end there (finding X28).
 CLIENTS = (("new", programs.SHARE_LOOP_OF_CASE_9), ("old", PLAIN))
-OLD, NEW = kip_1289_rolling.OLD, kip_1289_rolling.NEW
+OLD, NEW = "4.4", "kip-1289"
+BROKERS = (1, 3, 5, 7)
 # What a cluster is called, its brokers without the code, the level at its start, and whether the
 # level changes under a client.
 CLUSTERS: tuple[tuple[str, tuple[int, ...], int, int], ...] = (
     ("the level finalized", (), STAGING_LEVEL, 0),
     ("the code, below the level", (), BELOW, 0),
-    ("no code", kip_1289_rolling.BROKERS, BELOW, 0),
+    ("no code", BROKERS, BELOW, 0),
     ("one broker of four without the code", (7,), BELOW, 0),
     ("finalized while the client is connected", (), BELOW, STAGING_LEVEL),
     ("taken back while the client is connected", (), STAGING_LEVEL, BELOW),
@@ -54,7 +54,7 @@ def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then:
     spec: ClusterSpec = story.spec.but(
         applications=(app.but(program=program),),
         share_rollout=start,
-        releases=tuple((b, OLD if b in lacking else NEW) for b in kip_1289_rolling.BROKERS),
+        releases=tuple((b, OLD if b in lacking else NEW) for b in BROKERS),
         budget=FaultBudget(upgrade=1),
     )
     chosen = design_named(design)

@@ -10,6 +10,7 @@ from kipviz.checking.found import Bounds
 from kipviz.checking.ledger import Ledger, ledger
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.session_config import SessionSpec
 from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -26,8 +27,7 @@ from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories import kip_1310, kip_1310_beats, kip_1310_open
-from kipviz.scenarios.stories.setting import GROUP, TRANSACTIONAL_ID, home
+from kipviz.scenarios.setting import GROUP, TRANSACTIONAL_ID, home
 from kipviz.studies.moments import committed
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
@@ -76,11 +76,11 @@ RECOVERIES: tuple[tuple[str, str, tuple[Line, ...], tuple[str, ...]], ...] = (
 
 def fencing() -> Table:
     """What becomes of a record that a paused writer sends while somebody recovers its transaction."""
-    story = kip_1310_open.LIVE_WRITER
+    story = scenario("kip-1310-live-writer")
     rows = []
     for label, under, program, taken in RECOVERIES:
         writer, committer = story.spec.applications
-        session = kip_1310_beats.ALONE if under == "kip-1310" else None
+        session = SessionSpec(producers=()) if under == "kip-1310" else None
         two_phase = under == "kip-939"
         apps = (
             writer.but(two_phase_commit=two_phase),
@@ -255,20 +255,24 @@ def one_identity() -> Table:
     return heads, tuple(rows)
 
 
+# KIP-1310's use cases; each has a story with a producer and one with a session.
+USE_CASES = ("produce", "streams", "flink", "share", "source", "sink", "two-phase")
+
+
 # -- B20: what does a session cost? -----------------------------------------------------------------
 
 
 def costs() -> Table:
     """Every use case in both designs, as its ledger counts it."""
     rows = []
-    pairs = zip(kip_1310.STORIES[::2], kip_1310.STORIES[1::2], strict=True)
-    for today, draft in pairs:
-        for label, story in (("today", today), ("session", draft)):
+    for case in USE_CASES:
+        for label, side in (("today", "producer"), ("session", "session")):
+            story = scenario(f"kip-1310-{case}-{side}")
             trace, _ = story.play(design(story.designs[0]))
             counted = ledger(trace)
             rows.append(
                 (
-                    draft.name.removesuffix("-session").removeprefix("kip-1310-"),
+                    case,
                     label,
                     str(sum(count for _, count in counted.objects)),
                     str(counted.threads),

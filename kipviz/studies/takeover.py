@@ -35,7 +35,7 @@ from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
-from kipviz.scenarios.stories.setting import PLAYGROUND
+from kipviz.scenarios.setting import PLAYGROUND
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 

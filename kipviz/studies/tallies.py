@@ -30,7 +30,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories.setting import SHARE_GROUP, share_app
+from kipviz.scenarios.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=25_000)

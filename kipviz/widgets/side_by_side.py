@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 from kipviz.checking import runs
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import is_scenario
 from kipviz.widgets.columns import BadColumns, Columns
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
@@ -102,7 +102,7 @@ def two_views(run: OneRun, design: str | None = None) -> Stepper:
     Raises:
         ValueError: if it is no run, or a word names nothing.
     """
-    named = isinstance(run, str) and run in {each.name for each in LIBRARY}
+    named = isinstance(run, str) and is_scenario(run)
     stepper = stepper_of(runs.play(_word(run), design)) if named or design else _stepper(run)
     stepper.tool = "beliefs"
     return stepper
@@ -116,7 +116,7 @@ def _stepper(run: Any) -> Stepper:
             return stepper_of(run)
         case Task() | Verdict():
             return open_seeded(run)
-        case str() if run in {story.name for story in LIBRARY}:
+        case str() if is_scenario(run):
             return stepper_of(runs.play(run))
         case str() | os.PathLike():
             return open_trace(run)

@@ -19,9 +19,9 @@ from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOf
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.records.classic_groups import Subscription
-from kipviz.scenarios.stories.group_setting import member, spec_of
-from kipviz.scenarios.stories.kip_932 import worker
-from kipviz.scenarios.stories.setting import GROUP
+from kipviz.scenarios.bases import process
+from kipviz.scenarios.group_setting import member, spec_of
+from kipviz.scenarios.setting import GROUP
 from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
@@ -100,7 +100,7 @@ def test_members_from_before_the_run_and_pending_offsets_are_a_group_too(desk):
 
 
 def test_a_spec_in_which_a_group_is_two_kinds_from_the_start_is_refused():
-    there = worker("app-2", group_id=GROUP)
+    there = process("share-reader", "app-2", group_id=GROUP)
     with pytest.raises(BadSpec, match="my-group-4 is one kind of group"):
         check(spec_of(member("app-1"), there))
     check(spec_of(member("app-1"), there.but(protocol="share")))

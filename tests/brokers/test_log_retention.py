@@ -19,13 +19,15 @@ from kipviz.cluster.stamps import horizon_of
 from kipviz.cluster.timers import FRONT, front_of
 from kipviz.messages.events import LogPruned
 from kipviz.records.batches import Batch, DataRecord
-from kipviz.scenarios.stories.kip_107 import RETENTION_MS, SPEC
+from kipviz.scenarios.library import scenario
 from tests.brokers.desk import Desk
 from tests.scenarios.story import after, committed_outputs, nodes, played
 
 OUT = "out-0"
 TIMER = "the log retention of out-0"
 STORY = "kip-98-older-than-retention"
+SPEC = scenario(STORY).spec
+RETENTION_MS = SPEC.settings.log_retention_ms
 
 
 def log_of(*written_ms: int, high_watermark: int = -1) -> PartitionLog:

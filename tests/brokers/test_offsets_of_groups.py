@@ -32,11 +32,12 @@ from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.stories.kip_229_several import BILLING, MISSPELT
-from kipviz.scenarios.stories.setting import GROUP
+from kipviz.scenarios.setting import GROUP
 from kipviz.views.operators import found_out
 from tests.brokers.desk import Desk
 from tests.scenarios.story import nodes, played
+
+BILLING, MISSPELT = "billing", "my-gruop-4"
 
 E = Errors
 HERE = "__consumer_offsets-0"

@@ -37,11 +37,13 @@ from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.stories.kip_229_several import ALL, BILLING, MISSPELT
-from kipviz.scenarios.stories.setting import GROUP
+from kipviz.scenarios.setting import GROUP
 from kipviz.views.operators import found_out
 from tests.brokers.desk import Desk
 from tests.scenarios.story import nodes, played
+
+BILLING, MISSPELT = "billing", "my-gruop-4"
+ALL = (GROUP, BILLING, MISSPELT)
 
 E = Errors
 HOME = {name: f"{CONSUMER_OFFSETS}-{partition_for(name, 50)}" for name in ALL}

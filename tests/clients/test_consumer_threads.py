@@ -18,10 +18,12 @@ from kipviz.messages.events import CallReturned
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios import shared_consumer_programs as programs
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.stories.kip_1289_threads import POLLS_ON
-from kipviz.scenarios.stories.kip_1310_threads import LATE_THREAD
 from tests.scenarios.story import nodes, played
+
+POLLS_ON = scenario("kip-1289-threads-poll-on")
+LATE_THREAD = scenario("kip-1310-late-thread")
 
 RULES = design("repaired").client_rules()
 POLL = programs.POLL

@@ -26,7 +26,9 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios.stories.kip_447_drafts import LOOP
+from kipviz.scenarios.library import scenario
+
+LOOP = scenario("kip-447-first-draft").spec.applications[0].program
 
 RULES = design("kip-447-first-draft").client_rules()
 P = ProducerState

@@ -22,11 +22,15 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import EndTxn
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios import shared_producer_programs as programs
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.scenarios.stories.kip_98_threads import FORGOTTEN, STRAY, STUCK, shared_producer
 from kipviz.views import exceptions
 from kipviz.views.owners import clients as card_of
 from tests.scenarios.story import after, nodes, played
+
+FORGOTTEN = scenario("kip-98-threads-timed-out")
+STRAY = scenario("kip-98-threads-stray-record")
+STUCK = scenario("kip-98-threads-stuck-commit")
 
 FIRST, SECOND = Step("app-1"), Step("app-1", "worker")
 BUDGET = FaultBudget(max_block=2, delivery_timeout=1)
@@ -39,8 +43,11 @@ class Run:
 
     def __init__(self, first, worker, under="kafka", app=None, **changes):
         program, at = programs.with_worker(first, worker)
-        spec = shared_producer(program, at, ("a", "c")).but(budget=BUDGET, **changes)
-        (made,) = spec.applications
+        (process,) = STRAY.spec.applications
+        (thread,) = process.threads
+        made = process.but(program=program, threads=(thread.but(first=at),))
+        records = (("src-0", 100, ("a", "c")), ("src-1", 200, ("b",)))
+        spec = STRAY.spec.but(records=records, budget=BUDGET, **changes)
         spec = spec.but(applications=(made.but(**(app or {})),))
         chosen = design(under)
         self.model = STRAY.but(spec=spec).model(chosen)

@@ -23,8 +23,8 @@ from kipviz.messages.membership import (
 )
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
 from kipviz.scenarios import programs
-from kipviz.scenarios.stories.group_setting import member, two_topics
-from kipviz.scenarios.stories.kip_62 import classic as classic_app
+from kipviz.scenarios.bases import process
+from kipviz.scenarios.group_setting import member, two_topics
 from tests.clients.test_assignors import rejoining
 from tests.clients.test_classic_consumer import back, send, stable
 
@@ -77,7 +77,10 @@ def test_a_cooperative_consumer_gives_up_what_it_does_not_subscribe_to_any_more(
 
 
 def test_a_leader_knows_the_partitions_of_all_topics_that_its_group_may_want() -> None:
-    apps = (classic_app("app-1"), classic_app("app-2", program=programs.reading("old, src")))
+    apps = (
+        process("classic-member", "app-1"),
+        process("classic-member", "app-2", program=programs.reading("old, src")),
+    )
     world = first_world(two_topics(*apps))
     leader: Any = world.applications["app-1"].consumer
     assert leader.topic_partitions == ("old-0", "src-0", "src-1")
@@ -173,10 +176,13 @@ def test_a_target_names_topics_or_has_an_expression() -> None:
             member(program=programs.reading("new")),
             "subscribes to new, but of new there is no partition",
         ),
-        (classic_app(program=programs.reading("pattern s.*")), "for members by KIP-848 only"),
+        (
+            process("classic-member", "app-1", program=programs.reading("pattern s.*")),
+            "for members by KIP-848 only",
+        ),
         (member(protocol="", program=programs.reading("src")), "that joins its regular group"),
         (member(program=programs.reading("pattern ")), "is given topics"),
-        (classic_app(rack="east"), "app-1 is in rack 'east': only a member"),
+        (process("classic-member", "app-1", rack="east"), "app-1 is in rack 'east': only a member"),
     ],
 )
 def test_a_subscription_that_cannot_be_is_refused(app: Any, said: str) -> None:

@@ -21,10 +21,15 @@ from kipviz.messages.share_groups import (
     parts_of,
 )
 from kipviz.scenarios import programs
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories.beats import FIRST_ROUND
-from kipviz.scenarios.stories.kip_1289_several import PLACEMENTS, SEVERAL
+
+# initTransactions(), poll(), beginTransaction(), send().
+CALL = ("app-1 goes on", "quiet", "app-1 goes on")
+FIRST_ROUND = (*CALL, *CALL, "app-1 goes on", "app-1 goes on", "quiet")
+SEVERAL = scenario("kip-1289-several-partitions")
+PLACEMENTS = SEVERAL.spec.placements
 
 READS = (
     Line(programs.SHARE_POLL, Call.POLL),

@@ -23,11 +23,12 @@ from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories import kip_890_rolling, kip_1289_rolling
 from tests.scenarios.story import after
 
 KAFKA = design("kafka")
-OLD, NEW = kip_1289_rolling.OLD, kip_1289_rolling.NEW
+OLD, NEW = "4.4", "kip-1289"
+ROLLING_SPEC = scenario("kip-1289-rolling").spec
+BROKERS = ROLLING_SPEC.brokers
 OFFSETS = TxnOffsetCommit("t", "g", 9, 0, "C1", 2, (GroupOffset("src-0", 1),))
 
 
@@ -103,9 +104,7 @@ def test_the_image_says_which_broker_is_in_the_way_of_a_level() -> None:
 
 
 def test_a_level_is_refused_as_long_as_one_registered_broker_lacks_it() -> None:
-    here = model(
-        kip_1289_rolling.ROLLING_SPEC.but(releases=((1, NEW), (3, NEW), (5, NEW), (7, OLD)))
-    )
+    here = model(ROLLING_SPEC.but(releases=((1, NEW), (3, NEW), (5, NEW), (7, OLD))))
     world = here.initial()
     level = UpgradeFeature("share_version", 3)
     refused = (
@@ -119,7 +118,7 @@ def test_a_level_is_refused_as_long_as_one_registered_broker_lacks_it() -> None:
 
 
 def test_a_broker_that_does_not_know_what_is_finalized_cannot_come_back() -> None:
-    here = model(kip_1289_rolling.ROLLING_SPEC.but(share_rollout=3, releases=every(NEW)))
+    here = model(ROLLING_SPEC.but(share_rollout=3, releases=every(NEW)))
     world = here.step(here.initial(), InstallRelease(7, OLD)).world
     assert 7 not in world.up
     assert StartBroker(7) not in here.enabled(world)
@@ -134,12 +133,12 @@ def test_a_broker_that_does_not_know_what_is_finalized_cannot_come_back() -> Non
 
 
 def every(name: str) -> tuple[tuple[int, str], ...]:
-    return tuple((broker, name) for broker in kip_1289_rolling.BROKERS)
+    return tuple((broker, name) for broker in BROKERS)
 
 
 def test_going_back_from_4_4_to_3_6_is_possible_until_version_2_is_finalized() -> None:
     before = after("kip-890-rolling-to-2", "kafka", "Brokers 3, 4 and 5 get 4.4")
-    here = model(kip_890_rolling.SPEC, "kafka")
+    here = model(scenario("kip-890-rolling").spec, "kafka")
     stopped = here.step(before, InstallRelease(4, "3.6")).world
     assert StartBroker(4) in here.enabled(stopped)
     final = after("kip-890-rolling-to-2", "kafka", "Broker 1 is the last one")
@@ -149,7 +148,7 @@ def test_going_back_from_4_4_to_3_6_is_possible_until_version_2_is_finalized() -
 
 def test_a_client_sends_nothing_that_its_broker_lacks_and_is_told_by_itself() -> None:
     """The level says yes and one broker lacks the request: only a broken cluster is like that."""
-    here = model(kip_1289_rolling.ROLLING_SPEC.but(share_rollout=3, releases=every(NEW)))
+    here = model(ROLLING_SPEC.but(share_rollout=3, releases=every(NEW)))
     steps = ("app-1 goes on", "quiet", "app-1 goes on")
     beat = Beat("", "", (*steps, *steps, *steps[:1], *steps[:2], "app-1 goes on"))
     trace, _ = play(Trace.start(here), here, (beat,))
@@ -165,15 +164,15 @@ def test_a_client_sends_nothing_that_its_broker_lacks_and_is_told_by_itself() ->
 
 
 def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_another_one() -> None:
-    here = model(kip_1289_rolling.ROLLING_SPEC)
+    here = model(ROLLING_SPEC)
     world = here.initial()
     assert here.why_not(world, InstallRelease(7, OLD)) == "broker 7 has 4.4 already"
     assert here.why_not(world, InstallRelease(9, NEW)) == "there is no broker 9"
     other = here.why_not(world, InstallRelease(7, "3.9"))
     assert other == "there are binaries of 4.4, kip-1289, not of 3.9"
     offered = [a for a in here.enabled(world) if isinstance(a, InstallRelease)]
-    assert offered == [InstallRelease(broker, NEW) for broker in kip_1289_rolling.BROKERS]
-    plain = model(kip_1289_rolling.ROLLING_SPEC.but(binaries=()))
+    assert offered == [InstallRelease(broker, NEW) for broker in BROKERS]
+    plain = model(ROLLING_SPEC.but(binaries=()))
     assert "nobody has another binary" in (plain.why_not(world, InstallRelease(7, NEW)) or "")
 
 
@@ -191,4 +190,4 @@ def test_binaries_that_cannot_be_are_refused_with_one_sentence(
     changes: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(BadSpec, match=said):
-        model(kip_1289_rolling.ROLLING_SPEC.but(**changes))
+        model(ROLLING_SPEC.but(**changes))

@@ -34,9 +34,13 @@ from kipviz.messages.share_groups import (
     ShareFetchResponse,
 )
 from kipviz.messages.transactions import PartitionResult
-from kipviz.scenarios.stories import kip_11
-from kipviz.scenarios.stories.setting import GROUP, OUTPUT_ID, SOURCE_ID
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.scenarios.story import after
+
+SPEC = scenario("kip-11-name-lost").spec
+RIGHTS = SPEC.acls
+OF_THE_NAME, _, OF_THE_SOURCE, *_ = RIGHTS
 
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 KAFKA = design("kafka")
@@ -44,13 +48,13 @@ OFFSETS = (GroupOffset("src-0", 101), GroupOffset("output-B-0", 7))
 
 
 def model(**changes: Any) -> ClusterModel:
-    spec = kip_11.SPEC.but(**changes)
+    spec = SPEC.but(**changes)
     return ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules())
 
 
 def answered(world: World, source: str, broker: int, request: Message) -> tuple[World, Any]:
     """What a broker answers at once to a request that has just arrived, and the world after it."""
-    turn = Turn(world, kip_11.SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
+    turn = Turn(world, SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
     turn.put_request(source, broker, Envelope(request))
     turn.deliver_request(source, broker)
     done = turn.world()
@@ -61,9 +65,9 @@ def answered(world: World, source: str, broker: int, request: Message) -> tuple[
 def test_an_operator_takes_a_right_away_and_gives_it_back_and_the_world_is_the_same() -> None:
     here = model()
     start = here.initial()
-    gone = here.step(start, DeleteAcls(kip_11.OF_THE_SOURCE)).world
-    assert kip_11.OF_THE_SOURCE not in (gone.image.acls or ())
-    back = here.step(gone, CreateAcls(kip_11.OF_THE_SOURCE)).world
+    gone = here.step(start, DeleteAcls(OF_THE_SOURCE)).world
+    assert OF_THE_SOURCE not in (gone.image.acls or ())
+    back = here.step(gone, CreateAcls(OF_THE_SOURCE)).world
     assert back.image == start.image
     assert back.budget.acls == start.budget.acls - 2
 
@@ -74,12 +78,12 @@ def test_what_an_operator_may_change_is_what_the_cluster_names_and_only_as_often
     here = model(budget=FaultBudget(acls=1))
     world = here.initial()
     offered = [a for a in here.enabled(world) if isinstance(a, CreateAcls | DeleteAcls)]
-    assert offered == [DeleteAcls(acl) for acl in (*kip_11.RIGHTS, *kip_11.OTHERS)]
+    assert offered == [DeleteAcls(acl) for acl in RIGHTS]
     stranger = Acl("nobody", Operation.READ, Resource.TOPIC, "src")
     assert "nobody here thinks of" in (here.why_not(world, DeleteAcls(stranger)) or "")
-    assert "already" in (here.why_not(world, CreateAcls(kip_11.OF_THE_NAME)) or "")
-    later = here.step(world, DeleteAcls(kip_11.OF_THE_NAME)).world
-    assert "changes of an ACL" in (here.why_not(later, CreateAcls(kip_11.OF_THE_NAME)) or "")
+    assert "already" in (here.why_not(world, CreateAcls(OF_THE_NAME)) or "")
+    later = here.step(world, DeleteAcls(OF_THE_NAME)).world
+    assert "changes of an ACL" in (here.why_not(later, CreateAcls(OF_THE_NAME)) or "")
     further = model(further_acls=(stranger,))
     assert CreateAcls(stranger) in further.enabled(further.initial())
 
@@ -88,16 +92,16 @@ def test_a_cluster_without_acls_has_none_to_change() -> None:
     here = model(acls=None)
     world = here.initial()
     assert not any(isinstance(a, CreateAcls | DeleteAcls) for a in here.enabled(world))
-    assert "everything is allowed" in (here.why_not(world, DeleteAcls(kip_11.OF_THE_NAME)) or "")
+    assert "everything is allowed" in (here.why_not(world, DeleteAcls(OF_THE_NAME)) or "")
     with pytest.raises(BadSpec, match="give the cluster acls"):
-        model(acls=None, further_acls=(kip_11.OF_THE_NAME,))
+        model(acls=None, further_acls=(OF_THE_NAME,))
 
 
 def test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged() -> None:
     world = after("kip-11-source-lost", "kafka", "A transaction is open")
     request = TxnOffsetCommit("my-txn", GROUP, 9, 0, "C1", 2, OFFSETS)
     at = world.image.leader_of("__consumer_offsets-7")
-    turn = Turn(world, kip_11.SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
+    turn = Turn(world, SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
     turn.put_request("app-1/producer", at, Envelope(request))
     turn.deliver_request("app-1/producer", at)
     turn.deliver_request(f"B{at}/add-partitions", 1)
@@ -114,7 +118,7 @@ def test_a_right_counts_when_the_request_arrives_not_when_it_is_answered() -> No
     world = after("kip-11-source-lost", "kafka", "A transaction is open")
     request = TxnOffsetCommit("my-txn", GROUP, 9, 0, "C1", 2, OFFSETS)
     at = world.image.leader_of("__consumer_offsets-7")
-    turn = Turn(world, kip_11.SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
+    turn = Turn(world, SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
     turn.put_request("app-1/producer", at, Envelope(request))
     turn.deliver_request("app-1/producer", at)
     turn.image = turn.image.but(acls=())

@@ -22,9 +22,13 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.scenarios.stories import kip_11
-from kipviz.scenarios.stories.setting import GROUP, OUTPUT_ID, SOURCE_ID
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.scenarios.story import after
+
+SPEC = scenario("kip-11-name-lost").spec
+RIGHTS = SPEC.acls
+OF_THE_NAME, _, _, OF_THE_GROUP, *_ = RIGHTS
 
 E = Errors
 KAFKA = design("kafka")
@@ -41,7 +45,7 @@ def a_transaction_is_open() -> World:
 
 def sent(world: World, request: Any, at: int) -> Turn:
     """A request that has arrived at a broker; whoever that broker has to ask has answered."""
-    turn = Turn(world, kip_11.SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
+    turn = Turn(world, SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
     turn.put_request("app-1/producer", at, Envelope(request))
     turn.deliver_request("app-1/producer", at)
     if turn.connections["app-1/producer", at].serving is not None:
@@ -115,15 +119,15 @@ def test_each_topic_of_a_request_has_the_error_that_it_would_have_alone(
 @pytest.mark.parametrize(
     ("lacks", "error"),
     [
-        (kip_11.OF_THE_NAME, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (kip_11.OF_THE_GROUP, E.GROUP_AUTHORIZATION_FAILED),
+        (OF_THE_NAME, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (OF_THE_GROUP, E.GROUP_AUTHORIZATION_FAILED),
     ],
 )
 def test_the_name_and_the_group_are_asked_for_before_any_id_is_looked_at(
     lacks: Acl, error: Errors
 ) -> None:
     world = a_transaction_is_open()
-    acls = tuple(acl for acl in (*kip_11.RIGHTS, *kip_11.OTHERS) if acl != lacks)
+    acls = tuple(acl for acl in RIGHTS if acl != lacks)
     at = world.image.leader_of(HERE)
     request = commit("src-0", old=(READABLE,))
     turn = sent(world.but(image=world.image.but(acls=acls)), request, at)

@@ -22,9 +22,11 @@ from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
 from kipviz.properties.expectations import NoWaitForOneself, Seen
 from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories.kip_932_sessions import ONE_ANSWER
 from kipviz.views.guards import guards
+
+ONE_ANSWER = scenario("kip-932-one-answer")
 
 POLL = ("app-1 goes on", "quiet")
 

@@ -13,8 +13,8 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.scenarios import programs
-from kipviz.scenarios.stories.kip_932 import worker
-from kipviz.scenarios.stories.setting import PLAYGROUND, SHARE_PLACEMENTS, TOPIC_IDS, group_app
+from kipviz.scenarios.bases import process
+from kipviz.scenarios.setting import PLAYGROUND, SHARE_PLACEMENTS, TOPIC_IDS, group_app
 
 WAIT = "the fetch wait of app-1/consumer is over"
 RECORDS = (("src-0", 100, ("a", "b", "c")), ("src-1", 200, ("d", "e")), ("src-2", 300, ("f",)))
@@ -22,7 +22,7 @@ MORE = (Placement("src-1", 3, (5,)), Placement("src-2", 5, (3,)))
 
 
 def cluster(records=RECORDS, **changes):
-    app = worker("app-1", further_sources=("src-1", "src-2"), **changes)
+    app = process("share-reader", "app-1", further_sources=("src-1", "src-2"), **changes)
     return ClusterSpec(
         (1, 3, 5, 7), (*SHARE_PLACEMENTS, *MORE), (app,), records, TOPIC_IDS, PLAYGROUND
     )
@@ -137,6 +137,8 @@ def test_only_a_member_of_a_share_group_reads_further_partitions():
     spec = cluster().but(applications=(group_app(further_sources=("src-1",)),))
     with pytest.raises(BadSpec, match="only a member of a share group"):
         check(spec)
-    unknown = cluster().but(applications=(worker("app-1", further_sources=("src-9",)),))
+    unknown = cluster().but(
+        applications=(process("share-reader", "app-1", further_sources=("src-9",)),)
+    )
     with pytest.raises(BadSpec, match="src-9"):
         check(unknown)

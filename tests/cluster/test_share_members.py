@@ -16,8 +16,8 @@ from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
-from kipviz.scenarios.stories.kip_932 import worker
-from kipviz.scenarios.stories.setting import PLAYGROUND, SHARE_PLACEMENTS, TOPIC_IDS, home
+from kipviz.scenarios.bases import process
+from kipviz.scenarios.setting import PLAYGROUND, SHARE_PLACEMENTS, TOPIC_IDS, home
 
 CLOSE = (Line("poll", Call.POLL), Line("close", Call.CLOSE_CONSUMER))
 
@@ -25,7 +25,7 @@ CLOSE = (Line("poll", Call.POLL), Line("close", Call.CLOSE_CONSUMER))
 def cluster(*members, partitions=2, **changes):
     more = (Placement("src-1", 3, (5,)),) if partitions == 2 else ()
     records = (("src-0", 100, ("a", "b")), *((("src-1", 200, ("c", "d")),) if more else ()))
-    apps = tuple(worker(name, protocol="share", **changes) for name in members)
+    apps = tuple(process("share-reader", name, protocol="share", **changes) for name in members)
     placements = (*SHARE_PLACEMENTS, Placement(home(CONSUMER_OFFSETS, "g1"), 1, (7,)), *more)
     return ClusterSpec((1, 3, 5, 7), placements, apps, records, TOPIC_IDS, PLAYGROUND)
 
@@ -135,13 +135,15 @@ def test_a_crashed_member_comes_back_as_another_one():
 @pytest.mark.parametrize("protocol", ["consumer", "x"])
 def test_the_protocol_of_a_member_is_one_that_there_is(protocol):
     spec = cluster("app-1")
-    wrong = spec.but(applications=(worker("app-1", protocol=protocol),))
+    wrong = spec.but(applications=(process("share-reader", "app-1", protocol=protocol),))
     with pytest.raises(BadSpec, match="a share group's '' or 'share'"):
         check(wrong)
 
 
 def test_either_all_members_join_or_all_are_given():
     spec = cluster("app-1")
-    mixed = spec.but(applications=(*spec.applications, worker("app-2", program=programs.WORK)))
+    mixed = spec.but(
+        applications=(*spec.applications, process("share-reader", "app-2", program=programs.WORK))
+    )
     with pytest.raises(BadSpec, match="either all members"):
         check(mixed)

@@ -13,10 +13,10 @@ from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
+from kipviz.scenarios.group_setting import member
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.scenarios.stories.group_setting import member
-from kipviz.scenarios.stories.setting import GROUP, TOPIC_IDS, home
+from kipviz.scenarios.setting import GROUP, TOPIC_IDS, home
 from kipviz.views.owners import of_application
 
 NAMES = ("", "task-1")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kipviz.cluster.world import first_world
 from kipviz.records.placement import TRANSACTION_STATE
-from kipviz.scenarios.stories.group_setting import member, spec_of
-from kipviz.scenarios.stories.kip_62 import classic
-from kipviz.scenarios.stories.setting import GROUP, home
+from kipviz.scenarios.bases import process
+from kipviz.scenarios.group_setting import member, spec_of
+from kipviz.scenarios.setting import GROUP, home
 
-APPS = (classic("app-1", tasks=("task-1",)), member("app-2"))
+APPS = (process("classic-member", "app-1", tasks=("task-1",)), member("app-2"))
 
 
 def test_the_group_s_id_finds_the_coordinator_of_members_with_generations_and_no_others() -> None:

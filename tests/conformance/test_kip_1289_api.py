@@ -26,9 +26,11 @@ from kipviz.messages.wire.kind import Around
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.scenarios.stories.beats import BEGIN, STAGE
 from kipviz.studies.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.scenarios.story import nodes, played
+
+BEATS = scenario("kip-1289-share-commit").beats
+BEGIN, STAGE = BEATS[:4], BEATS[4:6]
 
 STAGING = Call.SEND_SHARE_ACKNOWLEDGEMENTS.value
 STORY = scenario("kip-1289-small")

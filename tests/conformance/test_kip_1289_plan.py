@@ -23,10 +23,12 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, follow, play
-from kipviz.scenarios.stories.beats import BEGIN, COMMIT, STAGE
 from kipviz.studies import chaos, cost
 from kipviz.studies.findings import first_break
 from tests.scenarios.story import committed_outputs, first_step, nodes, played, states_of
+
+BEATS = scenario("kip-1289-share-commit").beats
+BEGIN, STAGE, COMMIT = BEATS[:4], BEATS[4:6], BEATS[6:8]
 
 S = RecordState
 SMALL = scenario("kip-1289-small")

@@ -13,10 +13,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.metadata import Metadata
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.stories.kip_1319 import NAMES_TOO, NEW_ID
 from tests.scenarios.story import nodes, played
 
 HERE = "__consumer_offsets-7"
+NAMES_TOO = "kafka+name_beside_id=names_too"
+NEW_ID = "AAAAAAAAAAAAAAAAAAAABQ"
 
 
 def answers(under: str, story: str = "kip-1319-both") -> list[Errors]:

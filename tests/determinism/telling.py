@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from kipviz.checking import runs
@@ -17,7 +18,7 @@ from kipviz.views.choices import choice_id
 from kipviz.widgets.lab import Lab
 
 
-def write(folder: Path, stories: tuple[Scenario, ...] = LIBRARY) -> list[str]:
+def write(folder: Path, stories: Sequence[Scenario] = LIBRARY) -> list[str]:
     """Write the trace file and the payload of stories, with a branch in each.
 
     Once for each story, under the first design that it was written for.

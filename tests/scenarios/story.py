@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from kipviz.clients.application import Line
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.trace import Node, Trace
@@ -14,6 +16,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.batches import COMMIT, DataRecord
 from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.bases import CLUSTERS, process
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Chapter
 
@@ -22,6 +25,12 @@ from kipviz.scenarios.script import Chapter
 def played(name: str, under: str) -> tuple[Trace, tuple[Chapter, ...]]:
     """A scenario, played under a design once for all tests."""
     return scenario(name).play(design(under))
+
+
+def running(program: tuple[Line, ...], **changes: object) -> ClusterSpec:
+    """The cluster of KIP-939's dual write, whose application runs another program."""
+    app = process("dual-writer", "app-1", program=program).but(**changes)
+    return CLUSTERS["database"].but(applications=(app,))
 
 
 def nodes(trace: Trace) -> list[Node]:

@@ -11,16 +11,16 @@ from kipviz.cluster.stamps import horizon_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.stories.kip_1106 import SPEC
 from tests.scenarios.story import after
 
 STORY = "kip-1106-passed-over"
+SPEC = scenario(STORY).spec
 
 
 def read_by(reset: str) -> list[str]:
     """What poll() brings in the story's run under another policy."""
     story = scenario(STORY)
-    spec, _ = changed(SPEC, design("kafka"), [f"app-1.auto_offset_reset={reset}"])
+    spec, _ = changed(story.spec, design("kafka"), [f"app-1.auto_offset_reset={reset}"])
     trace, _ = story.but(spec=spec).play(design("kafka"))
     return [record.value for record in trace.world.applications["app-1"].consumer.records]
 

@@ -9,11 +9,20 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import DELIVERED, RecordsMoved
 from kipviz.messages.reset_policy import EARLIEST
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories.kip_932_limits import LATEST_SKIPS, TAKES, WINDOW
-from kipviz.scenarios.stories.kip_1191 import NO_COPY
-from kipviz.scenarios.stories.setting import SHARE_GROUP
+from kipviz.scenarios.setting import SHARE_GROUP
+
+LATEST_SKIPS, TAKES, WINDOW, NO_COPY = (
+    scenario(name)
+    for name in (
+        "kip-932-latest-skips",
+        "kip-932-acquire-mode",
+        "kip-932-in-flight-limit",
+        "kip-1191-no-copy",
+    )
+)
 
 
 def played(story: Scenario, spec: ClusterSpec | None = None) -> Trace:

@@ -24,9 +24,9 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.share_state import WriteShareGroupStateResponse
 from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.bases import process
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow, play
-from kipviz.scenarios.stories.kip_664 import operator
 from tests.scenarios.story import after, first_step, nodes, played
 
 S = RecordState
@@ -153,7 +153,11 @@ def test_a_deletion_before_the_leader_has_looked_leaves_no_record_staged(call: C
     """The vote was decided, and there is no state any more: no later look would find its outcome."""
     story = scenario("kip-1289-small-reset")
     target = "g1 src" if call is Call.DELETE_SHARE_GROUP_OFFSETS else "g1"
-    deletes = operator((Line("kafka-share-groups.sh --group g1", call, target=target),))
+    deletes = process(
+        "operator",
+        "operator",
+        program=(Line("kafka-share-groups.sh --group g1", call, target=target),),
+    )
     spec = story.spec.but(applications=(story.spec.applications[0], deletes))
     model = story.but(spec=spec).model(design("repaired"))
     trace, _ = play(Trace.start(model), model, story.beats[:4])

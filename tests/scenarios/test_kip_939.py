@@ -20,8 +20,15 @@ from kipviz.properties.agreement import Agreement, OneOutcome
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.stories.kip_939 import running
-from tests.scenarios.story import after, committed_outputs, first_step, markers, nodes, played
+from tests.scenarios.story import (
+    after,
+    committed_outputs,
+    first_step,
+    markers,
+    nodes,
+    played,
+    running,
+)
 
 KEPT, RELEASED = "kip-939-dual-write", "kip-939-released-only"
 ASKED = (*PROPERTIES, Agreement(), OneOutcome())

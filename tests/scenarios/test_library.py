@@ -9,7 +9,7 @@ from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, scenario
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.stories.setting import GROUP
+from kipviz.scenarios.setting import GROUP
 from tests.scenarios.story import nodes, played
 
 AS_SCENARIO = pytest.mark.parametrize("story", LIBRARY, ids=lambda story: story.name)

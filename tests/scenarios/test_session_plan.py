@@ -8,7 +8,7 @@ import pytest
 from kipviz.brokers.authorizer import DRAFTS, NEEDS, OF_A_CLIENT, Operation, Resource
 from kipviz.clients.transaction_session import NOBODY, SENDERS
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.session_config import SESSION
+from kipviz.cluster.session_config import SESSION, SessionSpec
 from kipviz.core.trace import Trace
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
@@ -24,8 +24,7 @@ from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.stories.kip_1310_beats import with_session
-from kipviz.scenarios.stories.setting import group_app, group_spec, home
+from kipviz.scenarios.setting import group_app, group_spec, home
 from tests.scenarios.story import committed_outputs, nodes, played
 
 TURN = ("{} goes on", "quiet", "{} goes on")
@@ -79,7 +78,7 @@ def test_backward_compatibility(under: str, version: int) -> None:
 
 def test_epoch_fencing() -> None:
     """A new session with the same transactional.id fences the older one."""
-    first = with_session(group_app(), session_programs.COPY)
+    first = group_app(session=SessionSpec(), program=session_programs.COPY)
     second = first.but(name="app-2", group_id="other", member_id="C2")
     spec = group_spec(first)
     trace = run(
@@ -146,7 +145,7 @@ def test_legacy_producer(name: str) -> None:
 def test_mixed_mode() -> None:
     """A producer with its own session and an external session do not disturb each other."""
     plain = group_app(program=programs.COPY)
-    bound = with_session(group_app(name="app-2"), session_programs.COPY)
+    bound = group_app(name="app-2", session=SessionSpec(), program=session_programs.COPY)
     bound = bound.but(transactional_id="my-txn-2", group_id="other", member_id="C2")
     spec = group_spec(plain)
     turns = (*TURN, *TURN, "{} goes on", "{} goes on", "quiet")

@@ -8,6 +8,7 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
 from kipviz.clients.producer import ProducerState
+from kipviz.cluster.session_config import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, TransactionDecided
 from kipviz.properties.agreement import Agreement, OneOutcome
@@ -16,9 +17,7 @@ from kipviz.scenarios import programs as of_producers
 from kipviz.scenarios import session_two_phase as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.stories.kip_939 import running
-from kipviz.scenarios.stories.kip_1310_beats import BOUND
-from tests.scenarios.story import after, committed_outputs, nodes, played
+from tests.scenarios.story import after, committed_outputs, nodes, played, running
 
 ASKED = (*PROPERTIES, Agreement(), OneOutcome())
 TORN = {"atomic", "stores agree"}
@@ -55,7 +54,7 @@ def test_a_session_that_keeps_what_is_open_has_the_states_of_a_producer_that_doe
         model = story.model(design("repaired"), budget_of("crash_client=1"))
         return Search(model, ASKED).run(Bounds()).states
 
-    assert states(programs.KEEPS, session=BOUND) == states(of_producers.DUAL_WRITE) == 1_133
+    assert states(programs.KEEPS, session=SessionSpec()) == states(of_producers.DUAL_WRITE) == 1_133
 
 
 @pytest.mark.thorough

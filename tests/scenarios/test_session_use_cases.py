@@ -11,7 +11,7 @@ from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import EndTxn
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.stories import kip_1310
+from kipviz.studies.sessions import USE_CASES
 from tests.scenarios.story import markers, nodes, played
 
 # What reads the source is no part of a transaction.
@@ -143,4 +143,6 @@ def test_a_use_case_makes_these_calls_and_its_clients_send_these_requests(name: 
 
 
 def test_every_use_case_is_there() -> None:
-    assert {f"kip-1310-{name}" for name in LINES} == {story.name for story in kip_1310.STORIES}
+    assert {f"kip-1310-{name}" for name in LINES} == {
+        f"kip-1310-{case}-{side}" for case in USE_CASES for side in ("producer", "session")
+    }

@@ -8,6 +8,7 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
 from kipviz.clients.transaction_session import SENDERS
+from kipviz.cluster.session_config import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
@@ -17,8 +18,6 @@ from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.stories.kip_939 import DUAL_WRITER, SPEC
-from kipviz.scenarios.stories.kip_1310_beats import BOUND
 from tests.scenarios.story import committed_outputs, nodes, played
 
 POLL = "records = consumer.poll(Duration.ofSeconds(5));"
@@ -129,8 +128,10 @@ def test_under_version_2_it_is_noted_or_sent_all_the_same(under: str, added: int
 )
 def test_no_accident_breaks_a_session_below_version_2(version, faults, states) -> None:
     program = session_programs.loop(POLL, session_programs.SEND, session_programs.SEND_OFFSETS)
-    app = DUAL_WRITER.but(two_phase_commit=False, database=False, session=BOUND, program=program)
-    spec = SPEC.but(applications=(app,), transaction_version=version)
+    spec = scenario("kip-939-small").spec
+    (writer,) = spec.applications
+    app = writer.but(two_phase_commit=False, database=False, session=SessionSpec(), program=program)
+    spec = spec.but(applications=(app,), transaction_version=version)
     model = scenario("kip-939-small").but(spec=spec).model(design("repaired"), budget_of(faults))
     found = Search(model, PROPERTIES).run(Bounds())
     assert found.complete

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.stories import kip_447
 from kipviz.scenarios.streams import WITH_TASKS, WITH_THREADS, StreamsConfig, instance
 from tests.scenarios.story import committed_outputs, played
+
+OLD, BETWEEN, NEW = scenario("kip-447-two-bounces").spec.applications
 
 
 @pytest.mark.parametrize(
@@ -26,11 +28,9 @@ def test_a_version_and_a_configuration_choose_the_producer(config, per_thread, n
 
 
 def test_the_three_versions_of_two_bounces_are_what_the_configurations_choose():
-    assert instance("v1", 1, StreamsConfig(WITH_TASKS)) == kip_447.OLD
-    assert (
-        instance("v2", 2, StreamsConfig(WITH_THREADS, upgrade_from=WITH_TASKS)) == kip_447.BETWEEN
-    )
-    assert instance("v3", 3, StreamsConfig(WITH_THREADS)) == kip_447.NEW
+    assert instance("v1", 1, StreamsConfig(WITH_TASKS)) == OLD
+    assert instance("v2", 2, StreamsConfig(WITH_THREADS, upgrade_from=WITH_TASKS)) == BETWEEN
+    assert instance("v3", 3, StreamsConfig(WITH_THREADS)) == NEW
 
 
 def test_without_the_version_in_between_nobody_fences_the_old_one():

@@ -9,11 +9,19 @@ from itertools import pairwise
 import pytest
 
 from kipviz.checking.ledger import Ledger, ledger
-from kipviz.scenarios.stories import kip_1310
+from kipviz.scenarios.library import scenario
+from kipviz.studies.sessions import USE_CASES
 from kipviz.views.ownership import PANEL, panel, picture, side_by_side, table, words
 from tests.scenarios.story import played
 
-STORIES = pytest.mark.parametrize("story", kip_1310.STORIES, ids=lambda story: story.name)
+STORIES = pytest.mark.parametrize(
+    "story",
+    [scenario(f"kip-1310-{case}-{side}") for case in USE_CASES for side in ("producer", "session")],
+    ids=lambda story: story.name,
+)
+
+
+SHARED = [scenario(f"kip-1310-share-{side}") for side in ("producer", "session")]
 
 
 def counted(story) -> Ledger:
@@ -50,13 +58,15 @@ def test_the_picture_has_a_box_for_each_object_and_a_line_for_each_connection(st
 
 
 def test_boxes_of_a_panel_do_not_lie_over_each_other() -> None:
-    drawn = panel("x", counted(kip_1310.FLINK_TODAY))
+    drawn = panel("x", counted(scenario("kip-1310-flink-producer")))
     ends = [(box.y, box.y + box.height) for box in drawn.boxes]
     assert all(end < start for (_, end), (start, _) in pairwise(ends))
 
 
 def test_a_session_takes_over_the_identity_and_leaves_the_accumulator() -> None:
-    today, draft = counted(kip_1310.ALONE_TODAY), counted(kip_1310.ALONE_SESSION)
+    today, draft = (
+        counted(scenario(f"kip-1310-produce-{side}")) for side in ("producer", "session")
+    )
     head, *rows = table((("today", today), ("session", draft)))
     assert head == ("", "today", "session")
     found = {name: cells for name, *cells in rows}
@@ -85,7 +95,7 @@ def test_what_is_drawn_is_said_as_well(story) -> None:
 
 
 def test_panels_stand_below_each_other_where_there_is_no_room_for_two() -> None:
-    drawn = [panel(s.title, counted(s)) for s in (kip_1310.SHARE_TODAY, kip_1310.SHARE_SESSION)]
+    drawn = [panel(s.title, counted(s)) for s in SHARED]
     text = side_by_side(drawn)
     assert "flex-wrap:wrap" in text
     assert text.count(f'width="{PANEL}"') >= len(drawn)

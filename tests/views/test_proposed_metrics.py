@@ -10,11 +10,13 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play
-from kipviz.scenarios.stories.beats import BEGIN, STAGE
 from kipviz.studies import alerts
 from kipviz.views import proposed_metrics as pm
 from kipviz.views.cards import Cards
 from tests.scenarios.story import committed_outputs, nodes, played
+
+BEATS = scenario("kip-1289-share-commit").beats
+BEGIN, STAGE = BEATS[:4], BEATS[4:6]
 
 
 def along(trace: Trace, *, timed: bool = False) -> list[pm.ProposedMetrics]:

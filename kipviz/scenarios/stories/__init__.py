@@ -1,1 +1,1 @@
-"""The stories, one file per KIP; `scenarios.library` knows them all."""
+"""The stories: Markdown documents, in a room for each KIP. `kipviz.scenarios.library` finds them by name."""

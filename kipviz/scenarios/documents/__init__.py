@@ -1,0 +1,1 @@
+"""Stories as Markdown documents: how one is read, checked and written."""

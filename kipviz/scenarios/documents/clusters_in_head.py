@@ -1,0 +1,354 @@
+"""Clusters in the heads of story documents: a known cluster, and what differs from it.
+
+The keys are the fields of `ClusterSpec`; those of an application are the fields of `ApplicationSpec`.
+A few are written as a person would say them: a placement is "partition: [leader, other brokers]", records
+are "src-0 from 100: [a, b]", and an ACL is a sentence such as "app-1 may READ TOPIC src".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+from msgspec.structs import FieldInfo
+from msgspec.structs import fields as read_fields
+
+from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.settings import GroupConfig
+from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, Remade
+from kipviz.cluster.threads import ThreadSpec
+from kipviz.core.values import Value
+from kipviz.records.transaction_state import TransactionRecord
+from kipviz.scenarios.bases import CLUSTERS, PROCESSES
+from kipviz.scenarios.documents.bad_story import Wrong, not_known
+from kipviz.scenarios.documents.head import (
+    Keys,
+    Node,
+    Plain,
+    Row,
+    Word,
+    is_number,
+    write_head,
+)
+from kipviz.scenarios.documents.programs_in_text import (
+    Program,
+    names_of_programs,
+    programs_by_name,
+)
+
+CLUSTER = "cluster"
+LIKE = "like"
+APPLICATIONS = "applications"
+KEYS = (CLUSTER, *ClusterSpec.__struct_fields__)
+_RECORDS = re.compile(r"(\S+) from (\d+)")
+_ACL = re.compile(r"(\S+) (may|must not) (\S+) (\S+) (.+)")
+
+
+@cache
+def fields(kind: type[Value]) -> tuple[FieldInfo, ...]:
+    """Return the fields of a class with their types, which take long to find out."""
+    return read_fields(kind)
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_cluster(keys: Keys, programs: Mapping[str, Program]) -> ClusterSpec:
+    """Read the cluster that a head names, with the changes that it makes.
+
+    Args:
+        keys: those of the head that belong to the cluster.
+        programs: the programs that the document has itself, by name.
+
+    Raises:
+        Wrong: if a key or a value cannot be.
+    """
+    base: ClusterSpec | None = None
+    named = keys.get(CLUSTER)
+    if named is not None:
+        base = CLUSTERS[_one_of("cluster", named, CLUSTERS)]
+    own = Keys(keys.line, tuple(entry for entry in keys.entries if entry[0] != CLUSTER))
+    reading = _Reading(programs)
+    spec: ClusterSpec = reading.struct(ClusterSpec, own, base)
+    return spec
+
+
+def _one_of(kind: str, node: Node, names: Mapping[str, Any]) -> str:
+    if not isinstance(node, Word) or node.text not in names:
+        text = node.text if isinstance(node, Word) else "[...]"
+        raise Wrong(node.line, not_known(kind, text, names))
+    return node.text
+
+
+class _Reading:
+    """Values read from the nodes of a head, each by the type of its field."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        self.programs = programs
+        self.special: dict[tuple[type, str], Callable[[Node], Any]] = {
+            (ClusterSpec, "placements"): _pairs(self._placement),
+            (ClusterSpec, "records"): _pairs(self._records),
+            (ClusterSpec, "topic_ids"): _pairs(self._two(str)),
+            (ClusterSpec, "min_insync_replicas"): _pairs(self._two(int)),
+            (ClusterSpec, "releases"): _pairs(self._release),
+            (ClusterSpec, APPLICATIONS): _pairs(self._application),
+            (ClusterSpec, "group_configs"): _pairs(self._keyed(GroupConfig)),
+            (ClusterSpec, "remade"): _pairs(self._keyed(Remade)),
+            (ClusterSpec, "transactions"): _pairs(self._keyed(TransactionRecord)),
+            (ClusterSpec, "acls"): _each(_acl),
+            (ClusterSpec, "further_acls"): _each(_acl),
+            (ApplicationSpec, "program"): self._program,
+            (ApplicationSpec, "threads"): _pairs(self._keyed(ThreadSpec)),
+        }
+
+    def struct(self, kind: type, node: Node, base: Any, **given: Any) -> Any:
+        """Read a value of a class: the fields that a map has, and those of a base for the others."""
+        if not isinstance(node, Keys):
+            raise Wrong(node.line, f"Here goes a map of keys: {', '.join(_names(kind, given))}.")
+        rows = {row.name: row for row in fields(kind) if row.name not in given}
+        values = dict(given)
+        for name, at, inner in node.entries:
+            if name not in rows:
+                raise Wrong(at, not_known("key", name, rows))
+            special = self.special.get((kind, name))
+            if special is not None:
+                values[name] = special(inner)
+            else:
+                before = getattr(base, name) if base is not None else _default(rows[name])
+                values[name] = self.value(rows[name].type, inner, name, before)
+        if base is not None:
+            return base.but(**values)
+        missing = [n for n, row in rows.items() if n not in values and row.required]
+        if missing:
+            raise Wrong(node.line, f"The key {missing[0]!r} is missing.")
+        return kind(**values)
+
+    def value(self, kind: Any, node: Node, name: str, before: Any = None) -> Any:
+        """Read a value of a type."""
+        origin = get_origin(kind)
+        if origin in (Union, UnionType):
+            if isinstance(node, Word) and not node.quoted and node.text == "null":
+                return None
+            (some,) = (each for each in get_args(kind) if each is not NoneType)
+            return self.value(some, node, name, before)
+        if origin is tuple:
+            return self._tuple(get_args(kind), node, name)
+        if issubclass(kind, msgspec.Struct):
+            return self.struct(kind, node, before if before is not None else _empty(kind))
+        if not isinstance(node, Word):
+            raise Wrong(node.line, f"{name} is one value, not a list or a map.")
+        if issubclass(kind, Enum):
+            known = {str(each.value): each for each in kind}
+            return known[_one_of(name, node, known)]
+        if kind is bool:
+            return {"true": True, "false": False}[
+                _one_of(f"value of {name}", node, {"true": 1, "false": 1})
+            ]
+        if kind is int:
+            if not is_number(node):
+                raise Wrong(node.line, f"{name} is a whole number, not {node.text!r}.")
+            return int(node.text)
+        return node.text
+
+    def _tuple(self, kinds: tuple[Any, ...], node: Node, name: str) -> tuple[Any, ...]:
+        if not isinstance(node, Row):
+            raise Wrong(node.line, f"{name} is a list such as [one, two].")
+        if kinds[-1] is Ellipsis:
+            if isinstance(kinds[0], type) and issubclass(kinds[0], msgspec.Struct):
+                raise Wrong(node.line, f"{name} is a map, or [].")
+            return tuple(self.value(kinds[0], each, name) for each in node.items)
+        if len(node.items) != len(kinds):
+            raise Wrong(node.line, f"{name} has {len(kinds)} values, not {len(node.items)}.")
+        pairs = zip(kinds, node.items, strict=True)
+        return tuple(self.value(kind, each, name) for kind, each in pairs)
+
+    def _placement(self, partition: str, at: int, node: Node) -> Placement:
+        brokers = self._tuple((int, ...), node, f"the placement of {partition}")
+        if not brokers:
+            raise Wrong(at, f"{partition} needs a leader: {partition}: [leader, other brokers].")
+        return Placement(partition, brokers[0], brokers[1:])
+
+    def _records(self, key: str, at: int, node: Node) -> tuple[str, int, tuple[str, ...]]:
+        asked = _RECORDS.fullmatch(key)
+        if asked is None:
+            raise Wrong(at, f"Records are 'src-0 from 100: [a, b]', not {key!r}.")
+        return asked[1], int(asked[2]), self._tuple((str, ...), node, "records")
+
+    def _two(self, kind: type) -> Callable[[str, int, Node], tuple[str, Any]]:
+        return lambda key, _, node: (key, self.value(kind, node, key))
+
+    def _release(self, key: str, at: int, node: Node) -> tuple[int, str]:
+        if not key.isdecimal():
+            raise Wrong(at, f"A broker is a whole number, not {key!r}.")
+        return int(key), str(self.value(str, node, key))
+
+    def _keyed(self, kind: type) -> Callable[[str, int, Node], Any]:
+        first = kind.__struct_fields__[0]  # type: ignore[attr-defined]
+        return lambda key, _, node: self.struct(kind, node, None, **{first: key})
+
+    def _application(self, name: str, at: int, node: Node) -> ApplicationSpec:
+        if not isinstance(node, Keys):
+            raise Wrong(at, f"The application {name} is a map of keys, such as 'program: NAME'.")
+        like = node.get(LIKE)
+        base = PROCESSES[_one_of("process", like, PROCESSES)](name) if like is not None else None
+        own = Keys(at, tuple(entry for entry in node.entries if entry[0] != LIKE))
+        app: ApplicationSpec = self.struct(ApplicationSpec, own, base, name=name)
+        return app
+
+    def _program(self, node: Node) -> Program:
+        known = {**programs_by_name(), **self.programs}
+        return known[_one_of("program", node, known)]
+
+
+def _names(kind: type, given: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row.name for row in fields(kind) if row.name not in given)
+
+
+def _default(row: FieldInfo) -> Any:
+    return None if row.default is msgspec.NODEFAULT else row.default
+
+
+def _empty(kind: type) -> Any:
+    """Return a value of a class at its defaults, None if it has fields without one."""
+    return None if any(row.required for row in fields(kind)) else kind()
+
+
+def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any, ...]]:
+    def reading(node: Node) -> tuple[Any, ...]:
+        if isinstance(node, Row) and not node.items:
+            return ()
+        if not isinstance(node, Keys):
+            raise Wrong(node.line, "Here goes a map, or [] for none.")
+        return tuple(read(key, at, inner) for key, at, inner in node.entries)
+
+    return reading
+
+
+def _each(read: Callable[[int, str], Any]) -> Callable[[Node], tuple[Any, ...]]:
+    def reading(node: Node) -> tuple[Any, ...]:
+        if not isinstance(node, Row):
+            raise Wrong(node.line, "Here goes a list, or [] for none.")
+        words = [each for each in node.items if isinstance(each, Word)]
+        return tuple(read(each.line, each.text) for each in words)
+
+    return reading
+
+
+def _acl(at: int, text: str) -> Acl:
+    asked = _ACL.fullmatch(text)
+    if asked is None:
+        raise Wrong(at, f"An ACL is 'app-1 may READ TOPIC src' or 'must not', not {text!r}.")
+    if asked[3] not in Operation.__members__:
+        raise Wrong(at, not_known("operation", asked[3], Operation.__members__))
+    if asked[4] not in Resource.__members__:
+        raise Wrong(at, not_known("resource", asked[4], Resource.__members__))
+    return Acl(asked[1], Operation(asked[3]), Resource(asked[4]), asked[5], asked[2] == "may")
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def write_cluster(spec: ClusterSpec, programs: dict[Program, str]) -> dict[str, Plain]:
+    """Return the keys of a cluster: the base that leaves least to say, and what differs from it.
+
+    Args:
+        spec: the cluster.
+        programs: the names of programs that the document has itself; those that are needed are added.
+    """
+    apps = spec.applications
+    for app in apps:
+        if app.program not in names_of_programs():
+            programs.setdefault(app.program, app.name)
+    own: dict[str, Plain] = _shortest(
+        CLUSTER,
+        {
+            name: _struct(spec.but(applications=base.applications), base)
+            for name, base in CLUSTERS.items()
+        },
+    )
+    if apps:
+        own[APPLICATIONS] = {app.name: _write_application(app, programs) for app in apps}
+    return own
+
+
+def _write_application(app: ApplicationSpec, programs: Mapping[Program, str]) -> dict[str, Plain]:
+    named = programs.get(app.program) or names_of_programs()[app.program]
+    bases = {name: base(app.name) for name, base in PROCESSES.items()}
+    said = {
+        name: {
+            key: named if key == "program" else value for key, value in _struct(app, base).items()
+        }
+        for name, base in bases.items()
+    }
+    return _shortest(LIKE, said)
+
+
+def _shortest(key: str, said: Mapping[str, dict[str, Plain]]) -> dict[str, Plain]:
+    """Return the changes from the base that leaves least to say, the first one of those."""
+    lines = {name: len(list(write_head(changes))) for name, changes in said.items()}
+    best = min(said, key=lambda name: lines[name])
+    return {key: best, **said[best]}
+
+
+def _struct(value: Value, base: Any) -> dict[str, Plain]:
+    """Return the fields in which a value differs from a base; all but the defaults without one."""
+    found: dict[str, Plain] = {}
+    for row in fields(type(value)):
+        mine = getattr(value, row.name)
+        before = getattr(base, row.name) if base is not None else row.default
+        if mine != before:
+            special = _SPECIAL.get((type(value), row.name))
+            found[row.name] = special(mine) if special else _plain(mine, before)
+    return found
+
+
+def _plain(value: Any, before: Any = None) -> Plain:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, Value):
+        same = type(before) is type(value)
+        return _struct(value, before if same else _empty(type(value)))
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    raise TypeError(f"a head has no form for {value!r}")
+
+
+def _keyed_rows(rows: Sequence[Value]) -> Plain:
+    found: dict[str, Plain] = {}
+    for row in rows:
+        first, *_ = row.__struct_fields__
+        changes = _struct(row, None)
+        key = changes.pop(first)
+        found[str(key)] = changes
+    return found or []
+
+
+def _map(rows: Sequence[tuple[Any, ...]]) -> Plain:
+    return {str(key): value for key, value in rows} or []
+
+
+_SPECIAL: dict[tuple[type, str], Callable[[Any], Plain]] = {
+    (ClusterSpec, "placements"): lambda rows: (
+        {p.partition: [p.leader, *p.others] for p in rows} or []
+    ),
+    (ClusterSpec, "records"): lambda rows: (
+        {f"{name} from {first}": list(values) for name, first, values in rows} or []
+    ),
+    (ClusterSpec, "topic_ids"): _map,
+    (ClusterSpec, "min_insync_replicas"): _map,
+    (ClusterSpec, "releases"): _map,
+    (ClusterSpec, "group_configs"): _keyed_rows,
+    (ClusterSpec, "remade"): _keyed_rows,
+    (ClusterSpec, "transactions"): _keyed_rows,
+    (ClusterSpec, "acls"): lambda rows: [acl.words for acl in rows] if rows is not None else None,
+    (ClusterSpec, "further_acls"): lambda rows: [acl.words for acl in rows],
+    (ApplicationSpec, "program"): lambda _: "",
+    (ApplicationSpec, "threads"): _keyed_rows,
+}

@@ -1,0 +1,243 @@
+"""The head of a story document: keys and values between two lines of three dashes.
+
+The head is a small part of YAML, so that a forge shows it as a table and any YAML reader reads the
+same data from it:
+
+    key: a text                 a text, a whole number, true or false
+    key: "a text: with a colon" in quotes, as JSON writes it
+    key: [one, "two, three"]    a list, which may hold lists
+    key:                        a map: its keys are indented by two more spaces; {} is an empty one
+      inner: 1
+    key:                        a list of texts, one a line
+      - one
+
+This reader is our own for two reasons. The core depends on msgspec alone and runs in a browser,
+where PyYAML is not loaded; and every value keeps its line, so that a mistake is shown where it is. What
+YAML has beyond this (anchors, tags, flow maps, texts of several lines) is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from kipviz.core.values import Value
+from kipviz.scenarios.documents.bad_story import Wrong
+
+MARK = "---"
+WIDTH = 100
+
+# What a writer gives: texts, numbers, lists and maps, before they are lines.
+Plain: TypeAlias = str | int | bool | Sequence["Plain"] | Mapping[str, "Plain"] | None
+
+
+class Word(Value, frozen=True):
+    """One text, number, `true` or `false` as it is written, and whether it is in quotes."""
+
+    line: int
+    text: str
+    quoted: bool = False
+
+
+class Row(Value, frozen=True):
+    """A list of values."""
+
+    line: int
+    items: tuple[Word | Row, ...]
+
+
+class Keys(Value, frozen=True):
+    """A map: its keys in order, each with the line that it is in and its value."""
+
+    line: int
+    entries: tuple[tuple[str, int, Node], ...]
+
+    def get(self, key: str) -> Node | None:
+        """Return the value of a key, None if there is no such key."""
+        return next((node for name, _, node in self.entries if name == key), None)
+
+
+Node = Word | Row | Keys
+
+_KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +(.*\S))? *')
+_ITEM = re.compile(r"( *)- +(.*\S) *")
+_NUMBER = re.compile(r"-?\d+")
+# What YAML takes for something else than a text.
+_OTHER = re.compile(r"-?[\d.][\d_.,:eExXoO+-]*|true|false|null|yes|no|on|off|y|n|~|", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:-(?=\d))?[A-Za-z0-9_/(.](?:[^:#]|:(?! |$)|(?<! )#)*")
+_PLAIN_IN_ROW = re.compile(r"(?:-(?=\d))?[A-Za-z0-9_/(.][^\[\]{},#:\"]*")
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_head(lines: Sequence[tuple[int, str]]) -> Keys:
+    """Read the lines of a head, each with its number.
+
+    Raises:
+        Wrong: if a line is no part of this language, or a key comes twice.
+    """
+    kept = [(at, text) for at, text in lines if text.strip() and not text.startswith("#")]
+    for at, text in kept:
+        if "\t" in text:
+            raise Wrong(at, "A head is indented by spaces. This line has a tab.")
+    first = lines[0][0] if lines else 1
+    found, left = _keys(kept, 0, first)
+    if left:
+        raise Wrong(left[0][0], f"This line is indented too far: {left[0][1].strip()!r}.")
+    return found
+
+
+def _keys(
+    lines: Sequence[tuple[int, str]], indent: int, first: int
+) -> tuple[Keys, Sequence[tuple[int, str]]]:
+    entries: list[tuple[str, int, Node]] = []
+    while lines:
+        at, text = lines[0]
+        if _indent(text) < indent:
+            break
+        asked = _KEY.fullmatch(text)
+        if asked is None or _indent(text) > indent:
+            raise Wrong(at, _no_key(text, indent))
+        key = str(json.loads(asked[2])) if asked[2].startswith('"') else asked[2].strip()
+        if key in [name for name, _, _ in entries]:
+            raise Wrong(at, f"The key {key!r} comes twice.")
+        lines = lines[1:]
+        node: Node
+        if asked[3] == "{}":
+            node = Keys(at, ())
+        elif asked[3]:
+            node = _value(at, asked[3])
+        elif lines and _indent(lines[0][1]) == indent + 2:
+            if _ITEM.fullmatch(lines[0][1]):
+                node, lines = _items(lines, indent + 2, at)
+            else:
+                node, lines = _keys(lines, indent + 2, at)
+        else:
+            raise Wrong(at, f"The key {key!r} has no value.")
+        entries.append((key, at, node))
+    return Keys(first, tuple(entries)), lines
+
+
+def _no_key(text: str, indent: int) -> str:
+    if _indent(text) > indent:
+        return (
+            f"This line is indented by {_indent(text)} spaces, not by {indent}: {text.strip()!r}."
+        )
+    return f"A line of the head is 'key: value', not {text.strip()!r}."
+
+
+def _items(
+    lines: Sequence[tuple[int, str]], indent: int, first: int
+) -> tuple[Row, Sequence[tuple[int, str]]]:
+    items: list[Word | Row] = []
+    while lines and _indent(lines[0][1]) >= indent:
+        at, text = lines[0]
+        asked = _ITEM.fullmatch(text)
+        if asked is None or _indent(text) > indent:
+            raise Wrong(at, f"An item of a list is '- value', not {text.strip()!r}.")
+        items.append(_value(at, asked[2]))
+        lines = lines[1:]
+    return Row(first, tuple(items)), lines
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
+
+
+def _value(at: int, text: str) -> Word | Row:
+    if text.startswith(("[", '"')):
+        node, end = _in_row(at, text, 0)
+        if text[end:].strip():
+            raise Wrong(at, f"Nothing may follow {text[:end]}, not {text[end:].strip()!r}.")
+        return node
+    if not _PLAIN.fullmatch(text):
+        raise Wrong(at, f"A text with one of its signs goes in quotes: {json.dumps(text)}.")
+    return Word(at, text)
+
+
+def _in_row(at: int, text: str, start: int) -> tuple[Word | Row, int]:
+    """Read one value of a list from a place in the line; return it and where it ends."""
+    if text[start : start + 1] == '"':
+        try:
+            found, end = json.JSONDecoder().raw_decode(text, start)
+        except ValueError:
+            raise Wrong(at, f"The quotes of {text[start:]!r} do not end.") from None
+        return Word(at, str(found), quoted=True), end
+    if text[start : start + 1] != "[":
+        asked = _PLAIN_IN_ROW.match(text, start)
+        if asked is None:
+            raise Wrong(at, f"A list is [one, two], with texts in quotes if need be, not {text!r}.")
+        return Word(at, asked[0].rstrip()), asked.end()
+    items: list[Word | Row] = []
+    start = _past_spaces(text, start + 1)
+    while text[start : start + 1] != "]":
+        node, start = _in_row(at, text, start)
+        items.append(node)
+        start = _past_spaces(text, start)
+        if text[start : start + 1] == ",":
+            start = _past_spaces(text, start + 1)
+        elif text[start : start + 1] != "]":
+            raise Wrong(at, f"The list {text!r} does not end with a bracket.")
+    return Row(at, tuple(items)), start + 1
+
+
+def _past_spaces(text: str, start: int) -> int:
+    while text[start : start + 1] == " ":
+        start += 1
+    return start
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def write_head(keys: Mapping[str, Plain], indent: int = 0) -> Iterator[str]:
+    """Give the lines of a head: one form for each content."""
+    before = " " * indent
+    for key, value in keys.items():
+        name = f"{before}{_word(key, row=True)}:"
+        if isinstance(value, Mapping):
+            yield name if value else f"{name} {{}}"
+            yield from write_head(value, indent + 2)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            line = f"{name} {_row(value)}"
+            if len(line) <= WIDTH:
+                yield line
+            else:
+                yield name
+                yield from (f"{before}  - {_in_line(each)}" for each in value)
+        else:
+            yield f"{name} {_word(value)}"
+
+
+def _row(values: Sequence[Plain]) -> str:
+    return f"[{', '.join(_in_line(each, row=True) for each in values)}]"
+
+
+def _in_line(value: Plain, *, row: bool = False) -> str:
+    if isinstance(value, Mapping):
+        raise TypeError(f"a list in a head holds no map: {value}")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _row(value)
+    return _word(value, row=row)
+
+
+def _word(value: str | int | bool | None, *, row: bool = False) -> str:
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value)
+    plain = (_PLAIN_IN_ROW if row else _PLAIN).fullmatch(value)
+    trimmed = value == value.strip()
+    return (
+        value
+        if plain and trimmed and not _OTHER.fullmatch(value)
+        else json.dumps(value, ensure_ascii=False)
+    )
+
+
+def is_number(word: Word) -> bool:
+    """Say whether a word is a whole number."""
+    return not word.quoted and _NUMBER.fullmatch(word.text) is not None

@@ -1,0 +1,322 @@
+"""Read a story document: a head, a title, a sentence, and one heading for each beat.
+
+    ---
+    name: my-story                      how it is called
+    clause: where it comes from
+    designs: [kafka]                    the first one is the default
+    lanes: [app-1, B1, B3]              the hosts that are shown first
+    cluster: regular-group              see `clusters_in_head`
+    ---
+
+    # The title
+
+    One sentence on what it is about.
+
+    ## A beat
+
+    What happens in it, in one paragraph.
+
+    - Watch: what to look at while it is played.
+
+    Question: what is asked before it is played?
+
+    - [x] the right answer
+      > What to say to it.
+    - [ ] another one
+      > What to say to that.
+
+    ```steps
+    app-1 goes on
+    quiet
+    ```
+
+    ## Checkpoints
+
+    - saw the last stable offset held back: `lso held back`
+
+`script` says what a step may be, `kipviz.lessons.goals` what a goal. Programs of the story's own stand between
+the sentence and the first beat, in blocks that begin with "```program NAME".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design
+from kipviz.designs.slot import UnknownDesign
+from kipviz.scenarios.documents.bad_story import BadStory, Wrong, not_known
+from kipviz.scenarios.documents.blocks import (
+    FENCE,
+    HEADING,
+    ITEM,
+    PARAGRAPH,
+    Block,
+    parted,
+    read_blocks,
+)
+from kipviz.scenarios.documents.clusters_in_head import KEYS, read_cluster
+from kipviz.scenarios.documents.head import Keys, Node, Row, Word, is_number, read_head
+from kipviz.scenarios.documents.programs_in_text import (
+    Program,
+    programs_by_name,
+    read_program,
+)
+from kipviz.scenarios.material import Checkpoint, Watch
+from kipviz.scenarios.scenario import Choice, Question, Scenario
+from kipviz.scenarios.script import Beat
+
+NAME, ORDER, CLAUSE, DESIGNS, LANES = "name", "order", "clause", "designs", "lanes"
+OF_STORIES = (NAME, ORDER, CLAUSE, DESIGNS, LANES)
+CHECKPOINTS = "Checkpoints"
+WATCH = "Watch: "
+QUESTION = "Question: "
+STEPS, PROGRAM = "steps", "program "
+RIGHT, OTHER = "[x] ", "[ ] "
+LANES_MAX = 4
+_CHECKPOINT = re.compile(r"(.+): `([^`]+)`")
+
+
+class Document(Value, frozen=True):
+    """A story as it was read.
+
+    Attributes:
+        scenario: the story.
+        order: its place in the list of the library; what has none comes last.
+        steps: for each beat the line of each of its steps.
+        goals: the line of each checkpoint.
+    """
+
+    scenario: Scenario
+    order: int = 0
+    steps: tuple[tuple[int, ...], ...] = ()
+    goals: tuple[int, ...] = ()
+
+
+class _Section(Value, frozen=True):
+    """A heading and the blocks below it."""
+
+    heading: Block
+    blocks: tuple[Block, ...]
+
+
+def read_story(text: str, file: str = "story") -> Document:
+    """Read a story document.
+
+    Args:
+        text: the whole document.
+        file: what errors call it.
+
+    Raises:
+        BadStory: if it is no story; the message has the file, the line, and what is allowed there.
+    """
+    try:
+        return _read(text)
+    except Wrong as wrong:
+        raise wrong.of(file) from wrong
+
+
+def _read(text: str) -> Document:
+    head, body = parted(text)
+    keys = read_head(head)
+    for name, at, _ in keys.entries:
+        if name not in OF_STORIES and name not in KEYS:
+            raise Wrong(at, not_known("key", name, (*OF_STORIES, *KEYS)))
+    sections = _sections(list(read_blocks(body)), len(head) + 3)
+    title, *beats = sections
+    said, programs, watched = _opening(title, has_beats=bool(beats))
+    checkpoints: tuple[tuple[Checkpoint, int], ...] = ()
+    if beats and beats[-1].heading.text == CHECKPOINTS:
+        checkpoints = _checkpoints(beats.pop())
+    read = [_beat(section, n) for n, section in enumerate(beats)]
+    questions = [(question, at) for _, _, question, at, _ in read if question is not None]
+    if len(questions) > 1:
+        raise Wrong(questions[1][1], "A story has one question at most; this is the second one.")
+    if beats and watched:
+        raise Wrong(title.heading.line, "In a story with beats a 'Watch:' belongs to a beat.")
+    of_cluster = tuple(entry for entry in keys.entries if entry[0] in KEYS)
+    spec = read_cluster(Keys(keys.line, of_cluster), {n: p for n, (_, p) in programs.items()})
+    used = [app.program for app in spec.applications]
+    for name, (at, program) in programs.items():
+        if program not in used:
+            raise Wrong(at, f"No application runs the program {name!r}.")
+    scenario = Scenario(
+        name=_text(keys, NAME),
+        title=title.heading.text,
+        sentence=said,
+        clause=_text(keys, CLAUSE),
+        spec=spec,
+        beats=tuple(beat for beat, *_ in read),
+        lanes=_lanes(
+            keys, [*(f"B{b}" for b in spec.brokers), *(a.name for a in spec.applications)]
+        ),
+        designs=_designs(keys),
+        question=questions[0][0] if questions else None,
+        watch=(*watched, *(each for _, watch, *_ in read for each in watch)),
+        checkpoints=tuple(checkpoint for checkpoint, _ in checkpoints),
+    )
+    lines = tuple(steps for *_, steps in read)
+    return Document(scenario, _order(keys), lines, tuple(at for _, at in checkpoints))
+
+
+# -- the head ----------------------------------------------------------------------------------
+
+
+def _needed(keys: Keys, name: str) -> Node:
+    node = keys.get(name)
+    if node is None:
+        raise Wrong(keys.line, f"The head has no {name!r}: give {name}: ...")
+    return node
+
+
+def _text(keys: Keys, name: str) -> str:
+    node = _needed(keys, name)
+    if not isinstance(node, Word):
+        raise Wrong(node.line, f"{name} is one text, not a list or a map.")
+    return node.text
+
+
+def _order(keys: Keys) -> int:
+    node = keys.get(ORDER)
+    if node is None:
+        return 0
+    if not isinstance(node, Word) or not is_number(node):
+        raise Wrong(node.line, f"{ORDER} is a whole number.")
+    return int(node.text)
+
+
+def _list(keys: Keys, name: str) -> tuple[Word, ...]:
+    node = _needed(keys, name)
+    items = node.items if isinstance(node, Row) else ()
+    words = tuple(each for each in items if isinstance(each, Word))
+    if not words or len(words) < len(items):
+        raise Wrong(node.line, f"{name} is a list such as [one, two], with at least one text.")
+    return words
+
+
+def _designs(keys: Keys) -> tuple[str, ...]:
+    words = _list(keys, DESIGNS)
+    for word in words:
+        try:
+            design(word.text)
+        except UnknownDesign as wrong:
+            raise Wrong(word.line, str(wrong)) from wrong
+    return tuple(word.text for word in words)
+
+
+def _lanes(keys: Keys, hosts: Sequence[str]) -> tuple[str, ...]:
+    words = _list(keys, LANES)
+    for word in words:
+        if word.text not in hosts:
+            raise Wrong(word.line, not_known("lane", word.text, hosts))
+    if len(words) > LANES_MAX:
+        raise Wrong(words[0].line, f"A story shows at most {LANES_MAX} lanes, not {len(words)}.")
+    return tuple(word.text for word in words)
+
+
+# -- the body ----------------------------------------------------------------------------------
+
+
+def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
+    """Return the title's section and one for each heading below it."""
+    if not blocks or blocks[0].kind != HEADING or blocks[0].level != 1:
+        at = blocks[0].line if blocks else first
+        raise Wrong(at, "Below the head comes the title: '# The title'.")
+    found: list[_Section] = []
+    for block in blocks:
+        if block.kind != HEADING:
+            last = found[-1]
+            found[-1] = last.but(blocks=(*last.blocks, block))
+            continue
+        if found and block.level == 1:
+            raise Wrong(block.line, "A story has one title; a beat's heading is '## A beat'.")
+        if block.level > 2:
+            raise Wrong(block.line, "A beat's heading is '## A beat'; there are no smaller ones.")
+        if found and found[-1].heading.text == CHECKPOINTS:
+            raise Wrong(block.line, f"'## {CHECKPOINTS}' is the last heading.")
+        found.append(_Section(block, ()))
+    return found
+
+
+def _opening(
+    title: _Section, *, has_beats: bool
+) -> tuple[str, dict[str, tuple[int, Program]], tuple[Watch, ...]]:
+    """Return the sentence, the story's own programs, and what to watch in a story without beats."""
+    said, watched = "", []
+    programs: dict[str, tuple[int, Program]] = {}
+    for block in title.blocks:
+        if block.kind == PARAGRAPH and not said:
+            said = block.text
+        elif block.kind == FENCE and block.text.startswith(PROGRAM):
+            name = block.text.removeprefix(PROGRAM).strip()
+            if name in programs or name in programs_by_name():
+                raise Wrong(block.line, f"There is a program {name!r} already; name it otherwise.")
+            programs[name] = (block.line, read_program(block.lines, block.line))
+        elif block.kind == ITEM and block.text.startswith(WATCH):
+            watched.append(Watch(0, block.text.removeprefix(WATCH)))
+        else:
+            allowed = "one paragraph and blocks of programs ('```program NAME')"
+            raise Wrong(block.line, f"Between the title and the first beat go {allowed}.")
+    if not said:
+        raise Wrong(title.heading.line, "Below the title goes one paragraph: what the story shows.")
+    return said, programs, tuple(watched)
+
+
+def _beat(
+    section: _Section, number: int
+) -> tuple[Beat, tuple[Watch, ...], Question | None, int, tuple[int, ...]]:
+    """Return a beat, what to watch in it, the question before it and its line, and its steps' lines."""
+    title = section.heading
+    said, asked, at = "", "", 0
+    watched, choices = [], []
+    steps: list[tuple[int, str]] | None = None
+    for block in section.blocks:
+        if block.kind == PARAGRAPH and block.text.startswith(QUESTION) and not asked:
+            asked, at = block.text.removeprefix(QUESTION), block.line
+        elif block.kind == PARAGRAPH and not said:
+            said = block.text
+        elif block.kind == ITEM and block.text.startswith(WATCH):
+            watched.append(Watch(number, block.text.removeprefix(WATCH)))
+        elif block.kind == ITEM and block.text.startswith((RIGHT, OTHER)) and asked:
+            choices.append(_choice(block))
+        elif block.kind == FENCE and block.text == STEPS and steps is None:
+            steps = [(line, text.strip()) for line, text in block.lines if text.strip()]
+        else:
+            raise Wrong(block.line, _not_in_a_beat(block))
+    if not said:
+        raise Wrong(title.line, f"The beat {title.text!r} has no paragraph that tells it.")
+    if not steps:
+        raise Wrong(title.line, f"The beat {title.text!r} has no steps: give '```steps' and lines.")
+    if asked and not (any(c.right for c in choices) and len(choices) > 1):
+        raise Wrong(at, f"A question has two choices or more, one of them right: '- {RIGHT}text'.")
+    question = Question(number, asked, tuple(choices)) if asked else None
+    beat = Beat(title.text, said, tuple(text for _, text in steps))
+    return beat, tuple(watched), question, at, tuple(line for line, _ in steps)
+
+
+def _choice(block: Block) -> Choice:
+    if not block.reply:
+        raise Wrong(block.line, "Below a choice goes what to say to it: '  > text'.")
+    return Choice(block.text[len(RIGHT) :], block.text.startswith(RIGHT), block.reply)
+
+
+def _not_in_a_beat(block: Block) -> str:
+    allowed = (
+        "one paragraph, items '- Watch: text', a paragraph 'Question: text' with items '- [x] text' "
+        "and '- [ ] text' below it, and one block '```steps'"
+    )
+    return f"This {block.kind} has no place in a beat: {block.text!r}. A beat has {allowed}."
+
+
+def _checkpoints(section: _Section) -> tuple[tuple[Checkpoint, int], ...]:
+    found = []
+    for block in section.blocks:
+        asked = _CHECKPOINT.fullmatch(block.text) if block.kind == ITEM else None
+        if asked is None:
+            raise Wrong(block.line, "A checkpoint is '- what was seen: `goal`'.")
+        found.append((Checkpoint(asked[1], asked[2]), block.line))
+    return tuple(found)
+
+
+__all__ = ["BadStory", "Document", "read_story"]
