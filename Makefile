@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab test check coverage thorough lint format notebooks front bench set-up-run set-up-test set-up-front
+.PHONY: help lab test check coverage thorough fuzz lint format notebooks front bench set-up-run set-up-test set-up-front
 .NOTPARALLEL:
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make format      put the code into the common format'
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
+	@echo 'make fuzz        hold mutated inputs against every reader of foreign data, for as long as you like'
 	@echo 'make bench       measure the speed'
 
 set-up-run set-up-test set-up-front: set-up-%:
@@ -54,6 +55,10 @@ coverage: set-up-test
 
 thorough: set-up-test
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m thorough $(ARGS)
+
+# `make fuzz ARGS="--seconds 600 --target wire --seed 5"`; tests/fuzz/README.md says the rest.
+fuzz: set-up-test
+	@exec $(BIN)/python -m tests.fuzz $(ARGS)
 
 format: set-up-test
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -98,7 +98,12 @@ class Graph:
 
     @staticmethod
     def unpacked(packed: dict[str, Any], key_size: int) -> Graph:
-        """Give the graph that was packed."""
+        """Give the graph that was packed.
+
+        Raises:
+            KeyError: if a part is missing.
+            ValueError: if the parts do not fit together.
+        """
         graph, keys = Graph(), packed["keys"]
         graph.numbers = {
             keys[at : at + key_size]: at // key_size for at in range(0, len(keys), key_size)
@@ -107,4 +112,22 @@ class Graph:
         graph.by = array("H", packed["by"])
         graph.calm = bytearray(packed["calm"])
         graph._from, graph._to = array("I", packed["from"]), array("I", packed["to"])
+        if not graph._fits():
+            raise ValueError("its states, and how each was reached, do not fit together")
         return graph
+
+    def _fits(self) -> bool:
+        """Say whether every state has its place, and was reached from an earlier one, in the order of these."""
+        count = len(self.numbers)
+        parts = (self.came_from, self.by, self.calm)
+        if not count or any(len(part) != count for part in parts) or self.came_from[0] != NOWHERE:
+            return False
+        if len(self._from) != len(self._to) or max((*self._from, *self._to), default=0) >= count:
+            return False
+        latest = 0
+        for number in range(1, count):
+            before = self.came_from[number]
+            if not latest <= before < number:
+                return False
+            latest = before
+        return True

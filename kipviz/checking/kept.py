@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +16,7 @@ import msgspec
 from kipviz.checking.explore import Search
 from kipviz.checking.graph import Graph
 from kipviz.checking.reductions import Reduction
-from kipviz.core import whole_file
+from kipviz.core import outside_file, whole_file
 from kipviz.core.model import Model
 from kipviz.core.values import DIGEST_SIZE
 from kipviz.properties.verdict import Property
@@ -72,7 +71,7 @@ def load(
     """
     search = Search(model, properties, reductions)
     try:
-        kept = msgspec.msgpack.decode(Path(path).read_bytes(), type=_Kept)
+        kept = msgspec.msgpack.decode(outside_file.read(path), type=_Kept)
         graph = Graph.unpacked(kept.graph, DIGEST_SIZE)
     except (msgspec.MsgspecError, KeyError, ValueError) as wrong:
         raise SearchFileError(f"{path} is no search of kipviz: {wrong}") from None

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.core.field_types import why_no_value
 from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS
 from kipviz.records.transaction_state import NOT_ENTERED
@@ -88,8 +89,8 @@ OF_CLUSTERS: dict[str, Limit] = {
 def why_no_type(spec: Any) -> str:
     """Say which field has not the type that it has to have, or nothing."""
     try:
-        msgspec.convert(msgspec.to_builtins(spec), type(spec))
-    except (msgspec.ValidationError, TypeError, ValueError) as wrong:
+        read = msgspec.convert(msgspec.to_builtins(spec), type(spec))
+    except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as wrong:
         told = (
             str(wrong)
             .replace("`", "")
@@ -97,6 +98,9 @@ def why_no_type(spec: Any) -> str:
             .replace("object", "a value of its own kind")
         )
         return f"a field of the cluster has the wrong type: {told}"
+    if read != spec:  # a dict, say, where a value of a class has to be
+        wrong_kind = why_no_value(spec, type(spec), "the cluster")
+        return f"a field of the cluster has the wrong type: {wrong_kind}" if wrong_kind else ""
     return ""
 
 

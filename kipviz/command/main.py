@@ -1,12 +1,14 @@
 """The command line: which subcommand, and what its exit status says.
 
 0: it was done and everything asked about holds. 1: a property does not hold. 2: bad input, with one
-sentence on stderr. 70: a mistake in kipviz itself, with its traceback. 130: interrupted, also where what was found so far is told; but a
+sentence on stderr, or an answer that cannot be written. 70: a mistake in kipviz itself, with its traceback. 130: interrupted, also where what was found so far is told; but a
 property that does not hold is told by a 1 all the same.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import os
 import sys
@@ -38,6 +40,7 @@ from kipviz.command import (
 from kipviz.command.arguments import Parser
 from kipviz.command.output import begin, was_cut_short
 from kipviz.command.refused import Refused
+from kipviz.core.printable import sentence, several
 
 COMMANDS = {
     "list": listing,
@@ -65,6 +68,8 @@ BAD_INPUT = 2
 MISTAKE = 70
 INTERRUPTED = 130
 NOBODY_READS = 141
+# What a print to a full disk, over a quota, to a broken device or to a closed stream ends with.
+CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,24 +81,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(argv)
         status: int = COMMANDS[arguments.command].run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a shell may start a program without one
+            sys.stdout.flush()
         if status == 0 and was_cut_short():
             print("kipviz: interrupted; what is told is what was found so far", file=sys.stderr)
             return INTERRUPTED
     except Refused as refused:
-        print(f"kipviz: {' '.join(str(refused).split())}", file=sys.stderr)
+        _say(f"kipviz: {sentence(str(refused))}")
         return BAD_INPUT
     except KeyboardInterrupt:
-        print("kipviz: interrupted", file=sys.stderr)
+        _say("kipviz: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # `kipviz play ... | head` has what it wanted; Python would complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `kipviz play ... | head` has what it wanted.
+        _leave_stdout()
         return NOBODY_READS
+    except OSError as error:
+        if error.errno not in CANNOT_BE_WRITTEN or error.filename is not None:
+            return _mistake()
+        _leave_stdout()
+        _say(f"kipviz: the answer cannot be written: {error.strerror}")
+        return BAD_INPUT
     except Exception:  # noqa: BLE001  it must not end with a status that says something else
-        traceback.print_exc()
-        return MISTAKE
+        return _mistake()
     return status
+
+
+def _mistake() -> int:
+    """Print the traceback of a mistake in kipviz; its message may quote a foreign file."""
+    _say(several(traceback.format_exc().rstrip("\n")))
+    return MISTAKE
+
+
+def _say(words: str) -> None:
+    """Print to stderr, if anything can be printed there."""
+    with contextlib.suppress(OSError):
+        print(words, file=sys.stderr, flush=True)
+
+
+def _leave_stdout() -> None:
+    """Send what is still to be printed nowhere: Python would complain when it flushes at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> Parser:

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 from kipviz.command.refused import Refused
 from kipviz.core import whole_file
+from kipviz.core.printable import shown
 
 T = TypeVar("T")
 _SECONDS_BEFORE, _SECONDS_BETWEEN = 1.0, 2.0
@@ -31,17 +32,6 @@ def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) 
         print(shown(line))
 
 
-def shown(line: str) -> str:
-    """Give a line as a terminal may have it: what is no sign to see is written as an escape.
-
-    Names and values may come from a recorded log or from somebody else's file, and a terminal would
-    take some characters for commands.
-    """
-    if line.isprintable():
-        return line
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-
-
 class Progress:
     """Says on stderr how far it is: on one line of a terminal, else now and then.
 
@@ -55,6 +45,7 @@ class Progress:
 
     def say(self, words: str, *, last: bool = False) -> None:
         """Say something new; `last` is said in any case."""
+        words = shown(words)
         if self._on_terminal:
             print(f"\r{words:<{self._wide}}", end="", file=sys.stderr, flush=True)
             self._wide = len(words)
@@ -171,7 +162,7 @@ def check_place(path: str | None) -> None:
     if why := whole_file.why_not(path):
         raise Refused(f"cannot write {path}: {why}")
     folder = Path(path).resolve().parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112  a name that is too long is no folder either
         raise Refused(f"cannot write {path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise Refused(f"cannot write {path}: the folder {folder} is closed to writing")

@@ -29,7 +29,7 @@ from typing import Any
 import msgspec
 
 import kipviz
-from kipviz.core import whole_file
+from kipviz.core import outside_file, whole_file
 from kipviz.core.model import Model, NotEnabled
 from kipviz.core.trace import Observer, Trace
 from kipviz.core.values import Value, digest_of, fingerprint
@@ -229,7 +229,7 @@ def load(
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = outside_file.read(path)
     except OSError as error:
         raise TraceFileError(f"cannot read {path}: {error.strerror or error}") from error
     header = _header(path, data)

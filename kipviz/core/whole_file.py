@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import hashlib
 import os
+import re
+import shutil
+import stat
+from functools import lru_cache
 from pathlib import Path
+
+# File systems take names of 255 bytes, and a draft's is longer than that of its file.
+_NAME_MAX = 120
+_DRAFT = ".draft"
 
 
 def why_not(path: str | os.PathLike[str]) -> str:
     """Say why nothing can take the place of what is there, or nothing."""
-    target = Path(path)
-    if target.is_dir():
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116  Path hides some errors and raises others
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    if stat.S_ISDIR(mode):
         return "it is a folder"
-    return "it is no ordinary file" if target.exists() and not target.is_file() else ""
+    return "" if stat.S_ISREG(mode) else "it is no ordinary file"
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write(
+    path: str | os.PathLike[str], data: bytes, before: str | os.PathLike[str] | None = None
+) -> None:
     """Write a file beside its place and move it there, so that nobody ever sees half of it.
 
     A link stays one, and leads to what was written. A device, a pipe or a folder is not written over:
-    the move would put a file in its place.
+    the move would put a file in its place. What a process that was killed has left beside the place is removed.
+
+    Args:
+        path: the file.
+        data: all of its bytes.
+        before: where the file that was there is kept from now on; nowhere if left out.
 
     Raises:
         OSError: if it cannot be written; what was there before is still there.
@@ -27,12 +49,76 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
     if why := why_not(path):
         raise OSError(errno.EINVAL, why, str(path))
     target = Path(path).resolve()
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+    _sweep(target)
+    draft = target.with_name(f"{_own(target.name)}{_DRAFT}")
     try:
         with draft.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if before is not None and target.exists():
+            _keep(target, Path(before))
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _keep(target: Path, before: Path) -> None:
+    """Give a file a second name, in the place of what had that name; the file itself stays where it is."""
+    _sweep(before)
+    spare = before.with_name(f"{_own(before.name)}.spare{_DRAFT}")
+    try:
+        try:
+            os.link(target, spare)
+        except OSError:  # not every file system has second names
+            shutil.copyfile(target, spare)
+        spare.replace(before)
+    finally:
+        spare.unlink(missing_ok=True)
+
+
+def _own(name: str) -> str:
+    """Give the beginning of the names of this process's drafts of a file."""
+    return f"{_stem(name)}.{_host()}.{os.getpid()}"
+
+
+def _stem(name: str) -> str:
+    if len(name.encode("utf-8", "surrogateescape")) > _NAME_MAX:
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16)
+        return f".{digest.hexdigest()}"
+    return f".{name}"
+
+
+@lru_cache(maxsize=1)
+def _host() -> str:
+    """Give this machine's name: a folder may be shared by several, and each knows its own processes only."""
+    name = os.uname().nodename if hasattr(os, "uname") else ""
+    return re.sub(r"[^A-Za-z0-9-]", "-", name)[:40] or "here"
+
+
+@lru_cache(maxsize=256)
+def _sweep(target: Path) -> None:
+    """Remove the drafts of a file that processes of this machine have left that are no more; once for each file."""
+    stem = f"{_stem(target.name)}.{_host()}."
+    with contextlib.suppress(OSError):
+        for each in target.parent.iterdir():
+            name = each.name
+            if not (name.startswith(stem) and name.endswith(_DRAFT)):
+                continue
+            number = name.removeprefix(stem).partition(".")[0]
+            if number.isascii() and number.isdigit() and len(number) < 10 and _is_gone(int(number)):
+                with contextlib.suppress(OSError):
+                    each.unlink()
+
+
+def _is_gone(process: int) -> bool:
+    """Say whether there is no such process any more; elsewhere than on POSIX nobody can ask without harm."""
+    if os.name != "posix":
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -11,6 +11,8 @@ from kipviz.recordings.arrival import span_of
 from kipviz.recordings.recorded import Exchange
 
 BLOCK = 1_000
+# How many blocks a new id is looked for in, one by one.
+BLOCKS_MAX = 1_000
 
 
 class GivenIds:
@@ -42,7 +44,11 @@ class GivenIds:
         of_others = [given for *_, given, broker in self._given if broker != exchange.broker]
         latest = max((following, *of_others))
         blocks = range(following - following % BLOCK + BLOCK, latest + BLOCK + 1, BLOCK)
-        starts = (following, *blocks)
+        own = exchange.response["producerId"]
+        mine = own - own % BLOCK
+        # Ids of other brokers may be very far away: of the blocks up to there the own one matters.
+        near = blocks[:BLOCKS_MAX]
+        starts = (following, *near, *((mine,) if mine in blocks and mine not in near else ()))
         return tuple(at + more for at in starts for more in range(meanwhile))
 
     def block_is_due(self, exchange: Exchange) -> bool:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kipviz.core import outside_file
 from kipviz.core.values import Value
 from kipviz.recordings import compression
 from kipviz.recordings.recording_error import RecordingError
@@ -179,7 +180,7 @@ def read_partition(
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return outside_file.read(path)
     except OSError as problem:
         raise RecordingError(
             str(path), 0, f"The file cannot be read ({problem.strerror})."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kipviz.core.field_types import why_no_value
 from kipviz.recordings import leaders
 from kipviz.recordings.appends import PRODUCE, Appends
 from kipviz.recordings.fetching import taken_apart
@@ -17,7 +18,7 @@ from kipviz.recordings.fronts import deletions_in
 from kipviz.recordings.join_sayings import asked_of
 from kipviz.recordings.join_sayings import recorded_of as joined_of
 from kipviz.recordings.joining import JOINING
-from kipviz.recordings.questions import ASKED, questions
+from kipviz.recordings.questions import questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import partitions_of
 from kipviz.recordings.share_sayings import (
@@ -34,6 +35,9 @@ from kipviz.recordings.sharing import MEMBERS
 
 # What taking a request apart raises if it lacks what its version has.
 LACKS = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
+
+# Whose answers may give a producer its id: ids are counted, so each has to be a number.
+GIVES_IDS = ("INIT_PRODUCER_ID", "END_TXN")
 
 
 def unreadable(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[int, str]:
@@ -60,8 +64,12 @@ def _why(number: int, exchange: Exchange, names: Mapping[str, str]) -> str:
 
 def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
     api = exchange.api
-    if api in ASKED:
-        questions(exchange, names)
+    for question in questions(exchange, names):
+        message = question.message
+        if wrong := why_no_value(message, type(message), type(message).__name__):
+            raise TypeError(wrong)
+    if api in GIVES_IDS and (wrong := why_no_value(_given_id(exchange), int, "producerId")):
+        raise TypeError(wrong)
     if api in STATES:
         told_of((exchange,))
     if api == PRODUCE:
@@ -75,6 +83,11 @@ def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
             joined_of(exchange, asking)
     elif api in MEMBERS:
         _take_member_apart(exchange, names)
+
+
+def _given_id(exchange: Exchange) -> object:
+    """Return the producer id of an answer; where it has none nothing is wrong with it."""
+    return exchange.response.get("producerId", -1)
 
 
 def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:

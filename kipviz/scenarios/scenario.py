@@ -8,9 +8,11 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import (
     TRANSACTION_TIMEOUT_MS,
     ApplicationSpec,
+    BadSpec,
     ClusterSpec,
     FaultBudget,
 )
+from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.design import Design
@@ -97,7 +99,11 @@ class Scenario(Value, frozen=True):
         Raises:
             Unplayable: if the story stages acknowledgements, or has a TransactionSession, and the
                 design has no such thing.
+            BadSpec: if a field of the scenario is not of its type, or the cluster cannot be.
         """
+        wrong = why_not_as_declared(self, Scenario, "the scenario")
+        if wrong:
+            raise BadSpec(f"a field of the scenario has the wrong type: {wrong}")
         calls = {line.call for app in self.spec.applications for line in app.program}
         stages = not calls.isdisjoint(STAGING)
         if not design.sessions and not calls.isdisjoint(OF_SESSIONS):

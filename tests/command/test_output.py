@@ -2,7 +2,8 @@
 
 import pytest
 
-from kipviz.command.output import answer, shown
+from kipviz.command.output import answer
+from kipviz.core.printable import shown
 
 
 @pytest.mark.parametrize(

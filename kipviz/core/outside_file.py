@@ -1,0 +1,57 @@
+"""A file that somebody else may have put there, read within a bound.
+
+A device such as /dev/zero never ends, a pipe may never begin, and a file may be larger than the memory. So only
+an ordinary file is read, and only up to `BYTES_MAX` bytes, or what the environment variable
+KIPVIZ_FILE_BYTES_MAX says.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+# A segment of a log has at most so many: Kafka's log.segment.bytes is an int.
+BYTES_MAX = 2**31 - 1
+SETTING = "KIPVIZ_FILE_BYTES_MAX"
+PIECE = 1 << 16
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of an ordinary file.
+
+    Raises:
+        OSError: if it cannot be read, is a folder, a device or a pipe, or is too large; `strerror` says which.
+    """
+    bytes_max = _bytes_max()
+    # A pipe without a writer would keep an ordinary open() waiting.
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(number, "rb") as file:  # noqa: PTH123  it is open already
+        mode = os.fstat(number).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a folder", str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        # Some files do not know how large they are, and some grow meanwhile: a read makes room for all it asks for.
+        size = os.fstat(number).st_size
+        pieces, had = [], 0
+        while max(size, had) <= bytes_max and (piece := file.read(max(size - had, 0) + PIECE)):
+            pieces.append(piece)
+            had += len(piece)
+    if max(size, had) > bytes_max:
+        raise OSError(
+            errno.EFBIG,
+            f"it has more than {bytes_max:,} bytes; {SETTING} allows more",
+            str(path),
+        )
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _bytes_max() -> int:
+    text = os.environ.get(SETTING, "")
+    if not text:
+        return BYTES_MAX
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= sys.maxsize):
+        raise OSError(errno.EINVAL, f"{SETTING} is a number of bytes from 1, not {text[:40]!r}")
+    return int(text)

@@ -1,0 +1,27 @@
+"""Text of a file, a log or a command line, as a terminal may have it.
+
+Names and values may come from a recorded log or from somebody else's file, and a terminal takes some
+characters for commands: it would move the cursor, hide text or set the window's title.
+"""
+
+from __future__ import annotations
+
+SENTENCE_MAX = 2_000
+
+
+def shown(line: str) -> str:
+    """Return a line in which every character that is not to be seen is written as an escape."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def sentence(text: str) -> str:
+    """Return a message as one line of a length that can be read, without characters that are not to be seen."""
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= SENTENCE_MAX else f"{line[:SENTENCE_MAX]}…"
+
+
+def several(text: str) -> str:
+    """Return lines of text, each as `shown` gives it."""
+    return "\n".join(map(shown, text.split("\n")))

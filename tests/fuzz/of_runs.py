@@ -1,0 +1,265 @@
+"""Targets that read what kipviz or a person wrote: saved runs, links, specs, stories, searches, values."""
+
+from __future__ import annotations
+
+import json
+import random
+import types
+import typing
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kipviz.checking import kept, runs
+from kipviz.checking.kept import SearchFileError
+from kipviz.checking.permalink import open_link
+from kipviz.cluster.spec import BadSpec, ClusterSpec
+from kipviz.core.linkcode import PREFIX, BadLink
+from kipviz.core.serialization import NotAValue, deserialize, serialize
+from kipviz.core.trace import Trace
+from kipviz.core.tracefile import TraceFileError
+from kipviz.core.values import digest_of
+from kipviz.designs.catalogue import design
+from kipviz.designs.options import UnknownDesign
+from kipviz.scenarios.changes import BadChange, changed
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
+from kipviz.scenarios.script import ScriptError
+from kipviz.widgets.lines import Lab
+from tests.fuzz.corpus import PLACE
+from tests.fuzz.fuzzing import Target
+from tests.fuzz.mutation import ODD, as_json, of_bytes, of_json
+
+SEARCHED = "kip-890-small"
+
+
+@cache
+def _files(pattern: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(PLACE.glob(pattern))]
+
+
+# -- saved runs ------------------------------------------------------------------------------------
+
+
+def _trace(dice: random.Random) -> bytes:
+    data = dice.choice(_files("*.trace"))
+    if not dice.randrange(4):
+        return of_bytes(_files("*.trace"), dice)
+    lines = data.splitlines()
+    for _ in range(dice.choice((1, 1, 2))):
+        at = dice.randrange(len(lines))
+        lines[at] = as_json(of_json(json.loads(lines[at]), dice))
+    return sealed(lines)
+
+
+def sealed(lines: list[bytes]) -> bytes:
+    """Give a saved run with a digest that fits its lines, as long as its last line can be read."""
+    body = b"".join(line + b"\n" for line in lines[:-1])
+    try:
+        end = json.loads(lines[-1])
+    except ValueError:
+        end = None
+    if isinstance(end, dict) and "digest" in end:
+        end["digest"] = digest_of(body).hex()
+        end.pop("checks", None)
+        return body + as_json(end) + b"\n"
+    return body + lines[-1] + b"\n"
+
+
+def _read_trace(data: bytes, folder: Path) -> object:
+    path = folder / "run.trace"
+    path.write_bytes(data)
+    return Lab(runs.load(path)).payload
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+@cache
+def _links() -> list[bytes]:
+    found = []
+    for line in (PLACE / "links.txt").read_text(encoding="ascii").split():
+        letters = line.removeprefix(PREFIX)
+        found.append(urlsafe_b64decode(letters + "=" * (-len(letters) % 4))[4:])
+    return found
+
+
+def _link(dice: random.Random) -> bytes:
+    body = dice.choice(_links())
+    if dice.randrange(2):  # the head: its length in seven bits to a byte, then JSON
+        size, at = (body[0], 1) if body[0] < 0x80 else (body[0] & 0x7F | body[1] << 7, 2)
+        head = as_json(of_json(json.loads(body[at : at + size]), dice))
+        length = bytes((len(head) & 0x7F | 0x80, len(head) >> 7 & 0x7F))
+        body = length + head + body[at + size :]
+    else:
+        body = of_bytes(_links(), dice)
+    whole = zlib.crc32(body).to_bytes(4, "big") + body
+    text = PREFIX.encode() + urlsafe_b64encode(whole).rstrip(b"=")
+    return text if dice.randrange(4) else of_bytes([text], dice)
+
+
+def _read_link(data: bytes, _: Path) -> object:
+    return Lab(open_link(data.decode("utf-8", "surrogateescape"))).payload
+
+
+# -- specs and stories -----------------------------------------------------------------------------
+
+
+def loosely(kind: Any, given: Any) -> Any:
+    """Give what JSON says as values of a class, without a look at the types of their fields.
+
+    So it is what somebody may write in Python: `Scenario("a name", None, ...)`.
+    """
+    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        values = [
+            one for one in inside if isinstance(given, dict) and hasattr(one, "__struct_fields__")
+        ]
+        return loosely(values[0], given) if values else _plain(given)
+    if origin is tuple and isinstance(given, list):
+        ends = len(inside) == 2 and inside[1] is Ellipsis
+        kinds = [inside[0]] * len(given) if ends else [*inside, *[Any] * len(given)]
+        return tuple(loosely(one, each) for one, each in zip(kinds, given, strict=False))
+    if isinstance(given, dict) and hasattr(kind, "__struct_fields__"):
+        known = {one.encode_name: one for one in msgspec.structs.fields(kind)}
+        fields = {
+            known[name].name: loosely(known[name].type, value)
+            for name, value in given.items()
+            if name in known
+        }
+        try:
+            return kind(**fields)
+        except TypeError:  # what a field lacks Python says itself
+            return _plain(given)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next((one for one in kind if one.value == given), _plain(given))
+    return _plain(given)
+
+
+def _plain(given: Any) -> Any:
+    return tuple(map(_plain, given)) if isinstance(given, list) else given
+
+
+def _spec(dice: random.Random) -> bytes:
+    return as_json(of_json(json.loads(dice.choice(_files("*.spec.json"))), dice))
+
+
+def _read_spec(data: bytes, _: Path) -> object:
+    told = json.loads(data)
+    told = told if isinstance(told, dict) else {}
+    story = scenario("kip-1289-small")
+    spec = loosely(ClusterSpec, told.get("spec", {}))
+    if not isinstance(spec, ClusterSpec):
+        return None
+    chosen = design(story.designs[0])
+    changes = told.get("changes", ())
+    for change in changes if isinstance(changes, list) else ():
+        try:
+            changed(story.spec, chosen, [change])
+        except (BadChange, UnknownDesign):
+            continue
+    model = story.but(spec=spec).model(chosen)
+    trace = Trace.start(model, PROPERTIES)
+    for _ in range(20):
+        enabled = model.enabled(trace.world)
+        if not enabled:
+            break
+        trace = trace.take(enabled[0])
+    return trace
+
+
+def _story(dice: random.Random) -> bytes:
+    document = json.loads(dice.choice(_files("*.story.json")))
+    part = dice.choice(("beats", "beats", "spec", "all"))
+    if part == "all":
+        return as_json(of_json(document, dice))
+    document[part] = of_json(document[part], dice)
+    if part == "beats" and isinstance(document[part], list) and document[part]:
+        beat = dice.choice(document[part])
+        if isinstance(beat, dict) and isinstance(beat.get("steps"), list) and beat["steps"]:
+            steps = beat["steps"]
+            steps[dice.randrange(len(steps))] = dice.choice((*STEPS, *ODD))
+    return as_json(document)
+
+
+STEPS = ("quiet", "quiet but *", "until *", "maybe *", "*", "[", "B1 | * are cut apart", "until [!")
+STEPS += ("B1 | B1 are joined", "| are cut apart", "*" * 200, "quiet but " + "*a" * 60, "maybe ")
+
+
+def _read_story(data: bytes, _: Path) -> object:
+    story = loosely(Scenario, json.loads(data))
+    if not isinstance(story, Scenario):
+        return None
+    chosen = design("repaired")
+    trace, chapters = story.play(chosen)
+    return Lab(runs.Run(story, chosen, story.model(chosen), trace.first(), chapters)).payload
+
+
+# -- searches and values ---------------------------------------------------------------------------
+
+
+def _search(dice: random.Random) -> bytes:
+    (data,) = _files("*.search")
+    if not dice.randrange(4):
+        return of_bytes([data], dice)
+    told = msgspec.msgpack.decode(data)
+    name = dice.choice(list(told))
+    if name == "graph":
+        part = dice.choice(list(told[name]))
+        told[name][part] = of_bytes([told[name][part], *told[name].values()], dice)
+    else:
+        told[name] = dice.choice(ODD)
+    try:
+        return msgspec.msgpack.encode(told)
+    except (OverflowError, UnicodeEncodeError):  # msgpack has no such value
+        return of_bytes([data], dice)
+
+
+def _read_search(data: bytes, folder: Path) -> object:
+    path = folder / "a.search"
+    path.write_bytes(data)
+    story = scenario(SEARCHED)
+    return kept.load(path, story.model(design(story.designs[0])))
+
+
+def _value(dice: random.Random) -> bytes:
+    return of_bytes(_files("*.value"), dice)
+
+
+def _read_value(data: bytes, _: Path) -> object:
+    value = deserialize(data)
+    try:
+        return serialize(value)
+    except TypeError:  # a value of an odd kind is read, and refused where it is written
+        return None
+
+
+OF_RUNS = (TraceFileError, ValueError)
+
+TARGETS = (
+    Target("traces", "a saved run", _trace, _read_trace, (TraceFileError,), 200),
+    Target("links", "a permalink", _link, _read_link, (BadLink,), 600),
+    Target(
+        "specs",
+        "a cluster and changes of its settings",
+        _spec,
+        _read_spec,
+        (BadSpec, BadChange, Unplayable),
+        300,
+    ),
+    Target(
+        "stories",
+        "a scenario of one's own",
+        _story,
+        _read_story,
+        (BadSpec, BadChange, Unplayable, ScriptError),
+        200,
+    ),
+    Target("searches", "an unfinished search", _search, _read_search, (SearchFileError,), 1_000),
+    Target("values", "a value as bytes", _value, _read_value, (NotAValue,), 4_000),
+)
