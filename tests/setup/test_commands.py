@@ -71,6 +71,7 @@ def test_make_alone_names_every_command(checkout):
         "check",
         "coverage",
         "thorough",
+        "fuzz",
         "format",
         "notebooks",
         "front",
