@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.brokers import partition_log as logs
-from kipviz.brokers.checks import Check, Checks, in_order
+from kipviz.brokers.checks import Check, Checks, error_of, in_order, translated
 from kipviz.brokers.context import (
     NOBODY,
     Context,
@@ -221,14 +221,15 @@ def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
     return told if error is not Errors.NONE else (*told, *guard)
 
 
+def meaning_checks(checks: Checks) -> Checks:
+    """Add the check by which the coordinator's error becomes the one that a client of a coordinator gets."""
+    error = error_of(checks)
+    return translated(checks, "error to a client", None, COORDINATOR_ERROR.get(error, error))
+
+
 def nobody_to_ask() -> Checks:
     """Give the check by which a request is refused whose transaction nobody coordinates."""
     return (Check("transaction coordinator", None, NOBODY, Errors.COORDINATOR_NOT_AVAILABLE),)
-
-
-def meaning_of(answer: AddPartitionsToTxnResponse) -> Errors:
-    """Give what an answer means to a client whose request waited for it at a coordinator or share-partition leader."""
-    return COORDINATOR_ERROR.get(answer.error, answer.error)
 
 
 def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:

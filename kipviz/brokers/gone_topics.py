@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers import offset_topics
-from kipviz.brokers.context import Image
+from kipviz.brokers.checks import Check, compare
+from kipviz.brokers.context import Context, Image
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.errors import Errors
@@ -81,6 +82,13 @@ def not_led(partition: str, image: Image) -> Errors:
     """Say why a broker that does not lead a source partition does not serve it to who names it by id."""
     there = partition in image.leaders
     return Errors.NOT_LEADER_OR_FOLLOWER if there else Errors.UNKNOWN_TOPIC_ID
+
+
+def leader_check(partition: str, on: Context) -> Check:
+    """Check that this broker leads a source partition (`not_led`)."""
+    leader = on.image.leader_of(partition)
+    here = leader == on.broker
+    return compare("leader", on.broker, leader, here, not_led(partition, on.image))
 
 
 def why_lost(partition: str, image: Image) -> tuple[Errors, str]:

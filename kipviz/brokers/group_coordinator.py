@@ -470,8 +470,7 @@ def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context)
     answered = enlistment.answer_checks(waiting, error)
     if error is Errors.NONE:
         return _stage(me, waiting, on).after(answered)
-    means = enlistment.COORDINATOR_ERROR.get(error, error)
-    return _refused(me, waiting, translated(answered, "error to a client", None, means), on)
+    return _refused(me, waiting, enlistment.meaning_checks(answered), on)
 
 
 def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:

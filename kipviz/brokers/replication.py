@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.checks import Check, Checks, compare, error_of
+from kipviz.brokers.checks import Check, Checks, compare
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import PartitionLog, check_marker
@@ -100,13 +100,6 @@ def marker_checks(
     if enough.error is not Errors.NONE:
         return (enough,)
     return of_marker(log, marker, on.rules)
-
-
-def marker_refused(
-    shard: str, log: PartitionLog, marker: WriteMarker, on: Context, *, loading: bool
-) -> Errors:
-    """Return the error of `marker_checks`."""
-    return error_of(marker_checks(shard, log, marker, on, loading=loading))
 
 
 def of_marker(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Checks:

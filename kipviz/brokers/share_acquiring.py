@@ -11,6 +11,7 @@ NOT MODELLED: that what is delivered again in share.acquire.mode batch_optimized
 from __future__ import annotations
 
 from kipviz.brokers import partition_log
+from kipviz.brokers.checks import Check, Checks, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.local import FetchFurther
@@ -25,6 +26,7 @@ from kipviz.brokers.share_partition import (
 )
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import ABORTED_AT_SOURCE, DELIVERED, NOT_IN_LOG
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
@@ -45,8 +47,13 @@ class Catch(Value, frozen=True):
 
     `aborted` belong to aborted transactions of the source, `vanished` are not in the log any
     more; both are archived. `spare` came along in the last log batch and stays free. A fetch that is
-    `too_early` begins in front of the log: it takes nothing.
+    `too_early` begins in front of the log: it takes nothing. It begins at `first` and ends in front of
+    `end`, with at most `room` records.
     """
+
+    first: int
+    end: int
+    room: int
 
     offsets: tuple[int, ...] = ()
     aborted: tuple[int, ...] = ()
@@ -73,11 +80,13 @@ def serve(me: SharePartition, on: Context) -> Effects:
     replies: list[Reply] = []
     events: list[Event] = []
     further: list[LocalCall] = []
+    checks: Checks = ()
     for parked in me.parked:
         if parked.acknowledging:
             continue
         catch = caught(me, parked.request, on)
         request = parked.request
+        checks += (*catch_checks(me, request, catch, on), *_acknowledged(parked))
         if catch.too_early:
             me, followed = log_start_moved(me, on.log(me.partition).start_offset)
             events += followed
@@ -95,19 +104,45 @@ def serve(me: SharePartition, on: Context) -> Effects:
         events += moves
         replies.append(Reply(parked.reply_to, answer))
         me = me.but(parked=tuple(p for p in me.parked if p is not parked))
-    return Effects(me, replies=tuple(replies), local=tuple(further), events=tuple(events))
+    return Effects(
+        me, replies=tuple(replies), local=tuple(further), events=tuple(events), checks=checks
+    )
+
+
+def catch_checks(
+    me: SharePartition, request: ShareFetch, catch: Catch, on: Context
+) -> tuple[Check, ...]:
+    """Give what a fetch is compared with: where it begins, where reading ends, and how much room there is."""
+    if catch.too_early:
+        start = on.log(me.partition).start_offset
+        return (Check("log start offset", catch.first, start),)
+    committed = on.image.group_config(me.group_id).isolation_level == READ_COMMITTED
+    bound = "last stable offset" if committed else "high watermark"
+    return (
+        Check(f"below the {bound}", catch.first, catch.end),
+        Check("room for records", request.max_records, max(catch.room, 0)),
+        looked_at("records to deliver", len(catch.offsets)),
+    )
+
+
+def _acknowledged(parked: ParkedFetch) -> tuple[Check, ...]:
+    """Give what became of the acknowledgements that came with a fetch, where they were refused."""
+    error = parked.acknowledge_error
+    refused = error is not Errors.NONE
+    return (Check("acknowledgements taken", None, False, error),) if refused else ()
 
 
 def taken(
     me: SharePartition, parked: ParkedFetch, on: Context
-) -> tuple[SharePartition, ShareFetchResponse, list[Event]]:
-    """Give what one partition has for a fetch of several, if need be nothing."""
+) -> tuple[SharePartition, ShareFetchResponse, list[Event], Checks]:
+    """Give what one partition has for a fetch of several, if need be nothing, and what was compared."""
     catch = caught(me, parked.request, on)
+    checks = catch_checks(me, parked.request, catch, on)
     followed: tuple[Event, ...] = ()
     if catch.too_early:
         me, followed = log_start_moved(me, on.log(me.partition).start_offset)
     me, answer, moves = _acquire(me, parked, catch, on)
-    return me, answer, [*followed, *moves]
+    return me, answer, [*followed, *moves], checks
 
 
 def next_fetch_offset(me: SharePartition) -> int:
@@ -131,11 +166,12 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
     up_to = log.last_stable_offset if committed else log.high_watermark
     first = next_fetch_offset(me)
     most, end = _room(me, request.max_records, first, up_to, on)
+    bounds = Catch(first, up_to, most)
     if most > 0 and first < log.start_offset:
-        return Catch(too_early=True)
+        return bounds.but(too_early=True)
     batches = _batches(me, log, first, up_to, most) if most > 0 else ()
     if not batches:
-        return Catch()
+        return bounds
     base = batches[0].base_offset
     vanished = tuple(
         o for o, r in me.records.items() if first <= o < base and r.state is S.AVAILABLE
@@ -146,7 +182,12 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
         fresh, spare = _fresh(me, most - len(offsets), end, batches, request.acquire_mode, offsets)
         offsets += fresh
     aborted = _aborted(log, batches, offsets) if committed else ()
-    return Catch(tuple(o for o in offsets if o not in aborted), aborted, vanished, spare)
+    return bounds.but(
+        offsets=tuple(o for o in offsets if o not in aborted),
+        aborted=aborted,
+        vanished=vanished,
+        spare=spare,
+    )
 
 
 def _batches(

@@ -9,7 +9,10 @@ Clause: KIP-1289 corner case 11 (draft).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import share_partition, share_partition_leader
+from kipviz.brokers.checks import Check, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.share_partition import ShareLeader, StagingCall
 from kipviz.core.model import Event
@@ -39,7 +42,7 @@ def on_txn_share_acknowledge(
     for part in parts_of(request):
         done = share_partition_leader.on_txn_share_acknowledge(me, part, reply_to, on)
         me = done.state
-        parts.append(done)
+        parts.append(done.after((looked_at("partition", part.partition),)))
     return with_effects(me, *parts)
 
 
@@ -48,6 +51,7 @@ def gathered(done: Effects, on: Context) -> Effects:
     me: ShareLeader = done.state
     replies: list[Reply] = []
     events: list[Event] = []
+    checks: list[Check] = []
     for reply in done.replies:
         call = next((c for c in me.calls if c.reply_to == reply.to), None)
         if call is None or not isinstance(reply.message, TxnShareAcknowledgeResponse):
@@ -60,14 +64,30 @@ def gathered(done: Effects, on: Context) -> Effects:
             continue
         me, results, undone = _decided(me.but(calls=others), known, on)
         events += undone
+        checks += _result_checks(known, results)
         replies.append(Reply(call.reply_to, told(results)))
-    return done.but(state=me, replies=tuple(replies), events=(*done.events, *events))
+    return done.but(
+        state=me,
+        replies=tuple(replies),
+        events=(*done.events, *events),
+        checks=(*done.checks, *checks),
+    )
 
 
 def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
     """Forget the calls of a connection: nobody waits for their answers."""
     left = tuple(call for call in me.calls if call.reply_to.source != source)
     return me if len(left) == len(me.calls) else me.but(calls=left)
+
+
+def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -> Iterator[Check]:
+    """Give what each part came to by itself, and what it is told because of the others."""
+    own = dict(call.results)
+    for partition, error in results:
+        if own[partition] is not Errors.NONE:
+            yield Check("staged", partition, own[partition], own[partition])
+        elif error is not Errors.NONE:
+            yield Check("staged with the others", partition, Errors.NONE, error)
 
 
 def _decided(

@@ -11,8 +11,8 @@ NOT MODELLED: state of topics that are deleted.
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, gone_topics, partition_log
-from kipviz.brokers.checks import error_of
+from kipviz.brokers import enlistment, partition_log, share_state_checks
+from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.local import MarkerWritten, WriteMarker
@@ -21,14 +21,15 @@ from kipviz.brokers.replication import (
     appended,
     due,
     marker_batch,
-    marker_refused,
+    marker_checks,
+    moved_check,
     read_through,
+    replicas_check,
     resigned,
     unappended,
 )
 from kipviz.brokers.rules import BrokerRules
-from kipviz.core.table import Table
-from kipviz.core.values import Part, Value
+from kipviz.brokers.share_state import NO_EPOCH, ShareCoordinator, ShareState, Vote
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset
 from kipviz.messages.message import Message
@@ -59,57 +60,6 @@ from kipviz.records.share_group_state import (
 )
 
 ROLE = "share_coordinator"
-# The state epoch of a share-partition whose state is deleted.
-NO_EPOCH = -1
-
-
-class ShareState(Part, frozen=True):
-    """The joined state of one share-partition (ShareGroupOffset.java).
-
-    `cold` says that nothing has changed since a snapshot that was made because nothing did.
-    `fenced_below` is a leader epoch that was read with before the state was made anew: the new state has 0
-    for it, and older leaders are fenced all the same (leaderEpochMap), until the log is read again
-    without what is deleted of it.
-    """
-
-    snapshot_epoch: int
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
-    updates: int = 0
-    cold: bool = False
-    fenced_below: int = 0
-
-    @property
-    def newest_leader(self) -> int:
-        """The highest leader epoch that the coordinator has heard of."""
-        return max(self.leader_epoch, self.fenced_below)
-
-
-class Vote(Value, frozen=True):
-    """Staged acknowledgements of one share-partition by one producer. Status: our inference."""
-
-    key: str
-    producer_epoch: int
-    staged: tuple[StagedBatch, ...]
-    archiving: bool = False
-
-
-class ShareCoordinator(Part, frozen=True, cache_hash=True):
-    """The coordinator of one partition of `__share_group_state`.
-
-    `behind` says that its log has a marker of which it does not know (finding X3).
-    """
-
-    shard: str
-    loading: bool = False
-    states: Table[str, ShareState] = Table.of()
-    votes: Table[int, tuple[Vote, ...]] = Table.of()
-    enlisting: tuple[Enlisting, ...] = ()
-    waiting: tuple[WaitingForReplicas, ...] = ()
-    behind: bool = False
 
 
 def on_read(
@@ -121,18 +71,10 @@ def on_read(
     replicated. Clause: ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
     """
     state = me.states.get(request.key)
-    error = Errors.NONE
-    if me.loading:
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    elif state is None:
-        error = Errors.INVALID_REQUEST
-    elif state.newest_leader > request.leader_epoch:
-        error = Errors.FENCED_LEADER_EPOCH
-    else:
-        error = gone_topics.why_no_state(request.key, on.image)
-    if error or state is None:
-        refused = ReadShareGroupStateResponse(error, request.key)
-        return Effects(me, replies=(Reply(reply_to, refused),))
+    checks = share_state_checks.read_checks(me, request, on)
+    if state is None or error_of(checks) is not Errors.NONE:
+        refused = ReadShareGroupStateResponse(error_of(checks), request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     pending = tuple(
         PendingBatch(producer_id, vote.producer_epoch, staged)
         for producer_id, votes in me.votes.items()
@@ -145,7 +87,7 @@ def on_read(
     )
     if request.leader_epoch == state.newest_leader:
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
-        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     record = ShareUpdateRecord(
         request.key,
         state.snapshot_epoch,
@@ -153,7 +95,7 @@ def on_read(
         state.start_offset,
         state.delivery_complete_count,
     )
-    return write(me, record, reply_to, answer, on)
+    return write(me, record, reply_to, answer, on).after(checks)
 
 
 def on_initialize(
@@ -166,29 +108,20 @@ def on_initialize(
     replicated. OPEN: reset_while_pending, initialize_again (a repeated request).
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
-    state, error = me.states.get(request.key), Errors.NONE
-    if me.loading:
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    elif state is not None and state.state_epoch > request.state_epoch:
-        error = Errors.FENCED_STATE_EPOCH
-    else:
-        error = gone_topics.why_no_state(request.key, on.image)
-    same = (request.state_epoch, request.start_offset)
-    repeated = state is not None and (state.state_epoch, state.start_offset) == same
-    there = repeated and not on.rules.initialize_again()
-    if error is Errors.NONE and not there:
-        error = reset_error(me, request.key, on)
-    answer = InitializeShareGroupStateResponse(error, request.key)
-    if error is not Errors.NONE:
-        return Effects(me, replies=(Reply(reply_to, answer),))
+    state = me.states.get(request.key)
+    there = share_state_checks.is_there_as_asked(state, request, on)
+    checks = share_state_checks.initialize_checks(me, request, on)
+    answer = InitializeShareGroupStateResponse(error_of(checks), request.key)
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     if there:
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
-        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     epoch = state.snapshot_epoch + 1 if state else 0
     start = request.start_offset
     complete = 0 if start >= 0 else -1  # without a start offset there is no lag (ShareGroupOffset)
     record = ShareSnapshotRecord(request.key, epoch, request.state_epoch, 0, start, complete)
-    done = write(me, record, reply_to, answer, on)
+    done = write(me, record, reply_to, answer, on).after(checks)
     if not done.appends or (state is None and request.start_offset < 0):
         return done
     event = ShareStateReset(request.key, request.state_epoch, request.start_offset)
@@ -203,10 +136,10 @@ def on_write(
     CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one that a read brought.
     Clause: ShareCoordinatorShard.writeState, generateShareStateRecord.
     """
-    error = _fence(me, request, on)
-    if error is not Errors.NONE:
-        refused = WriteShareGroupStateResponse(error, request.key)
-        return Effects(me, replies=(Reply(reply_to, refused),))
+    checks = share_state_checks.write_checks(me, request, on)
+    if error_of(checks) is not Errors.NONE:
+        refused = WriteShareGroupStateResponse(error_of(checks), request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     state = me.states[request.key]
     start = max(state.start_offset, request.start_offset)
     record: ShareUpdateRecord | ShareSnapshotRecord = ShareUpdateRecord(
@@ -228,7 +161,7 @@ def on_write(
             merge(state.batches, request.batches, start),
         )
     answer = WriteShareGroupStateResponse(Errors.NONE, request.key)
-    return write(me, record, reply_to, answer, on)
+    return write(me, record, reply_to, answer, on).after(checks)
 
 
 def on_txn_write(
@@ -238,18 +171,20 @@ def on_txn_write(
 
     Status: our inference (the repaired design).
     """
-    error = _fence(me, request, on)
-    if error is not Errors.NONE:
-        return _answer_stage(me, request, reply_to, error)
+    log = on.log(me.shard)
     identity = (request.producer_id, request.producer_epoch)
+    checks = one_after_another(
+        lambda: share_state_checks.write_checks(me, request, on),
+        lambda: (partition_log.epoch_check(log, *identity, on.rules),),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer_stage(me, request, reply_to, checks)
     group_id, topic_id, index = request.key.rsplit(":", 2)
     partitions = tuple(
         on.image.home_of(SHARE_GROUP_STATE, key)
         for key in on.rules.participant(group_id, topic_id, int(index))
     )
-    waiting, log = Enlisting(request, reply_to, *identity, partitions), on.log(me.shard)
-    if partition_log.is_fenced(log, *identity, on.rules):
-        return _answer_stage(me, request, reply_to, Errors.INVALID_PRODUCER_EPOCH)
+    waiting = Enlisting(request, reply_to, *identity, partitions)
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
     if enlisted or not partitions:
         return _stage(me, waiting, on)
@@ -258,8 +193,9 @@ def on_txn_write(
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _answer_stage(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)))
+        return _answer_stage(me, request, reply_to, (*checks, *enlistment.nobody_to_ask()))
+    made = (*checks, looked_at("enlisted", False))
+    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=made)
     return enlistment.ask(waits, asked, on)
 
 
@@ -268,8 +204,7 @@ def on_enlisted(
 ) -> Effects:
     """Go on with the votes that waited for this enlistment."""
     mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    error = enlistment.meaning_of(answer)
-    return enlistment.each_goes_on(me.but(enlisting=rest), mine, error, on, _go_on)
+    return enlistment.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -278,10 +213,10 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
     """
     log = on.log(me.shard)
-    error = marker_refused(me.shard, log, marker, on, loading=me.loading)
-    done = MarkerWritten(marker.ticket, me.shard, error)
-    if error is not Errors.NONE:
-        return Effects(me, local=(LocalCall("kafka_apis", "", done),))
+    checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
+    done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     me = me.but(
         enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
@@ -295,6 +230,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
         appends=((me.shard, batch),),
         local=() if waits else (call,),
         events=(appended(me.shard, batch),),
+        checks=checks,
     )
 
 
@@ -307,8 +243,10 @@ def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
 def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
-    done = Effects(None, replies=owed.replies, local=owed.local)
-    return with_effects(None, done, *_refused(me, me.enlisting, Errors.NOT_COORDINATOR))
+    moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
+    waited = moved if owed.replies else ()
+    done = Effects(None, replies=owed.replies, local=owed.local, checks=waited)
+    return with_effects(None, done, *_refused(me, me.enlisting, moved))
 
 
 def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
@@ -441,21 +379,6 @@ def _complete_count(state: ShareState, request: WriteShareGroupState) -> int:
     return request.delivery_complete_count
 
 
-def _fence(
-    me: ShareCoordinator, request: WriteShareGroupState | TxnWriteShareGroupState, on: Context
-) -> Errors:
-    state = me.states.get(request.key)
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
-    if state is None:
-        return Errors.INVALID_REQUEST
-    if state.newest_leader > request.leader_epoch:
-        return Errors.FENCED_LEADER_EPOCH
-    if state.state_epoch > request.state_epoch:
-        return Errors.FENCED_STATE_EPOCH
-    return gone_topics.why_no_state(request.key, on.image)
-
-
 def write(
     me: ShareCoordinator,
     record: ShareUpdateRecord | ShareSnapshotRecord | ShareTombstone,
@@ -479,12 +402,6 @@ def write(
     )
 
 
-def reset_error(me: ShareCoordinator, key: str, on: Context) -> Errors:
-    """Say whether the state of a share-partition may be made anew, or deleted, now."""
-    pending = any(vote.key == key for votes in me.votes.values() for vote in votes)
-    return on.rules.reset_while_pending(pending)[0]
-
-
 def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     request = waiting.request
     assert isinstance(request, TxnWriteShareGroupState)
@@ -498,34 +415,34 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
         transactional=True,
     )
     # Another leader may have read the state while the enlistment was under way.
-    error = _fence(me, request, on)
-    if error is Errors.NONE and not on.image.has_enough_replicas(me.shard):
-        error = Errors.COORDINATOR_NOT_AVAILABLE
-    if error is Errors.NONE:
-        error = error_of(
-            partition_log.check_client_batch(
-                log,
-                batch,
-                on.rules,
-                verified=on.rules.verification_guard(waiting.guarded),
-                origin_client=False,
-            )
-        )
-    if error is not Errors.NONE:
-        return _answer_stage(me, request, waiting.reply_to, error)
+    checks = one_after_another(
+        lambda: share_state_checks.write_checks(me, request, on),
+        lambda: (replicas_check(me.shard, on),),
+        lambda: partition_log.check_client_batch(
+            log,
+            batch,
+            on.rules,
+            verified=on.rules.verification_guard(waiting.guarded),
+            origin_client=False,
+        ),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer_stage(me, request, waiting.reply_to, checks)
     vote = Vote(request.key, request.producer_epoch, request.staged, request.archiving)
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
     if vote in me.votes.get(request.producer_id, ()):
         # The leader asks again because an answer was lost: the vote is in the log already.
         waits, replies = read_through(log, Reply(waiting.reply_to, answer))
-        return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies)
+        again = (*checks, looked_at("vote already in the log", True))
+        return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)
     if me.behind:
-        return _out_of_step(me, batch, Reply(waiting.reply_to, answer))
+        return _out_of_step(me, batch, Reply(waiting.reply_to, answer)).after(checks)
     wait = WaitingForReplicas(batch.last_offset, Reply(waiting.reply_to, answer))
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
+        checks=checks,
     )
 
 
@@ -538,37 +455,41 @@ def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Eff
     """
     mine = WaitingForReplicas(batch.last_offset, reply)
     owed = resigned((*me.waiting, mine), Errors.NOT_COORDINATOR)
-    refused = _refused(me, me.enlisting, Errors.NOT_COORDINATOR)
+    step = (compare("log in step", None, False, False, Errors.NOT_COORDINATOR),)
+    refused = _refused(me, me.enlisting, step)
     done = Effects(
         ShareCoordinator(me.shard, loading=True),
         replies=owed.replies,
         appends=((me.shard, batch),),
         local=owed.local,
         events=(appended(me.shard, batch),),
+        checks=step,
     )
     return with_effects(done.state, done, *refused)
 
 
 def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
     assert isinstance(waiting.request, TxnWriteShareGroupState)
-    if error:
-        return _answer_stage(me, waiting.request, waiting.reply_to, error)
-    return _stage(me, waiting, on)
+    answered = enlistment.answer_checks(waiting, error)
+    if error is Errors.NONE:
+        return _stage(me, waiting, on).after(answered)
+    refused = enlistment.meaning_checks(answered)
+    return _answer_stage(me, waiting.request, waiting.reply_to, refused)
 
 
 def _refused(
-    me: ShareCoordinator, waiting: tuple[Enlisting, ...], error: Errors
+    me: ShareCoordinator, waiting: tuple[Enlisting, ...], checks: Checks
 ) -> tuple[Effects, ...]:
     requests = ((w.request, w.reply_to) for w in enlistment.still_waiting(waiting))
     return tuple(
-        _answer_stage(me, r, to, error)
+        _answer_stage(me, r, to, checks)
         for r, to in requests
         if isinstance(r, TxnWriteShareGroupState)
     )
 
 
 def _answer_stage(
-    me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, error: Errors
+    me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, checks: Checks
 ) -> Effects:
-    answer = TxnWriteShareGroupStateResponse(error, request.key)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    answer = TxnWriteShareGroupStateResponse(error_of(checks), request.key)
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

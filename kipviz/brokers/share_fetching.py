@@ -14,6 +14,8 @@ records once its error is over.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import (
     gone_topics,
     share_acquiring,
@@ -23,13 +25,19 @@ from kipviz.brokers import (
     share_writes,
 )
 from kipviz.brokers.authorizer import Operation, Resource, may, principal_of
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
-from kipviz.brokers.share_partition import ParkedFetch, SessionCall, ShareLeader, Status
-from kipviz.brokers.share_sessions import FINAL_EPOCH
+from kipviz.brokers.share_partition import (
+    ParkedFetch,
+    SessionCall,
+    ShareLeader,
+    SharePartition,
+    Status,
+)
+from kipviz.brokers.share_sessions import FINAL_EPOCH, OPENS
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
-    AcknowledgeType,
     FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
@@ -38,8 +46,6 @@ from kipviz.messages.share_groups import (
     ShareFetchResponse,
 )
 from kipviz.records.placement import topic_of
-
-OPENS = 0
 
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
@@ -55,22 +61,23 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if asked is None:
         return share_partition_leader.on_share_fetch(me, request, reply_to, on)
 
-    def refuse(error: Errors) -> Effects:
-        return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, "")),))
+    def refuse(checks: Checks) -> Effects:
+        answer = ShareFetchResponse(error_of(checks), "")
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     batches = tuple(b for part in asked.acknowledgements for b in part.acknowledgements)
-    renews = any(b.type == AcknowledgeType.RENEW for b in batches)
-    if renews and request.max_records > 0:
-        return refuse(Errors.INVALID_REQUEST)
-    if batches and request.session_epoch == OPENS:
-        return refuse(Errors.INVALID_REQUEST)
-    me, error = share_sessions.after(me, request, reply_to, on)
-    if error is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
-        return share_sessions.kept_waiting(me, request.but(partition=""), reply_to)
-    if error is not Errors.NONE:
-        return refuse(error)
+    checks = share_sessions.form_checks(request, batches)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    me, session = share_sessions.after(me, request, reply_to, on)
+    checks += session
+    if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+        waits = request.but(partition="")
+        return share_sessions.kept_waiting(me, waits, reply_to).after(checks)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
     call = SessionCall(reply_to, request)
-    taken = _acknowledged(me, call, asked.acknowledgements, on)
+    taken = _acknowledged(me, call, asked.acknowledgements, on).after(checks)
     begun = _begun(taken, request, on)
     if request.session_epoch != FINAL_EPOCH:
         return begun
@@ -88,13 +95,12 @@ def on_share_acknowledge(
     """
     if not request.others:
         return share_partition_leader.on_share_acknowledge(me, request, reply_to, on)
-    error = Errors.INVALID_SHARE_SESSION_EPOCH
-    if request.session_epoch != OPENS:
-        me, error = share_sessions.after(me, request, reply_to, on)
-    if error is not Errors.NONE:
-        answer = ShareAcknowledgeResponse(error, request.partition)
-        return Effects(me, replies=(Reply(reply_to, answer),))
-    done = _acknowledged(me, SessionCall(reply_to, request, fetched=()), request.parts, on)
+    me, checks = share_sessions.after(me, request, reply_to, on)
+    if error_of(checks) is not Errors.NONE:
+        answer = ShareAcknowledgeResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    call = SessionCall(reply_to, request, fetched=())
+    done = _acknowledged(me, call, request.parts, on).after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
     return share_partition_leader.closed(done, request, reply_to, on)
@@ -149,29 +155,41 @@ def _acknowledged(
     parts: list[Effects] = []
     member_id, to = call.request.member_id, call.reply_to
     for said in every:
-        key = _key(call, said.partition, on)
-        share = me.shares.get(key)
-        error = _unknown(said.partition, on)
-        if error is Errors.NONE:
-            error = share_validation.validated(said.acknowledgements)
-        if error is Errors.NONE:
-            error = _forbidden(said.partition, call, on)
+        share = me.shares.get(_key(call, said.partition, on))
+        checks = _part_checks(said, share, call, on)
+        error = error_of(checks)
+        done = Effects(me)
         if error is Errors.NONE and not said.acknowledgements:
+            parts.append(done.after(checks))
             call = call.but(acknowledged=(*call.acknowledged, (said.partition, error)))
             continue
-        if error is Errors.NONE and share is None:
-            error = Errors.UNKNOWN_TOPIC_OR_PARTITION
         if error is Errors.NONE and share is not None:
-            done, error = share_writes.acknowledge(
+            taken, error = share_writes.acknowledge(
                 share, member_id, said.acknowledgements, to, on, with_fetch=False
             )
-            parts.append(share_partition_leader.keep(me, done))
-            me = parts[-1].state
+            done = share_partition_leader.keep(me, taken)
+            me = done.state
+        parts.append(done.after(checks))
         if error is Errors.NONE:
             call = call.but(owed=(*call.owed, said.partition))
         else:
             call = call.but(acknowledged=(*call.acknowledged, (said.partition, error)))
     return with_effects(me.but(waiting=(*me.waiting, call)), *parts)
+
+
+@in_order
+def _part_checks(
+    said: PartitionAcknowledgements, share: SharePartition | None, call: SessionCall, on: Context
+) -> Iterator[Check]:
+    """Check what is said of one partition, before any of its records is looked at."""
+    yield looked_at("partition", said.partition)
+    yield _topic_check(said.partition, on)
+    yield from share_validation.form_checks(said.acknowledgements)
+    yield from _right_checks(said.partition, call, on)
+    if said.acknowledgements:
+        there = share is not None
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        yield compare("share-partition in memory", None, there, there, error)
 
 
 def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
@@ -185,68 +203,92 @@ def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
     parts: list[Effects] = []
     refused: list[tuple[str, Errors]] = []
     ordered = rotated(wanted, request.session_epoch)
+    parts.append(Effects(me, checks=(looked_at("order of partitions", ordered),)))
     for partition in ordered:
-        error = _refused(partition, call, on)
-        if error is Errors.NONE and on.image.leader_of(partition) != on.broker:
-            error = gone_topics.not_led(partition, on.image)
-        if error is not Errors.NONE:
-            refused.append((partition, error))
+        checks = _fetch_checks(partition, call, on)
+        if error_of(checks) is not Errors.NONE:
+            refused.append((partition, error_of(checks)))
+            parts.append(Effects(me, checks=checks))
             continue
         key = _key(call, partition, on)
         share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
-        parts.append(share_partition_leader.keep(me, loading.but(state=share)))
+        status = looked_at("share-partition", share.status)
+        kept = share_partition_leader.keep(me, loading.but(state=share))
+        parts.append(kept.after((*checks, status)))
         me = parts[-1].state
     going = call.but(partitions=ordered, refused=tuple(refused))
     return with_effects(_with(me, call, going), done, *parts)
 
 
-def _refused(partition: str, call: SessionCall, on: Context) -> Errors:
-    """Say why a partition is nothing for this member, before anybody looks who leads it."""
-    unknown = _unknown(partition, on)
-    return unknown if unknown is not Errors.NONE else _forbidden(partition, call, on)
+@in_order
+def _fetch_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:
+    """Check that a member may read a partition, then that this broker leads it."""
+    yield looked_at("partition", partition)
+    yield _topic_check(partition, on)
+    yield from _right_checks(partition, call, on)
+    yield gone_topics.leader_check(partition, on)
 
 
-def _unknown(partition: str, on: Context) -> Errors:
-    """Say whether the topic of a partition is there."""
+def _topic_check(partition: str, on: Context) -> Check:
+    """Check that the topic of a partition is there."""
     there = topic_of(partition) in on.image.topic_ids
-    return Errors.NONE if there else gone_topics.unknown(partition, on.image)
+    return compare("topic there", None, there, there, gone_topics.unknown(partition, on.image))
 
 
-def _forbidden(partition: str, call: SessionCall, on: Context) -> Errors:
-    """Say whether the member may read the topic of a partition."""
-    topic, acls = topic_of(partition), on.image.acls
-    who = principal_of(call.reply_to.source)
-    if acls is None or may(acls, who, Operation.READ, Resource.TOPIC, topic):
-        return Errors.NONE
-    return Errors.TOPIC_AUTHORIZATION_FAILED
+def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:
+    """Check that the member may read the topic of a partition, where there are ACLs."""
+    acls, source = on.image.acls, call.reply_to.source
+    if acls is not None:
+        topic, who = topic_of(partition), principal_of(source)
+        allowed = may(acls, who, Operation.READ, Resource.TOPIC, topic)
+        yield compare("rights", source, allowed, allowed, Errors.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
     """Acquire records if there are some, and answer once every acknowledgement has its result."""
     done = Effects(me)
     asked = call.request
-    if call.fetched is None and isinstance(asked, ShareFetch) and _ready(me, call, asked, on):
-        done = _fetched(me, call, asked, on)
+    if call.fetched is None and isinstance(asked, ShareFetch):
+        ready, looked = _ready(me, call, asked, on)
+        done = _fetched(me, call, asked, on) if ready else done.after(looked)
         me = done.state
         call = next(c for c in me.waiting if c.reply_to == call.reply_to)
     if call.fetched is None or call.owed:
         return done
     others = tuple(c for c in me.waiting if c is not call)
     answer = Reply(call.reply_to, _answer(call, asked))
-    return done.but(state=me.but(waiting=others), replies=(answer,))
+    checks = (*done.checks, *_results(call))
+    return done.but(state=me.but(waiting=others), replies=(answer,), checks=checks)
 
 
-def _ready(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> bool:
-    """Say whether the fetch has something, or need not wait for it any longer."""
+def _results(call: SessionCall) -> Checks:
+    """Give the errors that go out with an answer, each as it was decided when the request arrived or since."""
+    return tuple(
+        Check(name, partition, error, error)
+        for name, each in (("acknowledged", call.acknowledged), ("fetched", call.refused))
+        for partition, error in each
+        if error is not Errors.NONE
+    )
+
+
+def _ready(
+    me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context
+) -> tuple[bool, Checks]:
+    """Say whether the fetch has something, or need not wait for it any longer, and what was looked at."""
     keys = tuple(_key(call, partition, on) for partition in _readable(call))
     shares = tuple(me.shares[key] for key in keys if key in me.shares)
     loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
-    catches = (share_acquiring.caught(share, request, on) for share in loaded)
-    if any(catch.too_early or not catch.nothing for catch in catches):
-        return True
+    looked: list[Check] = []
+    for share in loaded:
+        catch = share_acquiring.caught(share, request, on)
+        if catch.too_early or not catch.nothing:
+            return True, ()
+        looked.append(looked_at("partition", share.partition))
+        looked += share_acquiring.catch_checks(share, request, catch, on)
     if len(loaded) < len(shares):
-        return False
-    return not request.wait or bool(call.refused) or len(shares) < len(keys)
+        return False, tuple(looked)
+    ready = not request.wait or bool(call.refused) or len(shares) < len(keys)
+    return ready, tuple(looked)
 
 
 def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> Effects:
@@ -254,12 +296,14 @@ def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Contex
     left = request.max_records
     found: list[FetchedPartition] = []
     events: list[Event] = []
+    checks: list[Check] = []
     for partition in _readable(call):
         share = me.shares.get(_key(call, partition, on))
         if share is None or share.status is not Status.ACTIVE:
             continue
         parked = ParkedFetch(request.but(max_records=left), call.reply_to)
-        share, answer, moves = share_acquiring.taken(share, parked, on)
+        share, answer, moves, looked = share_acquiring.taken(share, parked, on)
+        checks += (looked_at("partition", partition), *looked)
         me = me.but(shares=me.shares.set(share.key, share))
         events += moves
         left -= sum(run.last - run.first + 1 for run in answer.acquired)
@@ -267,7 +311,8 @@ def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Contex
     refused = tuple(FetchedPartition(partition, error) for partition, error in call.refused)
     me = _with(me, call, call.but(fetched=(*found, *refused)))
     full = tuple(part.partition for part in found if part.acquired)
-    return Effects(_after_turn(me, request, full), events=tuple(events))
+    after = _after_turn(me, request, full)
+    return Effects(after, events=tuple(events), checks=tuple(checks))
 
 
 def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> ShareLeader:

@@ -212,36 +212,6 @@ class ShareLeader(Part, frozen=True, cache_hash=True):
 # -- staging -----------------------------------------------------------------------------------
 
 
-def stage_error(me: SharePartition, request: TxnShareAcknowledge) -> Errors:
-    """Say whether every named record may be staged by this member in this transaction.
-
-    DUPLICATE_SEQUENCE_NUMBER stands for "all of them are staged so already", which is for the
-    design to answer.
-    """
-    repeated = 0
-    for batch in request.acknowledgements:
-        for offset in range(batch.first, batch.last + 1):
-            record = me.records.get(offset)
-            if record is None:
-                return Errors.INVALID_RECORD_STATE
-            vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
-            if record.state is S.TX_PENDING and vote == (
-                request.producer_id,
-                request.producer_epoch,
-                batch.type,
-            ):
-                repeated += 1
-            elif (
-                record.state is not S.ACQUIRED
-                or record.ongoing
-                or record.member_id != request.member_id
-            ):
-                return Errors.INVALID_RECORD_STATE
-    if repeated == len(offsets_of(request.acknowledgements)) and repeated:
-        return Errors.DUPLICATE_SEQUENCE_NUMBER
-    return Errors.INVALID_RECORD_STATE if repeated else Errors.NONE
-
-
 def stage(
     me: SharePartition, request: TxnShareAcknowledge
 ) -> tuple[SharePartition, tuple[Event, ...]]:

@@ -16,7 +16,10 @@ NOT MODELLED: batches of in-flight records (each offset stands alone, which show
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kipviz.brokers import (
+    acknowledgement_checks,
     enlistment,
     gone_topics,
     share_acquiring,
@@ -26,10 +29,12 @@ from kipviz.brokers import (
     share_validation,
     share_writes,
 )
+from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
+from kipviz.brokers.replication import moved_check
 from kipviz.brokers.share_partition import (
     Closing,
     ParkedFetch,
@@ -42,7 +47,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
-    AcknowledgeType,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
@@ -72,31 +76,33 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
     """
 
-    def refuse(error: Errors) -> Effects:
-        answer = ShareFetchResponse(error, request.partition)
-        return Effects(me, replies=(Reply(reply_to, answer),))
+    def refuse(checks: Checks) -> Effects:
+        answer = ShareFetchResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
-    if on.image.leader_of(request.partition) != on.broker:
-        return refuse(gone_topics.not_led(request.partition, on.image))
-    if request.acknowledgements and request.session_epoch == 0:
-        return refuse(Errors.INVALID_REQUEST)
-    renews = any(b.type == AcknowledgeType.RENEW for b in request.acknowledgements)
-    if renews and request.max_records > 0:
-        return refuse(Errors.INVALID_REQUEST)
-    me, error = share_sessions.after(me, request, reply_to, on)
-    if error is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
-        return share_sessions.kept_waiting(me, request, reply_to)
-    if error is not Errors.NONE:
-        return refuse(error)
+    checks = one_after_another(
+        lambda: (gone_topics.leader_check(request.partition, on),),
+        lambda: share_sessions.form_checks(request, request.acknowledgements),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    me, session = share_sessions.after(me, request, reply_to, on)
+    checks += session
+    if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+        return share_sessions.kept_waiting(me, request, reply_to).after(checks)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
     key = on.image.share_key(request.group_id, request.partition)
     known = key in me.shares
     share, loading = ensure(me, key, request.group_id, request.partition, on)
     acked, parked = Effects(share), ParkedFetch(request, reply_to)
-    wrong = share_validation.validated(request.acknowledgements)
-    if wrong is not Errors.NONE:
-        parked = parked.but(acknowledge_error=wrong)
-    elif request.acknowledgements and not known:
-        parked = parked.but(acknowledge_error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    error, said = Errors.UNKNOWN_TOPIC_OR_PARTITION, request.acknowledgements
+    taken = one_after_another(
+        lambda: share_validation.form_checks(said), lambda: _in_memory(said, known, error)
+    )
+    checks = (*checks, *taken, looked_at("share-partition", share.status))
+    if error_of(taken) is not Errors.NONE:
+        parked = parked.but(acknowledge_error=error_of(taken))
     elif request.acknowledgements:
         acked, error = share_writes.acknowledge(
             share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=True
@@ -105,7 +111,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         waits = any(w.fetch == reply_to for w in share.writes)
         parked = parked.but(acknowledging=waits, acknowledge_error=error)
     served = share_acquiring.serve(share.but(parked=(*share.parked, parked)), on)
-    done = keep(me, with_effects(served.state, loading, acked, served))
+    done = keep(me, with_effects(served.state, loading, acked, served)).after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
     return closed(done, request, reply_to, on)
@@ -119,14 +125,15 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
     """
     request, reply_to = call.request, call.reply_to
-    if on.image.leader_of(request.partition) != on.broker:
-        error = gone_topics.not_led(request.partition, on.image)
-        return Effects(me, replies=(Reply(reply_to, ShareFetchResponse(error, request.partition)),))
+    checks = (gone_topics.leader_check(request.partition, on),)
+    if error_of(checks) is not Errors.NONE:
+        refused = ShareFetchResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     key = on.image.share_key(request.group_id, request.partition)
     share, loading = ensure(me, key, request.group_id, request.partition, on)
     parked = (*share.parked, ParkedFetch(request, reply_to))
     served = share_acquiring.serve(share.but(parked=parked), on)
-    return keep(me, with_effects(served.state, loading, served))
+    return keep(me, with_effects(served.state, loading, served)).after(checks)
 
 
 def on_share_acknowledge(
@@ -142,24 +149,27 @@ def on_share_acknowledge(
         answer = ShareAcknowledgeResponse(error, request.partition)
         return Effects(me, replies=(Reply(reply_to, answer),))
 
-    if request.session_epoch == 0:
-        return answered(Errors.INVALID_SHARE_SESSION_EPOCH)
-    me, error = share_sessions.after(me, request, reply_to, on)
-    if error is not Errors.NONE:
-        return answered(error)
+    me, checks = share_sessions.after(me, request, reply_to, on)
+    if error_of(checks) is not Errors.NONE:
+        return answered(error_of(checks)).after(checks)
+    said = request.acknowledgements
     share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    wrong = share_validation.validated(request.acknowledgements)
-    if not request.acknowledgements or wrong is not Errors.NONE:
-        done = answered(wrong)
-    elif share is None:
-        done = answered(gone_topics.unknown(request.partition, on.image))
+    unknown = gone_topics.unknown(request.partition, on.image)
+    checks = one_after_another(
+        lambda: checks,
+        lambda: share_validation.form_checks(said),
+        lambda: _in_memory(said, share is not None, unknown),
+    )
+    if not said or share is None or error_of(checks) is not Errors.NONE:
+        done = answered(error_of(checks))
     else:
         acked, error = share_writes.acknowledge(
-            share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=False
+            share, request.member_id, said, reply_to, on, with_fetch=False
         )
         done = keep(me, acked)
         if error is not Errors.NONE:
             done = with_effects(done.state, done, answered(error))
+    done = done.after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
     return closed(done, request, reply_to, on)
@@ -176,22 +186,21 @@ def on_txn_share_acknowledge(
     member_check.
     Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
     """
-    error = share_staging.refused_at_once(request, on)
-    if error is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, error)
-    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    if share is None or share.status is not Status.ACTIVE:
-        return share_staging.answered(me, request, reply_to, Errors.INVALID_RECORD_STATE)
-    error = share_partition.stage_error(share, request)
-    if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
-        return _stage_again(me, share, request, reply_to, on)
-    if error is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, error)
+    checks = share_staging.checks_at_once(request, on)
+    if error_of(checks) is not Errors.NONE:
+        return share_staging.answered(me, request, reply_to, checks)
+    share, made = _stageable(me, request, on)
+    checks += made
+    if share is None or error_of(checks) is not Errors.NONE:
+        return share_staging.answered(me, request, reply_to, checks)
+    if acknowledgement_checks.is_staged_again(share, request):
+        return _stage_again(me, share, request, reply_to).after(checks)
     staged, events = share_partition.stage(share, request)
     votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
     if votes:
-        return keep(me, share_writes.stage(staged, request, votes, reply_to, events, on))
-    return _enlist_then_stage(me, share, request, reply_to, on)
+        kept = share_writes.stage(staged, request, votes, reply_to, events, on)
+        return keep(me, kept).after(checks)
+    return _enlist_then_stage(me, share, request, reply_to, on, checks)
 
 
 def on_enlisted(
@@ -202,8 +211,7 @@ def on_enlisted(
     Only reached by designs that keep votes in memory (KIP-1289 as written).
     """
     mine, rest = enlistment.answered(me.staging, answer, tag)
-    error = enlistment.meaning_of(answer)
-    return enlistment.each_goes_on(me.but(staging=rest), mine, error, on, _go_on)
+    return enlistment.each_goes_on(me.but(staging=rest), mine, answer.error, on, _go_on)
 
 
 def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
@@ -290,37 +298,6 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
 # -- timers ------------------------------------------------------------------------------------
 
 
-def locks(me: ShareLeader, on: Context) -> tuple[tuple[str, int], ...]:
-    """Give the (share-partition, acquisition) pairs whose lock can run out now."""
-    return tuple(
-        (key, lock) for key, share in me.shares.items() for lock in share_partition.locks(share, on)
-    )
-
-
-def refreshes(me: ShareLeader, on: Context) -> tuple[str, ...]:
-    """Give the share-partitions that may look up the outcome of their votes now."""
-    return tuple(key for key, share in me.shares.items() if share_partition.can_refresh(share, on))
-
-
-def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str | None:
-    """Say why an acquisition lock cannot run out now, or None when it can."""
-    share = me.shares.get(key)
-    if share is None:
-        return f"broker {on.broker} has no share-partition {key} in memory"
-    held = {o: r for o, r in share.records.items() if r.lock == lock}
-    if not held:
-        return f"no record of {share.partition} is held under the lock of offset {lock}"
-    if any(share_partition.expired(share, o, on) is not None for o in held):
-        return None
-    offset, record = next(iter(held.items()))
-    state = f"{share.partition}@{offset} is {record.state.name}"
-    if record.ongoing:
-        return f"{state}, and that is not durable yet: its lock does not run out meanwhile"
-    staged = f"producer id {record.staged_producer_id} in epoch {record.staged_producer_epoch}"
-    by = f", staged by {staged}" if record.staged_producer_id >= 0 else ""
-    return f"{state}{by}: in this design its lock does not run out"
-
-
 def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects:
     """Take the records of an acquisition back from a member that was too slow.
 
@@ -332,26 +309,12 @@ def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects
     return keep(me, with_effects(served.state, expired, served))
 
 
-def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
-    """Say why the leader does not look up the outcome of its votes now, or None when it may."""
-    share = me.shares.get(key)
-    if share is None or share.status is not Status.ACTIVE:
-        return f"broker {on.broker} has not loaded the share-partition {key}"
-    pending = share_partition.pending_cells(share)
-    if not pending:
-        return f"no record of {share.partition} is TX_PENDING"
-    if not on.rules.staged_acks(staged_batches(pending)):
-        return f"broker {on.broker} keeps the votes in memory alone: there is nothing to look up"
-    if share.writes:
-        return (
-            f"{type(share.writes[0].message).__name__} for {share.partition} is already under way"
-        )
-    return None
-
-
 def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
     """Ask the share coordinator what became of the votes. Status: our inference."""
-    return keep(me, share_writes.read(me.shares[key], "refresh", on))
+    share = me.shares[key]
+    pending = (offset for offset, _ in share_partition.pending_cells(share))
+    looked = acknowledgement_checks.states(share.records, pending)
+    return keep(me, share_writes.read(share, "refresh", on)).after(looked)
 
 
 # -- sessions and leadership -------------------------------------------------------------------
@@ -390,8 +353,10 @@ def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
     """
     done = Effects(me)
     error, because = gone_topics.why_lost(partition, on.image)
+    moved = moved_check(partition, on, error)
     for key, share in me.shares.items():
         if share.partition == partition:
+            done = done if done.checks else done.after((moved,))
             done = drop(done.state, key, because, error, done)
     return done
 
@@ -406,6 +371,8 @@ def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects
     if share.status is Status.INITIALIZING and me.waiting:
         me = share_partition.not_loaded(me, share, error)
     left = _leave(me.but(shares=me.shares.without(key)), gone)
+    if gone.replies or me.waiting:
+        left = left.after((compare("share-partition kept", None, False, False, error),))
     return with_effects(left.state, so_far, left)
 
 
@@ -513,12 +480,31 @@ def ensure(
     return loading.state, loading
 
 
+def _in_memory(said: Sequence[object], known: bool, otherwise: Errors) -> Checks:
+    """Check that a share-partition of which something is acknowledged is in memory."""
+    return (compare("share-partition in memory", None, known, known, otherwise),) if said else ()
+
+
+def _stageable(
+    me: ShareLeader, request: TxnShareAcknowledge, on: Context
+) -> tuple[SharePartition | None, Checks]:
+    """Check that a share-partition is there, and that a member may stage its records."""
+    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
+    status = share.status if share is not None else None
+    error = Errors.INVALID_RECORD_STATE
+    active = compare("share-partition", None, status, status is Status.ACTIVE, error)
+    if share is None or active.error is not Errors.NONE:
+        return share, (active,)
+    return share, (active, *acknowledgement_checks.stage_checks(share, request, on))
+
+
 def _enlist_then_stage(
     me: ShareLeader,
     share: SharePartition,
     request: TxnShareAcknowledge,
     reply_to: ReplyTo,
     on: Context,
+    checks: Checks,
 ) -> Effects:
     group_id, topic_id, index = share.key.rsplit(":", 2)
     partitions = tuple(
@@ -526,37 +512,39 @@ def _enlist_then_stage(
         for key in on.rules.participant(group_id, topic_id, int(index))
     )
     if not partitions:
-        return _stage_in_memory(me, request, reply_to, on)
+        return _staged_in_memory(me, share, request, reply_to).after(checks)
     waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch, partitions)
     waiting = enlistment.told_apart(me.staging, waiting, on)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = enlistment.question(request.transactional_id, waiting, ROLE, share.key, broker)
     if asked is None:
-        return share_staging.answered(me, request, reply_to, Errors.COORDINATOR_NOT_AVAILABLE)
-    waits = Effects(me.but(staging=enlistment.joined(me.staging, waiting)))
+        nobody = (*checks, *enlistment.nobody_to_ask())
+        return share_staging.answered(me, request, reply_to, nobody)
+    made = (*checks, looked_at("enlisted", False))
+    waits = Effects(me.but(staging=enlistment.joined(me.staging, waiting)), checks=made)
     return enlistment.ask(waits, asked, on)
 
 
 def _go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    """Stage what waited for its enlistment; what a record has become in the meantime counts."""
     request, reply_to = waiting.request, waiting.reply_to
     assert isinstance(request, TxnShareAcknowledge)
-    if error:
-        return share_staging.answered(me, request, reply_to, error)
-    return _stage_in_memory(me, request, reply_to, on)
-
-
-def _stage_in_memory(
-    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
-) -> Effects:
-    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    if share is None or share.status is not Status.ACTIVE:
-        return share_staging.answered(me, request, reply_to, Errors.INVALID_RECORD_STATE)
-    error = share_partition.stage_error(share, request)
-    if error is Errors.DUPLICATE_SEQUENCE_NUMBER:
-        return _stage_again(me, share, request, reply_to, on)
+    checks = enlistment.answer_checks(waiting, error)
     if error is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, error)
+        return share_staging.answered(me, request, reply_to, enlistment.meaning_checks(checks))
+    share, made = _stageable(me, request, on)
+    checks += made
+    if share is None or error_of(checks) is not Errors.NONE:
+        return share_staging.answered(me, request, reply_to, checks)
+    if acknowledgement_checks.is_staged_again(share, request):
+        return _stage_again(me, share, request, reply_to).after(checks)
+    return _staged_in_memory(me, share, request, reply_to).after(checks)
+
+
+def _staged_in_memory(
+    me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
+) -> Effects:
     staged, events = share_partition.stage(share, request)
     settled = share_partition.settle(staged, offsets_of(request.acknowledgements))
     answer = TxnShareAcknowledgeResponse(Errors.NONE, request.partition)
@@ -564,17 +552,12 @@ def _stage_in_memory(
 
 
 def _stage_again(
-    me: ShareLeader,
-    share: SharePartition,
-    request: TxnShareAcknowledge,
-    reply_to: ReplyTo,
-    on: Context,
+    me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> Effects:
-    """Answer an equal second staging as the design says; a vote under way is waited for."""
-    error = on.rules.stage_retry()
+    """Answer an equal second staging that the design takes; a vote under way is waited for."""
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
-    if error is not Errors.NONE or not ongoing:
-        return share_staging.answered(me, request, reply_to, error)
+    if not ongoing:
+        return share_staging.answered(me, request, reply_to, ())
     return keep(me, Effects(share_writes.stage_again(share, request, reply_to)))
 
 

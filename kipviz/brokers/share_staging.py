@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import share_validation
-from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.messages.errors import Errors
@@ -20,29 +23,35 @@ from kipviz.records.share_group_members import (
 )
 
 STAGEABLE = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
+NAMES = tuple(kind.name for kind in STAGEABLE)
 
 
-def refused_at_once(request: TxnShareAcknowledge, on: Context) -> Errors:
+@in_order
+def checks_at_once(request: TxnShareAcknowledge, on: Context) -> Iterator[Check]:
     """Check the form of the acknowledgements, leadership, the types, the feature's level and the member.
 
     OPEN: member_check, member_epoch. Clause: KIP-1289 "TxnShareAcknowledgeRequest", corner cases 8, 9 and 10.
     """
-    wrong = share_validation.validated(request.acknowledgements)
-    if wrong is not Errors.NONE:
-        return wrong
-    if on.image.leader_of(request.partition) != on.broker:
-        return Errors.NOT_LEADER_OR_FOLLOWER
-    if any(b.type not in STAGEABLE for b in request.acknowledgements):
-        return Errors.INVALID_RECORD_STATE
-    if not on.image.features.staging:
-        return Errors.UNSUPPORTED_VERSION
+    yield from share_validation.form_checks(request.acknowledgements)
+    leader = on.image.leader_of(request.partition)
+    here = leader == on.broker
+    yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
+    for batch in request.acknowledgements:
+        stageable, error = batch.type in STAGEABLE, Errors.INVALID_RECORD_STATE
+        yield compare("acknowledge type", batch.type, NAMES, stageable, error)
+    level = on.image.features.staging
+    yield compare("transactional acknowledgements", None, level, level, Errors.UNSUPPORTED_VERSION)
     home = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
-    error = on.rules.member_check(on.broker, on.image.leader_of(home))
+    coordinator = on.image.leader_of(home)
+    error = on.rules.member_check(on.broker, coordinator)
+    if coordinator != NOBODY or error is not Errors.NONE:
+        yield Check("group coordinator", on.broker, coordinator, error)
     log = on.logs.get(home)
-    if error is not Errors.NONE or log is None:
-        return error
-    known, grouped = _epochs(log, request)
-    return on.rules.member_epoch(request.member_epoch, known) if grouped else Errors.NONE
+    known, grouped = _epochs(log, request) if log is not None else (None, False)
+    if grouped:
+        found = known[0] if known is not None else None
+        error = on.rules.member_epoch(request.member_epoch, known)
+        yield Check("member epoch", request.member_epoch, found, error)
 
 
 def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int, int] | None, bool]:
@@ -68,8 +77,8 @@ def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int,
 
 
 def answered(
-    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, error: Errors
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, checks: Checks
 ) -> Effects:
     """Answer a staging at once: it changes nothing, or nothing more."""
-    answer = TxnShareAcknowledgeResponse(error, request.partition)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    answer = TxnShareAcknowledgeResponse(error_of(checks), request.partition)
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -13,11 +13,13 @@ NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics, partition_log
+from kipviz.brokers import partition_log, share_state_checks
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.replication import read_through
-from kipviz.brokers.share_coordinator import NO_EPOCH, ShareCoordinator, reset_error, write
+from kipviz.brokers.share_coordinator import write
+from kipviz.brokers.share_state import NO_EPOCH, ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
 from kipviz.messages.share_state import (
@@ -42,14 +44,14 @@ def on_delete(
     OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """
-    error = _unavailable(me, request.key, on) or reset_error(me, request.key, on)
-    answer = DeleteShareGroupStateResponse(error, request.key)
-    if error is not Errors.NONE:
-        return Effects(me, replies=(Reply(reply_to, answer),))
+    checks = share_state_checks.delete_checks(me, request, on)
+    answer = DeleteShareGroupStateResponse(error_of(checks), request.key)
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     if request.key not in me.states:
         waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
-        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
-    done = write(me, ShareTombstone(request.key), reply_to, answer, on)
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+    done = write(me, ShareTombstone(request.key), reply_to, answer, on).after(checks)
     if not done.appends:
         return done
     return done.but(events=(ShareStateReset(request.key, NO_EPOCH, -1), *done.events))
@@ -65,10 +67,10 @@ def on_read_summary(
     Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
     """
     state = me.states.get(request.key)
-    error = _unavailable(me, request.key, on)
-    if error is not Errors.NONE:
-        refused = ReadShareGroupStateSummaryResponse(error, request.key)
-        return Effects(me, replies=(Reply(reply_to, refused),))
+    checks = share_state_checks.summary_checks(me, request, on)
+    if error_of(checks) is not Errors.NONE:
+        refused = ReadShareGroupStateSummaryResponse(error_of(checks), request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     answer = ReadShareGroupStateSummaryResponse(Errors.NONE, request.key)
     if state is not None:
         answer = answer.but(
@@ -78,7 +80,7 @@ def on_read_summary(
             delivery_complete_count=state.delivery_complete_count,
         )
     waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
-    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
 def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects:
@@ -199,9 +201,3 @@ def _resting(me: ShareCoordinator) -> tuple[str, ...]:
     if all(state.cold for state in me.states.values()):
         return ()
     return me.states.keys()
-
-
-def _unavailable(me: ShareCoordinator, key: str, on: Context) -> Errors:
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
-    return gone_topics.why_no_state(key, on.image)

@@ -8,22 +8,31 @@ STATUS of TxnShareAcknowledge (KIP-1289, draft): the same checks, which is our i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, in_order
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
 
 LOWEST, HIGHEST = AcknowledgeType.GAP, AcknowledgeType.RENEW
+NAMES = tuple(kind.name for kind in AcknowledgeType if kind >= LOWEST)
 
 
-def validated(batches: tuple[AcknowledgementBatch, ...]) -> Errors:
-    """Return INVALID_REQUEST for the first batch that is malformed, or NONE.
+@in_order
+def form_checks(batches: tuple[AcknowledgementBatch, ...]) -> Iterator[Check]:
+    """Check the form of acknowledgement batches: the first that is malformed is an INVALID_REQUEST.
 
     A batch may not end before it begins, nor begin before the one in front of it ends, and its type has to
     exist.
     """
-    end = -1
+    error, end = Errors.INVALID_REQUEST, -1
     for batch in batches:
-        exists = LOWEST <= batch.type <= HIGHEST
-        if batch.first > batch.last or batch.first < end or not exists:
-            return Errors.INVALID_REQUEST
+        if batch.last < batch.first:
+            yield compare("end of a batch", batch.last, batch.first, False, error)
+        if batch.first < end:
+            yield compare("begin of a batch", batch.first, end, False, error)
+        if not LOWEST <= batch.type <= HIGHEST:
+            yield compare("acknowledge type", batch.type, NAMES, False, error)
         end = batch.last
-    return Errors.NONE
+    if batches:
+        yield compare("acknowledgements well-formed", None, True, True, error)

@@ -9,25 +9,31 @@ five attempts, and the share-partition with it (here it is asked for as long as 
 
 from __future__ import annotations
 
-from kipviz.brokers import partition_log, share_acquiring, share_dead_letters, share_partition
+from collections.abc import Iterator
+
+from kipviz.brokers import (
+    acknowledgement_checks,
+    share_acquiring,
+    share_dead_letters,
+    share_loading,
+    share_partition,
+)
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at, translated
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.in_flight import InFlight, state_batches
 from kipviz.brokers.local import ApplyMarkerToShares
-from kipviz.brokers.share_partition import PendingWrite, SharePartition, Status, moved
+from kipviz.brokers.share_partition import PendingWrite, SharePartition, moved
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     LOCK_RAN_OUT,
-    NOT_IN_LOG,
     SESSION_CLOSED,
     WRITE_FAILED,
     LockRenewed,
-    SharePartitionLoaded,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.reset_policy import EARLIEST, LATEST, reset_duration_ms
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -45,7 +51,7 @@ from kipviz.messages.share_state import (
 )
 from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.records.placement import SHARE_GROUP_STATE
-from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
+from kipviz.records.share_group_state import RecordState, StagedBatch
 
 ROLE = "share_partition_leader"
 S = RecordState
@@ -107,18 +113,23 @@ def acknowledge(
     records, offsets = me.records, []
     renewed: list[int] = []
     events: list[Event] = []
+    checks: Checks = ()
     for batch in batches:
         if batch.last < me.start_offset:
             continue
-        error = _batch_error(me, batch, on)
+        checks += acknowledgement_checks.batch_checks(me, batch, on)
+        error = error_of(checks)
         if error is not Errors.NONE:
-            return _refused(me, renewed, member_id), error
-        for offset in range(max(batch.first, me.start_offset), batch.last + 1):
+            return _refused(me, renewed, member_id, checks), error
+        offsets_in = range(max(batch.first, me.start_offset), batch.last + 1)
+        checks += acknowledgement_checks.held_checks(records, offsets_in, member_id)
+        error = error_of(checks)
+        for offset in offsets_in:
             before = records.get(offset)
             if before is None:
                 continue  # a gap of the log between two fetches
-            if before.state is not S.ACQUIRED or before.ongoing or before.member_id != member_id:
-                return _refused(me, renewed, member_id), Errors.INVALID_RECORD_STATE
+            if not acknowledgement_checks.is_held_by(before, member_id):
+                return _refused(me, renewed, member_id, checks), error
             if batch.type == AcknowledgeType.RENEW:
                 renewed.append(offset)
                 continue
@@ -132,20 +143,21 @@ def acknowledge(
         events += again
     if not offsets:
         replies = () if with_fetch else (Reply(reply_to, answer),)
-        return Effects(me.but(records=records), replies=replies, events=tuple(events)), Errors.NONE
+        done = Effects(me.but(records=records), replies=replies, events=tuple(events))
+        return done.after(checks), Errors.NONE
     write = PendingWrite("acknowledge", _NOTHING, tuple(offsets))
     waits = {"fetch": reply_to} if with_fetch else {"reply_to": reply_to, "answer": answer}
     write = write.but(**waits)
     done = _write(me.but(records=records), write, on)
-    return done.but(events=tuple(events)), Errors.NONE
+    return done.but(events=tuple(events)).after(checks), Errors.NONE
 
 
-def _refused(me: SharePartition, renewed: list[int], member_id: str) -> Effects:
+def _refused(me: SharePartition, renewed: list[int], member_id: str, checks: Checks) -> Effects:
     """Leave everything as it was, but for locks that were renewed before the refusal."""
     if not renewed:
-        return Effects(me)
+        return Effects(me, checks=checks)
     records, events = _renewed(me, me.records, tuple(renewed), member_id)
-    return Effects(me.but(records=records), events=events)
+    return Effects(me.but(records=records), events=events, checks=checks)
 
 
 def _renewed(
@@ -162,17 +174,6 @@ def _renewed(
     return records, tuple(
         LockRenewed(me.partition, me.group_id, b.first, b.last, member_id, lock) for b in runs
     )
-
-
-def _batch_error(me: SharePartition, batch: AcknowledgementBatch, on: Context) -> Errors:
-    """Check what an acknowledgement says, with what is in memory (SharePartition.fetchSubMapForAcknowledgementBatch)."""
-    allowed = on.image.group_config(me.group_id).renew_acknowledge_enable
-    if batch.type == AcknowledgeType.RENEW and not allowed:
-        return Errors.INVALID_RECORD_STATE
-    first = max(batch.first, me.start_offset)
-    if not len(me.records) or (first > me.start_offset and first < me.records.keys()[0]):
-        return Errors.INVALID_RECORD_STATE
-    return Errors.INVALID_REQUEST if me.records.get(batch.last) is None else Errors.NONE
 
 
 def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Context) -> InFlight:
@@ -249,7 +250,13 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
             records = records.set(offset, after)
         elif after is not None:
             changes.append((offset, before, after))
-    return _change(me.but(records=records), changes, LOCK_RAN_OUT, NOTE, on)
+    held = (offset for offset, before in me.records.items() if before.lock == lock)
+    limit = on.delivery_count_limit(me.group_id)
+    looked = (
+        *acknowledgement_checks.states(me.records, held),
+        looked_at("delivery count limit", limit),
+    )
+    return _change(me.but(records=records), changes, LOCK_RAN_OUT, NOTE, on).after(looked)
 
 
 def release(me: SharePartition, member_id: str, on: Context) -> Effects:
@@ -274,10 +281,13 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
 def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -> Effects:
     """Resolve the votes that a marker fits (the hook of KIP-1289, draft)."""
     changes = []
+    checks: Checks = ()
     for offset, before in share_partition.pending_cells(me):
-        if before.staged_producer_id != marker.producer_id or not on.rules.marker_epoch(
-            before.staged_producer_epoch, marker.producer_epoch
-        ):
+        if before.staged_producer_id != marker.producer_id:
+            continue
+        epoch = before.staged_producer_epoch
+        checks += (Check("epoch of the vote", marker.producer_epoch, epoch),)
+        if not on.rules.marker_epoch(epoch, marker.producer_epoch):
             continue
         done = on.rules.commit_target(before.staged_type) is S.ACKNOWLEDGED
         kind = AcknowledgeType.ACCEPT if done else AcknowledgeType.REJECT
@@ -289,7 +299,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
     resolved = _change(me, changes, f"the {word} marker arrived", OUTCOME, on)
-    return resolved.but(state=share_partition.advance_start(resolved.state))
+    return resolved.but(state=share_partition.advance_start(resolved.state)).after(checks)
 
 
 def _change(
@@ -352,7 +362,11 @@ def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEP
     if _tried_enough(write):
         return _failed(me.but(writes=me.writes[1:]), write, error, on)
     again = write.but(attempts=min(write.attempts + 1, ATTEMPTS_MAX))
-    return send(me.but(writes=(again, *me.writes[1:])), on)
+    repeated = (
+        Check("answer of the coordinator", write.purpose, error),
+        Check("attempts", ATTEMPTS_MAX, write.attempts),
+    )
+    return send(me.but(writes=(again, *me.writes[1:])), on).after(repeated)
 
 
 def _tried_enough(write: PendingWrite) -> bool:
@@ -372,17 +386,25 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     me = me.but(writes=me.writes[1:], on_wire=False)
     if error is not Errors.NONE:
         return _failed(me, write, error, on), _gone(write, error)
+    checks = _answered(me, write, error)
     if isinstance(answer, ReadShareGroupStateResponse):
         refreshes = write.purpose == "refresh"
-        if not refreshes and _malformed(answer):
-            failed = _failed(me, write, Errors.UNKNOWN_SERVER_ERROR, on)
-            return failed, Errors.UNKNOWN_SERVER_ERROR
-        read = _refreshed(me, answer, on) if refreshes else _loaded(me, answer, on)
+        if not refreshes and share_loading.is_malformed(answer):
+            error = Errors.UNKNOWN_SERVER_ERROR
+            sound = compare("state well-formed", None, False, False, error)
+            return _failed(me, write, error, on, (*checks, sound)), error
+        read = (
+            share_loading.refreshed(me, answer, on)
+            if refreshes
+            else share_loading.loaded(me, answer, on)
+        )
         if read is None and refreshes:
-            return _failed(me, write, Errors.FENCED_STATE_EPOCH, on), Errors.NOT_LEADER_OR_FOLLOWER
+            error = Errors.FENCED_STATE_EPOCH
+            failed = _failed(me, write, error, on, (*checks, *_made_anew(me, answer)))
+            return failed, Errors.NOT_LEADER_OR_FOLLOWER
         if read is None:
-            return Effects(me), Errors.OFFSET_NOT_AVAILABLE
-        done = read
+            return Effects(me, checks=checks), Errors.OFFSET_NOT_AVAILABLE
+        done = read.after((*checks, looked_at("start offset", answer.start_offset)))
     else:
         noted = write.purpose in (NOTE, OUTCOME)
         me = (
@@ -393,11 +415,25 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         if write.fetch is not None:
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
-        done = Effects(me, replies=replies)
+        done = Effects(me, replies=replies, checks=checks)
     asked = write.offsets or tuple(done.state.records.keys())
     copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
     sent = send(copied.state, on)
     return with_effects(sent.state, done, copied, sent), Errors.NONE
+
+
+def _answered(me: SharePartition, write: PendingWrite, error: Errors) -> Checks:
+    """Give what the share coordinator has answered, and to what."""
+    told = Check("answer of the coordinator", write.purpose, error, error)
+    return (*acknowledgement_checks.states(me.records, write.offsets), told)
+
+
+@in_order
+def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
+    """Give the check by which a state has nothing to do with the one that was loaded (`share_loading.refreshed`)."""
+    epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
+    yield compare("state epoch of the answer", epoch, known, epoch <= known, error)
+    yield compare("votes pending or decided", None, False, False, error)
 
 
 def _gone(write: PendingWrite, error: Errors) -> Errors:
@@ -431,8 +467,11 @@ def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
     return with_effects(told.state, done, told)
 
 
-def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context) -> Effects:
+def _failed(
+    me: SharePartition, write: PendingWrite, error: Errors, on: Context, because: Checks = ()
+) -> Effects:
     """End what waited for a write that failed; who staged is told what else was wrong (our inference)."""
+    checks = because or _answered(me, write, error)
     if write.purpose == "stage":
         error = Errors.COORDINATOR_NOT_AVAILABLE if error in RETRY else TOLD.get(error, error)
     else:
@@ -443,6 +482,8 @@ def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context)
     else:
         me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
     replies: tuple[Reply, ...] = ()
+    if write.reply_to is not None or write.fetch is not None:
+        checks = translated(checks, "error to a client", None, error)
     if write.reply_to is not None and write.answer is not None:
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)
     if write.fetch is not None:
@@ -450,7 +491,7 @@ def _failed(me: SharePartition, write: PendingWrite, error: Errors, on: Context)
     # A lock that ran out was told only: its records are copied whether the telling worked or not.
     copied = _copied(share_dead_letters.enqueue(me, write.offsets, on), on)
     sent = send(copied.state, on)
-    done = Effects(me, replies=replies, events=events)
+    done = Effects(me, replies=replies, events=events, checks=checks)
     return with_effects(sent.state, done, copied, sent)
 
 
@@ -462,110 +503,3 @@ def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> Sh
             for p in me.parked
         )
     )
-
-
-def _loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects | None:
-    """Take over the durable state, or give None where there is nowhere to begin.
-
-    What lies between two batches was delivered and never acknowledged, so it is free again.
-    Without a start offset share.auto.offset.reset decides. Source: SharePartition.maybeInitialize.
-    """
-    start = answer.start_offset if answer.start_offset >= 0 else _where_to_begin(me, on)
-    if start is None:
-        return None
-    records: Table[int, InFlight] = Table.of()
-    ends = [b.last for b in answer.batches] + [p.staged.last for p in answer.pending]
-    next_offset = max([start, *(e + 1 for e in ends)])
-    for offset in range(start, next_offset):
-        records = records.set(offset, InFlight(S.AVAILABLE))
-    for batch in answer.batches:
-        for offset in range(max(batch.first, start), batch.last + 1):
-            records = records.set(offset, _found(batch, on.delivery_count_limit(me.group_id)))
-    for p in answer.pending:
-        for offset in range(max(p.staged.first, start), p.staged.last + 1):
-            vote = InFlight(
-                S.TX_PENDING,
-                p.staged.delivery_count,
-                staged_producer_id=p.producer_id,
-                staged_producer_epoch=p.producer_epoch,
-                staged_type=p.staged.acknowledge_type,
-            )
-            records = records.set(offset, vote)
-    held = tuple(o for o, r in records.items() if r.state is not S.AVAILABLE)
-    me = me.but(
-        status=Status.ACTIVE,
-        state_epoch=answer.state_epoch,
-        start_offset=start,
-        next_offset=next_offset,
-        records=records,
-    )
-    loaded = SharePartitionLoaded(me.partition, me.group_id, start, held)
-    return Effects(share_partition.advance_start(me), events=(loaded,))
-
-
-def _where_to_begin(me: SharePartition, on: Context) -> int | None:
-    """Give where a group without a start offset begins, None where by_duration finds no record.
-
-    Then there is no start offset, as long as no younger record comes; a regular consumer asks again after
-    request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
-    PartitionMetadataProvider.offsetForTimestamp.
-    """
-    log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
-    if reset in (EARLIEST, LATEST):
-        return log.start_offset if reset == EARLIEST else log.high_watermark
-    return partition_log.offset_at(log, on.now_ms - reset_duration_ms(reset))
-
-
-def _malformed(answer: ReadShareGroupStateResponse) -> bool:
-    """Say whether a durable state cannot be: a batch before the start, or one that ends too soon."""
-    return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
-
-
-def _found(batch: StateBatch, limit: int) -> InFlight:
-    """Give a record as it was loaded; one that came back too often keeps the ends of its batch."""
-    record = InFlight(batch.state, batch.delivery_count)
-    suspect = batch.delivery_count >= share_acquiring.suspect_from(limit)
-    if batch.state is not S.AVAILABLE or not suspect or batch.first == batch.last:
-        return record
-    return record.but(batch_first=batch.first, batch_last=batch.last)
-
-
-def _refreshed(
-    me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
-) -> Effects | None:
-    """Take over the outcome of votes that the share coordinator no longer holds as pending.
-
-    None where the state has nothing to do with the one that this object was loaded from: a reset of the
-    group leaves none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then
-    only a vote that is neither pending nor decided tells of it: no later read would have an outcome for
-    that one. Status: our inference.
-    """
-    if answer.state_epoch > me.state_epoch:
-        return None
-    undecided = {
-        (o, p.producer_id) for p in answer.pending for o in range(p.staged.first, p.staged.last + 1)
-    }
-    durable = {
-        o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))
-    }
-    events, records = [], me.records
-    for offset, before in share_partition.pending_cells(me):
-        if (offset, before.staged_producer_id) in undecided:
-            continue
-        found = durable.get(offset)
-        if found is None:
-            return None
-        if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
-            continue
-        freed = found.state is S.AVAILABLE
-        cause = share_partition.REJECTED if found.state is S.ARCHIVING else ""
-        after = (
-            on.rules.abort_target(before) if freed else before.unstaged(found.state, cause=cause)
-        )
-        because = "the share coordinator knows the outcome"
-        if freed and offset < me.start_offset:  # deleted while it was staged (finding X17)
-            after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG
-        records = records.set(offset, after)
-        events.append(moved(me, offset, before, after, because))
-    me = share_partition.advance_start(me.but(records=records))
-    return Effects(me, events=tuple(events))

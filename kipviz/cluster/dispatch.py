@@ -53,8 +53,8 @@ from kipviz.brokers.local import (
     WriteMarker,
 )
 from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.brokers.transaction_append import needs_image
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds

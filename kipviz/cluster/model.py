@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
-from kipviz.brokers import share_partition_leader, transaction_coordinator
+from kipviz.brokers import share_timers, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context, Image
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition import ShareLeader
@@ -388,8 +388,8 @@ class ClusterModel:
         on = self.context(world, broker)
         found: Timers = {}
         if isinstance(role, ShareLeader):
-            locks = share_partition_leader.locks(role, on)
-            refreshes = share_partition_leader.refreshes(role, on)
+            locks = share_timers.locks(role, on)
+            refreshes = share_timers.refreshes(role, on)
             found["expire_lock"] = tuple(ExpireLock(broker, key, lock) for key, lock in locks)
             found[""] = tuple(Refresh(broker, key) for key in refreshes)
         if isinstance(role, TransactionCoordinator):

@@ -20,7 +20,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED
 from kipviz.clients.rules import ClientRules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from kipviz.brokers import share_partition_leader, transaction_coordinator
+from kipviz.brokers import share_partition_leader, share_timers, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import Client, MemberConsumer, expiring, has_room, next_request
@@ -163,7 +163,7 @@ def _no_expiry(model: Knows, world: World, a: ExpireLock) -> str | None:
     if role is None:
         return f"broker {a.broker} is down"
     on = model.context(world, a.broker)
-    return share_partition_leader.why_no_lock_expiry(role, a.key, a.lock, on)
+    return share_timers.why_no_lock_expiry(role, a.key, a.lock, on)
 
 
 def _no_timeout(model: Knows, world: World, a: TimeOutTransaction) -> str | None:
@@ -208,7 +208,7 @@ def _no_refresh(model: Knows, world: World, a: Refresh) -> str | None:
     role = world.roles.get((a.broker, share_partition_leader.ROLE, ""))
     if role is None:
         return f"broker {a.broker} is down"
-    return share_partition_leader.why_no_refresh(role, a.key, model.context(world, a.broker))
+    return share_timers.why_no_refresh(role, a.key, model.context(world, a.broker))
 
 
 def _no_remake(model: Knows, world: World, a: RemakeTopic) -> str | None:

@@ -15,8 +15,8 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
-from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import admin as administering
 from kipviz.clients import share_member

@@ -31,7 +31,7 @@ KIP = Kip(
             "Acknowledgement batches: validation",
             "A batch with a type that does not exist, or out of order, is INVALID_REQUEST for its partition.",
             MODELLED,
-            handler="brokers.share_validation.validated",
+            handler="brokers.share_validation.form_checks",
             test="brokers/test_share_partition_leader.py::test_malformed_acknowledgements_are_an_invalid_request_of_their_partition",
             page="30-kip-932-share-groups",
             scenario="kip-932-release-order",

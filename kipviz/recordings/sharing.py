@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kipviz.brokers import share_partition_leader, share_sessions
+from kipviz.brokers import share_partition_leader, share_sessions, share_timers
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.settings import GroupConfig
@@ -450,7 +450,7 @@ class Sharing:
         around, leader = self._around(way, on), way.leader
         expired = [
             share_partition_leader.on_lock_expiry(leader, key, lock, around)
-            for key, lock in share_partition_leader.locks(leader, around)
+            for key, lock in share_timers.locks(leader, around)
         ]
         waited = [
             share_sessions.on_delay(leader, delay, around)

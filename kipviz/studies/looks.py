@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED
 from kipviz.cluster.world import World

@@ -6,8 +6,8 @@ from typing import Any
 
 from kipviz.brokers.partition_log import is_aborted
 from kipviz.brokers.settings import READ_COMMITTED, READ_UNCOMMITTED, GroupConfig
-from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds

@@ -7,7 +7,7 @@ here: the rows are those that the handlers of the step gave back (`brokers.check
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any
 
 from kipviz.brokers.checks import Check, Checked, Fact
@@ -23,6 +23,7 @@ HOLDER = {
     "group_coordinator": "group",
     "partition_leader": "log",
     "share_coordinator": "durable",
+    "share_partition_leader": "share-partition",
 }
 # Checks of which both sides have words of their own.
 WORDS = {
@@ -35,6 +36,30 @@ WORDS = {
     "answer of the coordinator": ("asked about", "told"),
     "kind of group": ("request", "kind:"),
     "answer for several requests": ("sent as", "instead of"),
+    "share session": ("of", "known:"),
+    "session epoch": ("request", "session"),
+    "share sessions": ("at most", "open:"),
+    "records asked for beside a renewal": ("request", "allowed:"),
+    "share.renew.acknowledge.enable": ("needs", "configured"),
+    "acknowledge type": ("request", "allowed:"),
+    "first offset": ("request", "in memory from"),
+    "last offset": ("request", "in memory up to"),
+    "record state": ("needs", "is"),
+    "held by": ("asked by", "held by"),
+    "end of a batch": ("ends at", "begins at"),
+    "begin of a batch": ("begins at", "batch before ends at"),
+    "below the high watermark": ("reads from", "up to"),
+    "below the last stable offset": ("reads from", "up to"),
+    "log start offset": ("reads from", "log starts at"),
+    "room for records": ("asks for", "room for"),
+    "attempts": ("at most", "made:"),
+    "epoch of the vote": ("marker", "vote"),
+    "group coordinator": ("this is Broker", "leader: Broker"),
+    "acknowledged": ("of", "result:"),
+    "fetched": ("of", "result:"),
+    "staged": ("of", "result:"),
+    "staged with the others": ("of", "alone:"),
+    "state epoch of the answer": ("answer", "loaded"),
 }
 
 
@@ -80,7 +105,7 @@ def words(fact: Fact) -> str:
     if isinstance(fact, Errors):
         return fact.name
     if isinstance(fact, Enum):
-        return str(fact.value)
+        return fact.name if isinstance(fact, IntEnum) else str(fact.value)
     if isinstance(fact, int):
         return number(fact)
     if isinstance(fact, tuple):

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from kipviz.brokers import share_partition_leader
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.share_partition import ShareLeader, pending_cells
+from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import Clause, clause_of, clause_of_timer
 from kipviz.clients.admin import Admin
@@ -75,13 +75,13 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.producing import Fetch
 from kipviz.messages.transactions import AddPartitionsToTxn
-from kipviz.views import checks, due, membership, share_guards
+from kipviz.views import checks, due, membership
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, asked_for
 from kipviz.views.cut_words import guards_of_cut, guards_of_heal
 from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
-from kipviz.views.membership import both, enlisted, epoch_in
+from kipviz.views.membership import both
 from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
 from kipviz.views.several_guards import waiting_for
 from kipviz.views.traffic import towards
@@ -264,14 +264,10 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.classic(role, message)
         case name if name in OF_GROUPS:
             yield from of_operator(role, message)
-        case "ShareGroupHeartbeat" | "InitializeShareGroupState":
-            yield from membership.of_share_group(role, message)
-        case "OffsetFetch" | "OffsetCommit" | "TxnOffsetCommit":
-            return
-        case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
-            yield from share_guards.of_request(world, role, message)
+        case "ShareGroupHeartbeat":
+            yield from membership.share_heartbeat(role, message)
         case _:
-            yield from _share_state(world, role, message)
+            return
 
 
 def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
@@ -304,26 +300,6 @@ def _list_offsets(log: PartitionLog, message: ListOffsets) -> Iterator[Guard]:
     yield "high watermark", str(log.high_watermark)
 
 
-def _share_state(world: World, role: Any, message: Any) -> Iterator[Guard]:
-    state = role.states.get(message.key)
-    ours = state.newest_leader if state is not None else -1
-    if hasattr(message, "leader_epoch"):
-        yield "leader epoch", both("request", message.leader_epoch, "durable", ours)
-    else:
-        yield "state", "there" if state is not None else "none"
-    if hasattr(message, "state_epoch"):
-        ours = state.state_epoch if state is not None else -1
-        yield "state epoch", both("request", message.state_epoch, "durable", ours)
-    if hasattr(message, "staged"):
-        entry = world.logs[role.shard].producers.get(message.producer_id)
-        yield "epoch", both("request", message.producer_epoch, "log", epoch_in(entry))
-        yield "enlisted", enlisted(entry, message.producer_epoch)
-    if state is not None:
-        yield "start offset", number(state.start_offset)
-    votes = [p for p, all_of in role.votes.items() if any(v.key == message.key for v in all_of)]
-    yield "votes kept", listed(tuple(f"of producer id {p}" for p in votes))
-
-
 def _answer(world: World, action: Deliver) -> Iterator[Guard]:
     connection = world.connections.get((action.source, action.broker))
     if connection is None or not connection.responses:
@@ -339,7 +315,10 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
         yield short_name(part.partition), part.error.name
     for partition, error in getattr(message, "of_each", ())[1:]:
         yield short_name(partition), error.name
-    yield from share_guards.of_answer(getattr(message, "each", ()))
+    for part in getattr(message, "each", ()):
+        yield f"{part.partition}, fetch", part.error.name
+        yield f"{part.partition}, acknowledgements", part.acknowledge_error.name
+        yield f"{part.partition}, records", listed(tuple(r.offset for r in part.records))
     yield from found_out(message)
     app = world.applications.get(host_of(action.source))
     if app is not None:
@@ -350,16 +329,8 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
     if role is None:
         yield "who asked", "is gone: nobody takes the answer"
     elif isinstance(role, ShareLeader) and envelope.shard:
-        share = role.shares.get(envelope.shard)
-        if share is None or not share.writes:
+        if envelope.shard not in role.shares:
             yield "who asked", "was dropped from memory"
-            left = (s for (key, _), s in role.leaving.items() if key == envelope.shard)
-            yield from (("share-partition", each.status.value) for each in left)
-            return
-        first = share.writes[0]
-        yield "asked to", first.purpose
-        yield from share_guards.states(share, first.offsets)
-        yield "writes behind it", str(len(share.writes) - 1)
     elif isinstance(role, TransactionCoordinator):
         for known in role.transactions.values():
             if known.producer_id == message.producer_id:
@@ -414,18 +385,9 @@ def _timer(
             yield "enlisted", listed(tuple(map(short_name, known.partitions)))
         yield "timeouts left", str(world.budget.time_out)
         return
-    role = world.roles.get((action.broker, SHARES, ""))
-    share = role.shares.get(action.key) if isinstance(role, ShareLeader) else None
     if isinstance(action, ExpireLock):
-        if share is not None:
-            held = tuple(o for o, r in share.records.items() if r.lock == action.lock)
-            yield from share_guards.states(share, held)
-        yield "delivery count limit", str(model.spec.settings.delivery_count_limit)
         yield "expiries left", str(world.budget.expire_lock)
         return
-    if share is not None:
-        yield from share_guards.states(share, tuple(o for o, _ in pending_cells(share)))
-        yield "requests under way", str(len(share.writes))
     yield "share-partition", partition_of(world, action.key)
 
 

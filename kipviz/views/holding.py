@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers import share_partition_leader
+from kipviz.brokers import share_timers
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.in_flight import InFlight, staged_batches
 from kipviz.brokers.partition_log import PartitionLog
@@ -31,7 +31,7 @@ from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views import due, share_guards
+from kipviz.views import due
 from kipviz.views.facts import short_name
 from kipviz.views.waiting import (
     IDLE,
@@ -412,7 +412,7 @@ def _pending(
             NEVER,
             (*see, (f"state:{home}", "votes")),
         )
-    if share_partition_leader.why_no_refresh(role, share.key, on) is None:
+    if share_timers.why_no_refresh(role, share.key, on) is None:
         return Reason(
             f"{decided} The share coordinator has the outcome in its log, and Broker {broker} has "
             "not asked for it yet.",
@@ -533,7 +533,7 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
     assert isinstance(role, ShareLeader), "who serves a request is up"
     if getattr(message, "of_session", None) is not None:
         return _fetch_of_session(world, broker, role, message)
-    share = share_guards.share_of(role, message.group_id, message.partition)
+    share = role.shares.get(world.image.share_key(message.group_id, message.partition))
     if share is not None and share.writes:
         return write_of(world, broker, share)
     if type(message).__name__ != "ShareFetch" or share is None:

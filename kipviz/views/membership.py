@@ -100,16 +100,3 @@ def share_heartbeat(role: Any, message: Any) -> Iterator[tuple[str, str]]:
     yield "member epoch known", str(member.epoch) if member is not None else "none"
     yield "group epoch", str(group.epoch) if group is not None else "no such group"
     yield "initialised", listed(group.initialized) if group is not None else "none"
-
-
-def initializing(role: Any, message: Any) -> Iterator[tuple[str, str]]:
-    """Give what a share coordinator knows of a share-partition whose state is to be made."""
-    state = role.states.get(message.key)
-    yield "state epoch of the request", str(message.state_epoch)
-    yield "state epoch known", str(state.state_epoch) if state is not None else "no state yet"
-
-
-def of_share_group(role: Any, message: Any) -> Iterator[tuple[str, str]]:
-    """Give what the coordinator that a membership request is for compares it with."""
-    known = hasattr(message, "member_id")
-    yield from share_heartbeat(role, message) if known else initializing(role, message)

@@ -8,8 +8,8 @@ from typing import Any
 from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import SharePartition
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.cluster.clock import ms
 from kipviz.records.share_group_state import RecordState
 from kipviz.views.facts import Card, Cells, Fact, facts, span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers import share_acquiring, share_partition, share_writes
+from kipviz.brokers import share_acquiring, share_partition, share_timers, share_writes
 from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
@@ -158,7 +158,7 @@ class SharePlace(Desk):
         self.coordinator(WriteShareGroupStateResponse(error, KEY))
 
     def expire(self, lock):
-        assert spl.why_no_lock_expiry(self.role, KEY, lock, self.on) is None
+        assert share_timers.why_no_lock_expiry(self.role, KEY, lock, self.on) is None
         self.do(spl.on_lock_expiry(self.role, KEY, lock, self.on))
 
     def states(self, first, last):

@@ -11,7 +11,7 @@ from kipviz.brokers import share_upkeep as upkeep
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat

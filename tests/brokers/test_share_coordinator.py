@@ -9,7 +9,7 @@ from kipviz.brokers import share_upkeep
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_state import (
     DeleteShareGroupState,

@@ -10,7 +10,7 @@ from kipviz.brokers import share_membership
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (

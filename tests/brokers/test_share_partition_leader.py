@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import share_partition_leader as spl
-from kipviz.brokers import share_sessions
+from kipviz.brokers import share_sessions, share_timers
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
@@ -342,7 +342,7 @@ def test_a_lock_that_runs_out_while_the_write_is_under_way_decides_what_a_failur
     place.acknowledge("M1", said(7, 11))
     place.expire(7)
     assert place.states(7, 11) == [ACK] * 5
-    assert not spl.locks(place.role, place.on)  # the timer is a one-shot
+    assert not share_timers.locks(place.role, place.on)  # the timer is a one-shot
     place.refuses(Errors.INVALID_REQUEST)
     assert (place.states(7, 11), set(place.counts(7, 11))) == ([ARCH] * 5, {2})
 
@@ -763,7 +763,7 @@ def test_a_vote_is_promised_when_it_is_durable_and_then_pins_the_record():
     assert place.states(0, 2) == [TXP, TXP, ACQ]
     place.expire(0)
     assert place.states(0, 2) == [TXP, TXP, AVL]
-    assert spl.why_no_lock_expiry(place.role, KEY, 0, place.on) is not None
+    assert share_timers.why_no_lock_expiry(place.role, KEY, 0, place.on) is not None
 
 
 @pytest.mark.parametrize("kind", [GAP, RELEASE, AcknowledgeType.RENEW])
@@ -826,7 +826,7 @@ def test_a_lock_that_gives_a_staged_record_to_its_member_leaves_no_timer():
     records = [place.share.records[offset] for offset in range(3)]
     told = {(each.member_id, each.lock, each.staged_producer_id) for each in records}
     assert told == {("M1", -1, -1)}
-    assert spl.why_no_lock_expiry(place.role, KEY, lock, place.on) is not None
+    assert share_timers.why_no_lock_expiry(place.role, KEY, lock, place.on) is not None
     assert place.fetch("M2", 3) is None
 
 
@@ -865,7 +865,7 @@ def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, st
     place = held()
     place.stage("M1", said(0, 0))
     place.coordinator()
-    assert spl.why_no_refresh(place.role, KEY, place.on) is None
+    assert share_timers.why_no_refresh(place.role, KEY, place.on) is None
     place.do(spl.on_refresh(place.role, KEY, place.on))
     vote = PendingBatch(9, 0, StagedBatch(0, 0, int(ACCEPT), 1))
     undecided = ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, (), (vote,))

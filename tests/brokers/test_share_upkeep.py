@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import share_coordinator as sc
 from kipviz.brokers import share_upkeep as upkeep
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
 from kipviz.messages.share_state import (

@@ -13,7 +13,7 @@ import pytest
 from kipviz.brokers import group_coordinator, share_coordinator
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.brokers.share_coordinator import ShareCoordinator
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World

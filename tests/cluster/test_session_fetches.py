@@ -212,12 +212,19 @@ def test_the_page_says_in_which_order_partitions_are_looked_at_and_what_is_said_
         for node, following in pairwise(line):
             action = trace.node(following).action
             assert action is not None
-            seen.append(dict(guards(model, trace.node(node).world, action)))
-    orders = [found["order of partitions"] for found in seen if "order of partitions" in found]
+            seen.append(guards(model, trace.node(node).world, action))
+    rows = [row for found in seen for row in found]
+    orders = [value for name, value in rows if name == "order of partitions"]
     assert orders[:2] == ["src-0, src-1", "src-1, src-0"]
-    assert any(found.get("src-0, fetch") == Errors.NOT_LEADER_OR_FOLLOWER.name for found in seen)
-    assert any("led by Broker 3" in found.get("src-0", "") for found in seen)
-    assert any("acknowledged of src-0" in found for found in seen)
+    refused = Errors.NOT_LEADER_OR_FOLLOWER.name
+    assert ("src-0, fetch", refused) in rows
+    assert ("leader", f"this is Broker 5 · leader: Broker 3 → {refused}") in rows
+    said = next(found for found in seen if ("held by", "asked by M1 · held by M1") in found)
+    at = said.index(("partition", "src-0"))
+    assert said[at + 1 : at + 3] == (
+        ("topic there", "yes"),
+        ("acknowledgements well-formed", "yes"),
+    )
 
 
 def test_who_asks_by_session_gathers() -> None:

@@ -8,7 +8,7 @@ coordinator says yes.
 
 from __future__ import annotations
 
-from kipviz.brokers import share_partition
+from kipviz.brokers import share_partition, share_timers
 from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.local import ApplyMarkerToShares
 from kipviz.brokers.partition_log import append, is_aborted, replicate
@@ -210,10 +210,10 @@ def test_11_timers_of_records_whose_write_succeeded_change_nothing():
     place.fetch("M1", 15)
     place.acknowledge("M1", said(0, 0, RELEASE), said(1, 1), said(5, 19))
     assert place.complete == 16
-    assert spl.locks(place.role, place.on) == ((KEY, 0), (KEY, 5))
+    assert share_timers.locks(place.role, place.on) == ((KEY, 0), (KEY, 5))
     place.coordinator()
-    assert spl.locks(place.role, place.on) == ((KEY, 0),)
-    assert "no record" in spl.why_no_lock_expiry(place.role, KEY, 5, place.on)
+    assert share_timers.locks(place.role, place.on) == ((KEY, 0),)
+    assert "no record" in share_timers.why_no_lock_expiry(place.role, KEY, 5, place.on)
     place.expire(0)
     assert place.states(0, 19) == [AVL, ACK, AVL, AVL, AVL] + [ACK] * 15
 
@@ -272,10 +272,10 @@ def test_15_a_renewed_lock_is_a_new_timer_and_nothing_is_written():
     """SP.testRenewAcknowledgeWithCompleteBatchAck (4.2, T)."""
     place = SharePlace(batches=[(0, 9)]).loaded()
     place.fetch("M1", 10)
-    before = spl.locks(place.role, place.on)
+    before = share_timers.locks(place.role, place.on)
     assert place.acknowledge("M1", said(0, 9, RENEW)).error is Errors.NONE
     assert place.states(0, 9) == [ACQ] * 10
-    ((_, lock),) = spl.locks(place.role, place.on)
+    ((_, lock),) = share_timers.locks(place.role, place.on)
     assert ((KEY, lock),) != before
     assert not place.writes
     assert isinstance(place.events[-1], LockRenewed)

@@ -83,7 +83,7 @@ def nobody_counts_sessions(patch: Patch) -> None:
     def faulty(me: Any, request: Any, reply_to: ReplyTo, on: Context) -> Any:
         who = (request.group_id, request.member_id)
         session = Session(max(request.session_epoch, 0) + 1, reply_to.source)
-        return me.but(sessions=me.sessions.set(who, session)), Errors.NONE
+        return me.but(sessions=me.sessions.set(who, session)), ()
 
     patch.setattr(share_sessions, "after", faulty)
 

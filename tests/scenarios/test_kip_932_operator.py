@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.in_flight import InFlight
-from kipviz.brokers.share_coordinator import ShareCoordinator
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.world import World

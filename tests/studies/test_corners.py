@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_partition
+from kipviz.brokers import acknowledgement_checks
+from kipviz.brokers.checks import Checks, error_of
+from kipviz.brokers.context import Context
+from kipviz.brokers.share_partition import SharePartition
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, RecordsMoved
@@ -109,15 +112,15 @@ def test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[tuple[dict[int, str], tuple[int, ...], Errors]] = []
-    original = share_partition.stage_error
+    original = acknowledgement_checks.stage_checks
 
-    def spy(me: share_partition.SharePartition, request: TxnShareAcknowledge) -> Errors:
-        error = original(me, request)
+    def spy(me: SharePartition, request: TxnShareAcknowledge, on: Context) -> Checks:
+        checks = original(me, request, on)
         states = {offset: record.state.name for offset, record in me.records.items()}
-        asked.append((states, tuple(offsets_of(request.acknowledgements)), error))
-        return error
+        asked.append((states, tuple(offsets_of(request.acknowledgements)), error_of(checks)))
+        return checks
 
-    monkeypatch.setattr(share_partition, "stage_error", spy)
+    monkeypatch.setattr(acknowledgement_checks, "stage_checks", spy)
     trace, _ = scenario("kip-1289-corner-11").play(REPAIRED)
     held = {100: "ACQUIRED", 101: "AVAILABLE", 102: "ACQUIRED"}
     assert asked == [(held, (100, 101, 102), Errors.INVALID_RECORD_STATE)]

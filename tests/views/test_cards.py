@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.share_coordinator import ShareCoordinator, ShareState
+from kipviz.brokers.share_state import ShareCoordinator, ShareState
 from kipviz.core.table import Table
 from kipviz.views import metrics, shares
 from kipviz.views.cards import Cards

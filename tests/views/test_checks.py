@@ -30,6 +30,19 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeatResponse
 from kipviz.messages.producing import FetchResponse, ProduceResponse
+from kipviz.messages.share_groups import (
+    ShareAcknowledgeResponse,
+    ShareFetchResponse,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.share_state import (
+    DeleteShareGroupStateResponse,
+    InitializeShareGroupStateResponse,
+    ReadShareGroupStateResponse,
+    ReadShareGroupStateSummaryResponse,
+    TxnWriteShareGroupStateResponse,
+    WriteShareGroupStateResponse,
+)
 from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import (
     AddOffsetsToTxnResponse,
@@ -57,6 +70,15 @@ EXPLAINED = (
     FindCoordinatorResponse,
     CreateTopicsResponse,
     ConsumerGroupHeartbeatResponse,
+    ShareFetchResponse,
+    ShareAcknowledgeResponse,
+    TxnShareAcknowledgeResponse,
+    InitializeShareGroupStateResponse,
+    ReadShareGroupStateResponse,
+    ReadShareGroupStateSummaryResponse,
+    WriteShareGroupStateResponse,
+    TxnWriteShareGroupStateResponse,
+    DeleteShareGroupStateResponse,
 )
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 # Every seventh in the order of the library; all of them are among the slow tests.
@@ -76,6 +98,11 @@ def errors_of(message: Any) -> list[Errors]:
         found = [result.error for each in message.of_transactions for result in each.results]
     elif isinstance(message, ProduceResponse):
         found = [part.error for part in message.parts]
+    elif isinstance(message, ShareFetchResponse):
+        each = message.fetched
+        found = [message.error, *(e for p in each for e in (p.error, p.acknowledge_error))]
+    elif isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
+        found = [error for _, error in message.of_each]
     else:
         found = [each.error for each in (message, *getattr(message, "further", ()))]
     return [error for error in found if error is not Errors.NONE]

@@ -104,8 +104,9 @@ def test_a_batch_looks_at_the_epoch_and_the_last_sequence_of_the_log():
 
 def test_a_lock_that_runs_out_says_who_holds_what_and_how_often_it_may_be_delivered():
     found = told("kip-1289-lock-expiry", "finding-D", "the lock of src-0@100 runs out")
-    assert found["delivery count limit"] == "5"
-    assert "by" in found["src-0@100"] or "by" in found["src-0@100-101"]
+    assert (found["delivery count"], found["delivery count limit"]) == ("1", "5")
+    assert found["records"] == "100"
+    assert (found["record state"], found["held by"]) == ("TX_PENDING", "M1")
 
 
 @pytest.mark.parametrize(
