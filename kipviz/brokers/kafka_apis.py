@@ -31,7 +31,9 @@ from kipviz.brokers.local import (
     ListedHere,
     ListHere,
     ListRequest,
+    MarkerApplied,
     MarkerWritten,
+    OutcomeWritten,
     WriteMarker,
 )
 from kipviz.core.table import Table
@@ -216,6 +218,46 @@ def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effect
     return _finish(me.but(pending=me.pending.without(key)), pending, on)
 
 
+def on_marker_applied(me: KafkaApis, done: MarkerApplied, on: Context) -> Effects:
+    """Answer a request with markers, unless share-partitions still write the outcome (outcome_write)."""
+    pending = me.pending[_key(done.ticket)]
+    return _waiting(me, pending.but(left=done.keys))
+
+
+def on_outcome_written(me: KafkaApis, done: OutcomeWritten, on: Context) -> Effects:
+    """Note what became of one share-partition's outcome; answer the request when it was the last one.
+
+    A write that failed fails the markers of `__share_group_state` in the request, all where it has none:
+    the coordinator sends them again. Source: pull request 22357 (draft); which error it is, is our inference.
+    """
+    pending = me.pending.get(_key(done.ticket))
+    if pending is None or pending.reply_to != done.ticket:
+        return Effects(me)
+    results, told = pending.results, Errors.NONE
+    if done.error is not Errors.NONE:
+        failed = [r.partition for r in results if topic_of(r.partition) == SHARE_GROUP_STATE]
+        failed = failed or [r.partition for r in results]
+        told = Errors.NOT_LEADER_OR_FOLLOWER
+        results = tuple(
+            r.but(error=told) if r.partition in failed and r.error is Errors.NONE else r
+            for r in results
+        )
+    left = tuple(key for key in pending.left if key != done.key)
+    check = Check("outcome durable", done.key, done.error, told)
+    return _waiting(me, pending.but(left=left, results=results)).after((check,))
+
+
+def _waiting(me: KafkaApis, pending: PendingMarkers) -> Effects:
+    """Keep a request whose outcome is not durable, or answer it."""
+    key = _key(pending.reply_to)
+    if pending.left:
+        return Effects(me.but(pending=me.pending.set(key, pending)))
+    answer = WriteTxnMarkersResponse(pending.request.producer_id, pending.results)
+    return Effects(
+        me.but(pending=me.pending.without(key)), replies=(Reply(pending.reply_to, answer),)
+    )
+
+
 def _key(ticket: ReplyTo) -> str:
     """Name the work on one transaction of a connection's request."""
     return f"{ticket.source} #{ticket.place}" if isinstance(ticket, TicketOfPart) else ticket.source
@@ -329,10 +371,15 @@ def _not_led(partition: str, on: Context) -> Errors:
 
 def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:
     request = pending.request
-    answer = WriteTxnMarkersResponse(request.producer_id, pending.results)
-    hook = LocalCall(
-        "share_partition_leader",
-        "",
-        ApplyMarkerToShares(request.producer_id, request.producer_epoch, request.committed),
+    waits = on.rules.outcome_write()
+    hook = ApplyMarkerToShares(
+        request.producer_id,
+        request.producer_epoch,
+        request.committed,
+        pending.reply_to if waits else None,
     )
-    return Effects(me, replies=(Reply(pending.reply_to, answer),), local=(hook,))
+    me = me.but(pending=me.pending.set(_key(pending.reply_to), pending)) if waits else me
+    answer = WriteTxnMarkersResponse(request.producer_id, pending.results)
+    replies = () if waits else (Reply(pending.reply_to, answer),)
+    call = LocalCall("share_partition_leader", "", hook)
+    return Effects(me, replies=replies, local=(call,))

@@ -110,8 +110,27 @@ class FetchFurther(Value, frozen=True):
 
 
 class ApplyMarkerToShares(Value, frozen=True):
-    """The hook of KIP-1289: a marker arrived on this broker, look through the share-partitions."""
+    """The hook of KIP-1289: a marker arrived on this broker, look through the share-partitions.
+
+    `ticket` is the request with the marker, where its answer waits for the outcome to be durable.
+    """
 
     producer_id: int
     producer_epoch: int
     committed: bool
+    ticket: ReplyTo | None = None
+
+
+class MarkerApplied(Value, frozen=True):
+    """The hook has run: `keys` are the share-partitions whose outcome is still being written."""
+
+    ticket: ReplyTo
+    keys: tuple[str, ...]
+
+
+class OutcomeWritten(Value, frozen=True):
+    """The outcome of a share-partition's votes is durable, or why it is not."""
+
+    ticket: ReplyTo
+    key: str
+    error: Errors

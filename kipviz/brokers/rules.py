@@ -87,6 +87,10 @@ class BrokerRules(Value, frozen=True):
     marker_answer: Callable[[], bool]
     """Does the answer to a marker in `__share_group_state` wait for the replicas? (Finding H.)"""
 
+    outcome_write: Callable[[], bool]
+    """Does the answer to a marker wait until the outcome of votes in memory is durable?
+    (KIP-1289 does not say; pull request 22357; finding X43.)"""
+
     state_marker: Callable[[], bool]
     """Does the share coordinator hear of a marker that is written to its log?
     (KIP-1289 "no ShareCoordinatorShard changes"; KafkaApis.handleWriteTxnMarkersRequest; X3.)"""

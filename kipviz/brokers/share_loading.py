@@ -6,7 +6,7 @@ Source: SharePartition.maybeInitialize. Looking up outcomes is our inference.
 
 from __future__ import annotations
 
-from kipviz.brokers import partition_log, share_acquiring, share_partition
+from kipviz.brokers import partition_log, share_acquiring, share_outcomes, share_partition
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.share_partition import SharePartition, Status, moved
@@ -113,10 +113,7 @@ def refreshed(
         if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
             continue
         freed = found.state is S.AVAILABLE
-        cause = share_partition.REJECTED if found.state is S.ARCHIVING else ""
-        after = (
-            on.rules.abort_target(before) if freed else before.unstaged(found.state, cause=cause)
-        )
+        after = share_outcomes.outcome_of(before, found, on)
         because = "the share coordinator knows the outcome"
         if freed and offset < me.start_offset:  # deleted while it was staged (finding X17)
             after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG

@@ -91,8 +91,9 @@ class ParkedFetch(Value, frozen=True):
 class PendingWrite(Value, frozen=True):
     """A request to the share coordinator, and what is to be done with the answer.
 
-    `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note" or "outcome". `reply_to` and
-    `answer` are for the client that waits for it; `fetch` is the parked fetch that brought the
+    `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note", "outcome" or "decide".
+    `reply_to` and `answer` are for the client that waits for it, or without an `answer` for the request
+    with a marker (`share_outcomes`); `fetch` is the parked fetch that brought the
     acknowledgements along.
     """
 

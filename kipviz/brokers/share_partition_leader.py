@@ -23,6 +23,7 @@ from kipviz.brokers import (
     enlistment,
     gone_topics,
     share_acquiring,
+    share_outcomes,
     share_partition,
     share_sessions,
     share_staging,
@@ -248,18 +249,18 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
     """The hook of KIP-1289: resolve matching votes in memory, on whichever share-partitions.
 
     OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target,
-    marker_below_level (after a downgrade).
+    marker_below_level (after a downgrade), outcome_write (whether the marker waits).
     """
-    if not on.rules.marker_below_level(on.image.features.staging):
-        return Effects(me)
+    known = on.rules.marker_below_level(on.image.features.staging)
     parts = []
-    for key in on.rules.marker_reach(tuple(me.shares)):
+    for key in on.rules.marker_reach(tuple(me.shares)) if known else ():
         resolved = share_writes.apply_marker(me.shares[key], marker, on)
         served = share_acquiring.serve(resolved.state, on)
         part = keep(me, with_effects(served.state, resolved, served))
         me = part.state
         parts.append(part)
-    return with_effects(me, *parts)
+    waiting = share_outcomes.awaited(me, marker)
+    return with_effects(waiting.state, *parts, waiting)
 
 
 def on_dead_letter_answered(

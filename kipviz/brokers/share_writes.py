@@ -16,6 +16,7 @@ from kipviz.brokers import (
     share_acquiring,
     share_dead_letters,
     share_loading,
+    share_outcomes,
     share_partition,
 )
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at, translated
@@ -298,8 +299,16 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         )
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
-    resolved = _change(me, changes, f"the {word} marker arrived", OUTCOME, on)
-    return resolved.but(state=share_partition.advance_start(resolved.state)).after(checks)
+    waits = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
+    if marker.ticket is None or not waits:
+        resolved = _change(me, changes, f"the {word} marker arrived", OUTCOME, on)
+        return resolved.but(state=share_partition.advance_start(resolved.state)).after(checks)
+    told = me
+    for offset, _, after in changes:
+        told = told.but(records=told.records.set(offset, after))
+    message = _state_write(told, waits)
+    write = PendingWrite(share_outcomes.DECIDE, message, waits, marker.ticket)
+    return _enqueue(share_outcomes.begun(me, waits), write, on).after(checks)
 
 
 def _change(
@@ -330,12 +339,15 @@ _NOTHING = Message()
 
 def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
     """Make the state of some records durable, and with it the start offset as it is."""
-    cells = tuple((o, me.records[o]) for o in write.offsets)
+    return _enqueue(me, write.but(message=_state_write(me, write.offsets)), on)
+
+
+def _state_write(me: SharePartition, offsets: tuple[int, ...]) -> WriteShareGroupState:
+    cells = tuple((o, me.records[o]) for o in offsets)
     complete = share_partition.delivery_complete_count(me)
-    message = WriteShareGroupState(
+    return WriteShareGroupState(
         me.key, me.state_epoch, me.leader_epoch, me.start_offset, complete, state_batches(cells)
     )
-    return _enqueue(me, write.but(message=message), on)
 
 
 def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
@@ -406,16 +418,18 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             return Effects(me, checks=checks), Errors.OFFSET_NOT_AVAILABLE
         done = read.after((*checks, looked_at("start offset", answer.start_offset)))
     else:
-        noted = write.purpose in (NOTE, OUTCOME)
-        me = (
-            share_partition.advance_start(me)
-            if noted
-            else share_partition.settle(me, write.offsets)
-        )
+        events: tuple[Event, ...] = ()
+        if write.purpose == share_outcomes.DECIDE:
+            me, events = share_outcomes.decided(me, write, on)
+        elif write.purpose in (NOTE, OUTCOME):
+            me = share_partition.advance_start(me)
+        else:
+            me = share_partition.settle(me, write.offsets)
         if write.fetch is not None:
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
-        done = Effects(me, replies=replies, checks=checks)
+        local = share_outcomes.answered(me, write, Errors.NONE)
+        done = Effects(me, replies=replies, local=local, events=events, checks=checks)
     asked = write.offsets or tuple(done.state.records.keys())
     copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
     sent = send(copied.state, on)
@@ -477,7 +491,9 @@ def _failed(
     else:
         error = TOLD.get(error, Errors.UNKNOWN_SERVER_ERROR)
     events: tuple[Event, ...] = ()
-    if write.purpose in (NOTE, OUTCOME):
+    if write.purpose == share_outcomes.DECIDE:
+        me = share_outcomes.undecided(me, write)
+    elif write.purpose in (NOTE, OUTCOME):
         me = share_partition.advance_start(me)
     else:
         me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
@@ -491,7 +507,8 @@ def _failed(
     # A lock that ran out was told only: its records are copied whether the telling worked or not.
     copied = _copied(share_dead_letters.enqueue(me, write.offsets, on), on)
     sent = send(copied.state, on)
-    done = Effects(me, replies=replies, events=events, checks=checks)
+    local = share_outcomes.answered(me, write, error)
+    done = Effects(me, replies=replies, local=local, events=events, checks=checks)
     return with_effects(sent.state, done, copied, sent)
 
 

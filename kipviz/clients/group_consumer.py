@@ -81,7 +81,8 @@ class GroupConsumer(Part, frozen=True):
     """What the consumer holds between two calls.
 
     `listener` says that it has a ConsumerRebalanceListener: then partitions come and go in poll()
-    only, else as soon as the coordinator says so. `target` is the assignment that it was told last,
+    only, else as soon as the coordinator says so. NOT MODELLED: that without one a partition is given up
+    in poll() only, too, since KAFKA-20332 (AbstractMembershipManager.maybeReconcile, in trunk from April 2026). `target` is the assignment that it was told last,
     `owned` what it has taken over of it, `told` what of that it told the coordinator (None: tell
     all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
     records of the last poll() are from. `offset_fetch_version` is the newest OffsetFetch that the

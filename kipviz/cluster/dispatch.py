@@ -48,7 +48,9 @@ from kipviz.brokers.local import (
     GroupStored,
     ListedHere,
     ListHere,
+    MarkerApplied,
     MarkerWritten,
+    OutcomeWritten,
     PartVerified,
     WriteMarker,
 )
@@ -330,6 +332,10 @@ def local(role: Any, message: Any, on: Context) -> Effects:
             return written
         case MarkerWritten():
             return kafka_apis.on_marker_written(role, message, on)
+        case MarkerApplied():
+            return kafka_apis.on_marker_applied(role, message, on)
+        case OutcomeWritten():
+            return kafka_apis.on_outcome_written(role, message, on)
         case ListHere(request=ListGroups()):
             return group_administration.on_list_here(role, message, on)
         case ListHere():

@@ -40,6 +40,19 @@ def when_appended() -> bool:
     return False
 
 
+# -- outcome_write: what of a marker whose outcome cannot be made durable? ------------------------
+
+
+def counts_as_done() -> bool:
+    """It counts as done: memory has the outcome, and the write that fails is not repeated."""
+    return False
+
+
+def keeps_the_vote() -> bool:
+    """The record stays TX_PENDING and the marker fails: the coordinator sends it again."""
+    return True
+
+
 # -- state_marker: does the share coordinator hear of a marker in its log? ------------------------
 
 
@@ -130,6 +143,26 @@ FINDING_SLOTS: tuple[Slot, ...] = (
         (
             Option("when_replicated", when_replicated, SHIPPED, "KafkaApis, acks=-1 for markers"),
             Option("when_appended", when_appended, OURS, "KIP-1289 does not say"),
+        ),
+    ),
+    Slot(
+        "outcome_write",
+        "What of a marker whose outcome for a vote in memory cannot be made durable?",
+        "X43",
+        True,
+        (
+            Option(
+                "counts_as_done",
+                counts_as_done,
+                DRAFT,
+                "KIP-1289 Flow - Share Group; pull request 22357, its first iteration",
+            ),
+            Option(
+                "keeps_the_vote",
+                keeps_the_vote,
+                DRAFT,
+                "pull request 22357: draft implementation, seen in source",
+            ),
         ),
     ),
     Slot(
@@ -227,6 +260,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
 WRITTEN: dict[str, str] = {
     "commit_target": "by_its_type",
     "marker_answer": "when_replicated",
+    "outcome_write": "counts_as_done",
     "state_marker": "through_the_coordinator",
     "outcome_join": "joined_with_the_vote",
     "member_check": "whoever_holds_the_record",

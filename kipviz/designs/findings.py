@@ -194,4 +194,16 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "Corner case 6 by the letter: TX_PENDING reverts to ACQUIRED, and no timer is left.",
         {"lock_expiry": "back_to_acquired"},
     ),
+    (
+        "finding-X43",
+        "repaired, but a marker counts as done before its outcome is durable",
+        "The vote is in memory, the marker resolves it there, and the write that follows may fail.",
+        IN_MEMORY | {"outcome_write": "counts_as_done"},
+    ),
+    (
+        "pull-request-22357",
+        "repaired, but a vote is in memory and a failed write fails the marker",
+        "The record stays TX_PENDING until its outcome is durable, and the coordinator sends the marker again.",
+        IN_MEMORY | {"outcome_write": "keeps_the_vote"},
+    ),
 )

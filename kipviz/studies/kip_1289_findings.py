@@ -554,4 +554,15 @@ FINDINGS: tuple[Finding, ...] = (
         "repaired",
         counting=tallies.thrown_by_an_abort,
     ),
+    Finding(
+        "X43",
+        "The hook commits matching records to ACKNOWLEDGED; a write that fails is not spoken of.",
+        "Flow - Share Group, Execution on Broker 5",
+        "The write fails, the transaction completes, and the next leader delivers the record again. In the "
+        "draft implementation (pull request 22357) the marker fails and is sent again.",
+        "finding-X43",
+        "kip-1289-small-lost-outcome",
+        promise="atomic",
+        played=True,
+    ),
 )

@@ -218,4 +218,17 @@ FINDINGS: tuple[Finding, ...] = (
         because="it is about a type of the text's interface alone",
         against=f"{SECOND} itself (the example)",
     ),
+    Finding(
+        "447-T",
+        "The coordinator lets one producer make progress for each assigned partition.",
+        f"{MIDDLE}: Proposed Changes; Rejected Alternatives, 'generation and partition fencing'",
+        "Only an older epoch is compared with the partitions. A member that gave a partition up and has the "
+        "present epoch still commits its offset: the next owner's outputs and its own are both committed. "
+        "Consumers before KAFKA-20332 give partitions up outside poll(), in the middle of a transaction.",
+        "kafka",
+        "kip-848-no-listener",
+        promise="atomic",
+        played=True,
+        against=f"{KAFKA}, ConsumerGroup.validateOffsetCommit",
+    ),
 )

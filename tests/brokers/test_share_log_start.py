@@ -90,6 +90,19 @@ def test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is
     assert place.writes[-1].batches[0].state is ARCH
     place.coordinator()
     assert (place.share.start_offset, len(place.share.records)) == (15, 0)
+    # With nothing behind the start, the record at the start alone decides.
+    place.fetch("M2", 5)
+    place.acknowledge("M2", said(15, 19))
+    place.coordinator()
+    assert (place.share.start_offset, len(place.share.records)) == (20, 0)
+    # Where no record is at the start, the held one behind it decides (cachedState.floorEntry).
+    gap = SharePlace(batches=[(0, 4), (8, 9)]).loaded()
+    gap.fetch("M1", 5)
+    gap.delete_up_to(8)
+    assert (gap.share.records.get(8), gap.states(0, 4)) == (None, [ACQ] * 5)
+    gap.expire(0)
+    gap.coordinator()
+    assert (gap.share.start_offset, len(gap.share.records)) == (8, 0)
 
 
 def test_an_acknowledgement_of_what_is_behind_it_is_taken_and_changes_nothing():

@@ -30,6 +30,8 @@ ANSWERS = [
     ("marker_epoch", "equal", (4, 3), False),
     ("marker_reach", "none_of_them", (HELD,), ()),
     ("marker_reach", "every_one_on_the_broker", (HELD,), HELD),
+    ("outcome_write", "counts_as_done", (), False),
+    ("outcome_write", "keeps_the_vote", (), True),
     ("initialize_again", "made_anew", (), True),
     ("initialize_again", "left_as_it_is", (), False),
     ("stage_retry", "idempotent", (), Errors.NONE),

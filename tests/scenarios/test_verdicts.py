@@ -53,6 +53,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         IMPOSSIBLE,
         IMPOSSIBLE,
     ),
+    "kip-1289-small-lost-outcome": (FINE, STUCK, FINE, LOST, LOST, LOST, IMPOSSIBLE),
     "kip-1289-small-head-of-line": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-small-half-a-batch": (FINE, STUCK, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
     "kip-1289-small-moved": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),

@@ -77,6 +77,7 @@ WORDS = {
     "447-H": "seen after 36 steps",
     "447-I": "seen after 2 steps",
     "447-J": "breaks in the story after 85 steps",
+    "447-T": "breaks in the story after 95 steps",
     "447-K": "seen after 86 steps",
     "447-L": "counted",
     "447-M": "counted",
