@@ -78,6 +78,16 @@ class Compare(WithCursor):
             "differences": differences(self._left, self._right, pairs, what),
         }
 
+    def why_nowhere(self, said: dict[str, Any]) -> str:
+        """Take lines out of the page's values that a side does not have; say so."""
+        if "lines" not in said:
+            return ""
+        for payload, number in zip(self._payloads, said["lines"], strict=True):
+            if number not in (0, *(branch["id"] for branch in payload.get("branches", []))):
+                del said["lines"]
+                return f"There is no branch {number} on that side; the lines stay as they are."
+        return ""
+
     @traitlets.observe("lines")
     def _on_lines(self, change: Mapping[str, Any]) -> None:
         if self.payload and change["new"] != self.payload["lines"]:

@@ -9,6 +9,7 @@ import anywidget
 import traitlets
 
 from kipviz.widgets.line import no_step
+from kipviz.widgets.page_messages import readable
 
 
 class WithCursor(anywidget.AnyWidget):
@@ -28,22 +29,35 @@ class WithCursor(anywidget.AnyWidget):
         raise NotImplementedError  # each widget says it; an abstract class is no HasTraits
 
     def set_state(self, sync_data: Mapping[str, Any]) -> None:
-        """Take what the page says.
+        """Take over what the page says, as far as it can be read; what cannot changes nothing.
 
-        The page stays on the steps that it has, and may have another line than Python has by now: what
-        it says is taken as it is, because nobody there would read a refusal.
+        The page stays on the steps that it has, and may have another line than Python has by now: a step
+        behind the last one is the last one.
         """
+        said, wrong = readable(sync_data)
+        if (elsewhere := self.why_nowhere(said)) != "":
+            wrong = wrong or elsewhere
         self._hears_page = True
         try:
-            super().set_state(sync_data)
+            super().set_state(said)
         finally:
             self._hears_page = False
+        if wrong:
+            self.say(wrong)
+
+    def why_nowhere(self, said: dict[str, Any]) -> str:
+        """Take out of the page's values the lines that are not there; say so in a sentence, or nothing."""
+        return ""
+
+    def say(self, sentence: str) -> None:
+        """Tell whoever looks at the page; where it has no place for that, the kernel's log has it."""
+        self.log.warning(sentence)
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: Mapping[str, Any]) -> int:
         step: int = proposal["value"]
         if self._hears_page:
-            return max(0, step)
+            return max(0, min(step, self.last_step))
         if not 0 <= step <= self.last_step:
             raise traitlets.TraitError(no_step(step, self.last_step))
         return step

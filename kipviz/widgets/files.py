@@ -25,7 +25,7 @@ def file_of(
     Raises:
         ValueError: if there is no such kind of file, or it needs a model and there is none.
     """
-    if what not in KINDS:
+    if not isinstance(what, str) or what not in KINDS:
         raise ValueError(f"There is no file of the kind {what!r}; there are {', '.join(KINDS)}.")
     stem = f"{payload.get('scenario') or 'run'}-step-{step}"
     if what == "html":

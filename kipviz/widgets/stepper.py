@@ -186,11 +186,20 @@ class Stepper(Asking, WithCursor):
             raise ValueError(
                 "This stepper shows a recorded run: there is no model behind it to ask."
             )
-        line = line_of(self.payload, self.known_branches, command.get("branch", 0))
-        step = command.get("step", 0)
+        self._place_of(command)
+        return self._respond(command)
+
+    def _place_of(self, command: Command) -> tuple[int, int]:
+        """Give the branch and the step that a wish is made at.
+
+        Raises:
+            ValueError: if there is no such place, in one sentence.
+        """
+        branch, step = command.get("branch", 0), command.get("step", 0)
+        line = line_of(self.payload, self.known_branches, branch)
         if type(step) is not int or not 0 <= step <= line.last:
             raise ValueError(no_step(step, line.last))
-        return self._respond(command)
+        return branch, step
 
     def _take_in(self, answer: Answer) -> Answer:
         """Keep what an answer brings; the page learns of a branch by the answer itself."""
@@ -314,20 +323,35 @@ class Stepper(Asking, WithCursor):
 
         return pd.DataFrame(self.steps())
 
-    def _on_message(self, _widget: Any, content: Mapping[str, Any], _buffers: Any) -> None:
+    def why_nowhere(self, said: dict[str, Any]) -> str:
+        """Take the branch out of the page's values if there is none of that number; say so."""
+        known = {0, *(branch["id"] for branch in self.known_branches)}
+        if said.get("branch", 0) in known:
+            return ""
+        return f"There is no branch {said.pop('branch')} any more; the kernel stays on branch {self.branch}."
+
+    def say(self, sentence: str) -> None:
+        """Tell whoever looks at the page."""
+        self.notice = sentence
+
+    def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Send the page a file; it goes as a message, so that it is not kept among the values."""
-        if content.get("do") != "file":
+        if not isinstance(content, Mapping) or content.get("do") != "file":
             return
         from kipviz.widgets.files import file_of
 
+        number = content.get("id")
         try:
             payload = {**self.payload, "branches": self.known_branches}
-            branch, step = content.get("branch", 0), content.get("step", 0)
+            branch, step = self._place_of(content)
             made = file_of(content.get("what", ""), payload, branch, step, self.lab)
+        except ValueError as sentence:
+            self.send({"id": number, "error": f"The file could not be made: {sentence}"})
         except Exception as wrong:
-            self.send({"id": content.get("id"), "error": f"The file could not be made: {wrong}"})
+            self.send({"id": number, "error": f"The file could not be made: {wrong}"})
             raise
-        self.send({"id": content.get("id"), **made})
+        else:
+            self.send({"id": number, **made})
 
     def _about(self) -> str:
         design = self.payload["design"]

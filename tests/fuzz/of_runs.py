@@ -26,6 +26,7 @@ from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import digest_of
 from kipviz.designs.catalogue import design
 from kipviz.designs.options import UnknownDesign
+from kipviz.lessons.goals import UnknownGoal
 from kipviz.scenarios.changes import BadChange, changed
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
@@ -257,7 +258,7 @@ TARGETS = (
         "a scenario of one's own",
         _story,
         _read_story,
-        (BadSpec, BadChange, Unplayable, ScriptError),
+        (BadSpec, BadChange, Unplayable, ScriptError, UnknownGoal),
         200,
     ),
     Target("searches", "an unfinished search", _search, _read_search, (SearchFileError,), 1_000),

@@ -42,11 +42,12 @@ def test_on_a_shorter_line_the_cursor_stands_at_its_end():
     assert stepper.step == stepper.last_step < end
 
 
-def test_what_the_page_says_is_taken_as_it_is(payload):
-    """The page may have a line more than Python, or one less; nobody there would read a refusal."""
+def test_the_page_is_heard_as_far_as_there_are_such_places(payload):
+    """The page may still have a line that Python has pruned; the kernel stays where it stands, and says so."""
     stepper = Stepper(payload)
     stepper.set_state({"step": 300, "branch": 4})
-    assert (stepper.branch, stepper.step) == (4, 300)
+    assert (stepper.branch, stepper.step) == (0, 104)
+    assert stepper.notice == "There is no branch 4 any more; the kernel stays on branch 0."
     stepper.set_state({"branch": 0, "step": -3})
     assert (stepper.branch, stepper.step) == (0, 0)
 

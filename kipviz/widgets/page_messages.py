@@ -1,0 +1,88 @@
+"""What the page may say to Python, value by value; anything else changes nothing and is told in one sentence.
+
+The page is a program of its own: an old tab, an extension or a person with a console may send anything, and what
+is taken unchecked fails later, at a place that has nothing to do with it. Which branches there are, their names
+and the score are made by Python; what the page says of them is an echo and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+# What only Python makes. The page adds the branch of an answer to its own list and sends that list back.
+MADE_HERE = frozenset({"payload", "branches", "tree", "score", "answer", "notice"})
+TEXT_MAX = 1_000
+PLACE_MAX = 2**31 - 1
+
+
+class _Views(msgspec.Struct):
+    """Which cards are pinned or hidden, which rows are pinned, and whether only changes are shown."""
+
+    pinned: list[str] = []
+    hidden: list[str] = []
+    rows: list[tuple[str, str]] = []
+    only: bool = False
+
+
+SHAPES: dict[str, Any] = {
+    "step": int,
+    "branch": int,
+    "lines": tuple[int, int],
+    "selection": dict[str, Any],
+    "answers": dict[str, int],
+    "revealed": list[str],
+    "reached": list[str],
+    "all_lanes": bool,
+    "presenter": bool,
+    "views": _Views,
+    "tool": str,
+    "command": dict[str, Any],
+}
+# What is chosen, by its kind, and the names that say which it is.
+SELECTIONS: dict[str, tuple[str, ...]] = {"message": ("id",), "value": ("card", "row")}
+
+
+def readable(said: Any) -> tuple[dict[str, Any], str]:
+    """Give what of a page's values can be taken over, and a sentence about the first that cannot, or nothing."""
+    if not isinstance(said, Mapping):
+        return {}, "The page sent something that is no values; nothing was changed."
+    taken: dict[str, Any] = {}
+    wrong = ""
+    for name, value in said.items():
+        why = "" if name in MADE_HERE else why_not(name, value)
+        wrong = wrong or why
+        if name not in MADE_HERE and not why:
+            taken[name] = value
+    return taken, wrong
+
+
+def why_not(name: str, value: Any) -> str:
+    """Say why a value of the page cannot be taken over, or nothing."""
+    if name not in SHAPES:
+        return ""  # of the widgets' own machinery, which looks at it itself
+    try:
+        msgspec.convert(value, SHAPES[name])
+    except (msgspec.ValidationError, RecursionError) as problem:
+        return _kept(name, str(problem))
+    if name == "selection" and (missing := _missing(value)):
+        return _kept(name, f"it has no text for {missing!r}")
+    if name == "command" and not isinstance(value.get("do", "take"), str):
+        return _kept(name, "what it asks for is a text, such as 'take'")
+    numbers = value if name == "lines" else [value] if name in ("step", "branch") else []
+    if any(abs(number) > PLACE_MAX for number in numbers):
+        return _kept(name, f"a place is a number up to {PLACE_MAX:,}")
+    return ""
+
+
+def _missing(selection: Mapping[str, Any]) -> str:
+    """Give the first name that a selection of its kind has to have and has not, or nothing."""
+    kind = selection.get("kind")
+    names = SELECTIONS.get(kind, ()) if isinstance(kind, str) else ("kind",) if selection else ()
+    return next((name for name in names if not isinstance(selection.get(name), str)), "")
+
+
+def _kept(name: str, why: str) -> str:
+    return f"The page sent a value of {name!r} that cannot be read ({why[:TEXT_MAX]}); the old one stays."
