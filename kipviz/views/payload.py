@@ -36,6 +36,7 @@ from kipviz.views.cut_words import notes_of_hosts
 from kipviz.views.facts import NAMELESS, short_name
 from kipviz.views.guards import why
 from kipviz.views.holding import findings
+from kipviz.views.lane_heads import LaneHeads
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.machines import drawing
@@ -83,6 +84,7 @@ class Telling:
         self._watched: tuple[Any, ...] = ()
         self._open_verdicts: dict[str, Part] = {}
         self._open_faults: dict[str, Part] = {}
+        self._heads = LaneHeads({lane: sub for lane, _, sub in _lanes(model)})
         self.holds: list[Part] = []
         self._open_holds: dict[tuple[str, str], Part] = {}
 
@@ -102,6 +104,7 @@ class Telling:
                 )
             self._verdicts(k, node.observations)
             self._lesson.see(k, node.action, node.world, node.events)
+            self._heads.see(k, node.world)
             if k > self._since:
                 self._holds(k, node.world)
             if k and (text := clause(node.events)):
@@ -304,6 +307,7 @@ class Telling:
             "wire": wire.told(),
             "notes": [n for n in self.notes if n["step"] > at],
             "downs": [d for d in self.downs if d["from"] > at or (d["to"] or at) > at],
+            **self._heads.told(at),
             "verdicts": _cut(self.verdicts, at + 1),
             "holds": self.holds,
             "choices": self.choices,
@@ -338,7 +342,10 @@ def payload(
         "head": head,
         "spec_line": _spec_line(model),
         "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
-        "lanes": _lanes(scenario, model),
+        "lanes": [
+            {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
+            for name, title, sub in _lanes(model)
+        ],
         "cards": [_card(head) for head in (*telling.cards.heads, *telling.beliefs.heads)],
         "machines": [drawing(machine) for machine in telling.cards.machines],
         "rows": telling.lives.rows,
@@ -405,7 +412,7 @@ def _start(node: str) -> Part:
         "kind": "start",
         "actor": "",
         "title": "start",
-        "sentence": "Everybody is up, every coordinator is in office, nothing is on the wire.",
+        "sentence": "All brokers are up, every coordinator has loaded its state, and no message is on the wire.",
         "why": {
             "rule": "the run begins here",
             "guards": [["steps before it", "none"]],
@@ -451,25 +458,19 @@ def _spec_line(model: ClusterModel) -> str:
     )
 
 
-def _lanes(scenario: Scenario, model: ClusterModel) -> list[Part]:
-    lanes = [_lane(scenario, app.name, app.name, _sub(app)) for app in model.spec.applications]
-    leads = {f"B{b}": list[str]() for b in model.spec.brokers}
+def _lanes(model: ClusterModel) -> list[tuple[str, str, str]]:
+    """Give every lane: its id, its title, and what its head says at the start."""
+    lanes = [(app.name, app.name, _sub(app)) for app in model.spec.applications]
+    leads = {b: list[str]() for b in model.spec.brokers}
     for placement in model.spec.placements:
-        leads[f"B{placement.leader}"].append(placement.partition)
-    for broker in model.spec.brokers:
-        names = [short_name(p) for p in leads[f"B{broker}"]]
-        lanes.append(_lane(scenario, f"B{broker}", f"Broker {broker}", ", ".join(names)))
-    return lanes
+        leads[placement.leader].append(short_name(placement.partition))
+    return [*lanes, *((f"B{b}", f"Broker {b}", ", ".join(leads[b])) for b in leads)]
 
 
 def _sub(app: ApplicationSpec) -> str:
     if app.admin:
         return "admin client"
     return f"{app.transactional_id or NAMELESS} · {app.member_id}"
-
-
-def _lane(scenario: Scenario, name: str, title: str, sub: str) -> Part:
-    return {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
 
 
 def _questions(scenario: Scenario, chapters: tuple[Chapter, ...]) -> list[Part]:

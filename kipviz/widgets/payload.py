@@ -153,6 +153,25 @@ class Down(_Part):
     to: int | None = None
 
 
+class Head(_Part):
+    """What the head of a lane says instead of its own words: what a broker leads now, and what is wrong there."""
+
+    lane: str
+    sub: str
+    mark: str
+    from_: int
+    to: int | None = None
+
+
+class CutApart(_Part):
+    """Two lanes between whose hosts nothing passes."""
+
+    one: str
+    other: str
+    from_: int
+    to: int | None = None
+
+
 class CardInfo(_Part):
     """A card of state; `lane` says whose state it is, `about` what some of its rows are."""
 
@@ -356,6 +375,8 @@ class Branch(_Part):
     messages: list[Message] = []
     notes: list[Note] = []
     downs: list[Down] = []
+    heads: list[Head] = []
+    cuts: list[CutApart] = []
     verdicts: list[VerdictInfo] = []
     choices: list[Choice] = []
     bigs: list[Big] = []
@@ -393,6 +414,8 @@ class Payload(_Part):
     spec_line: str = ""
     machines: list[Machine] = []
     downs: list[Down] = []
+    heads: list[Head] = []
+    cuts: list[CutApart] = []
     questions: list[Question] = []
     branches: list[Branch] = []
     wire: WireTables = msgspec.field(default_factory=WireTables)
@@ -485,6 +508,13 @@ def _check_suffix(
     for down in part.downs:
         _known("lane", down.lane, lanes, "a host that is down")
         _inside(down.from_, steps, "a host that is down")
+    for head in part.heads:
+        _known("lane", head.lane, lanes, "the head of a lane")
+        _inside(head.from_, steps, "the head of a lane")
+    for cut in part.cuts:
+        for lane in (cut.one, cut.other):
+            _known("lane", lane, lanes, "a cut")
+        _inside(cut.from_, steps, "a cut")
     for row in part.rows:
         _known("card", row.card, cards, f"row {row.id!r}")
         _inside(row.from_, steps, f"row {row.id!r} of card {row.card!r}")

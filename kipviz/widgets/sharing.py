@@ -10,6 +10,11 @@ from kipviz.checking.permalink import check_of, sealed
 from kipviz.core.linkcode import MARK_SIZE, Part, Taken
 from kipviz.widgets.line import line_of
 
+Span = Mapping[str, Any]
+
+# What lasts from one step to another and is drawn: hosts that are down, heads of lanes, cuts.
+SPANS = ("downs", "heads", "cuts")
+
 
 def permalink_of(
     payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int, step: int
@@ -78,19 +83,16 @@ def whole(
 ) -> dict[str, Any]:
     """Give a line as a payload whose main line it is, with what a picture shows of it."""
     line = line_of(payload, branches, branch)
-    parts = {name: list(payload.get(name, [])) for name in ("notes", "downs")}
+    parts = {name: list(payload.get(name, [])) for name in ("notes", *SPANS)}
     chain: list[Mapping[str, Any]] = []
     while branch:
         chain.append(next(one for one in branches if one["id"] == branch))
         branch = chain[-1]["parent"] or 0
     for own in reversed(chain):
         at = own["at"]
-        downs = {(d["lane"], d["from"]): d for d in parts["downs"] if d["from"] <= at}
-        downs |= {(d["lane"], d["from"]): d for d in own.get("downs", [])}
-        parts = {
-            "notes": [n for n in parts["notes"] if n["step"] <= at] + own.get("notes", []),
-            "downs": list(downs.values()),
-        }
+        notes = [n for n in parts["notes"] if n["step"] <= at] + own.get("notes", [])
+        parts = {name: _spans(parts[name], own.get(name, []), at) for name in SPANS}
+        parts["notes"] = notes
     told = {
         "steps": line.steps,
         "bigs": line.bigs,
@@ -98,6 +100,16 @@ def whole(
         "messages": line.messages,
     }
     return {**payload, **told, **parts, "branches": []}
+
+
+def _spans(inherited: Sequence[Span], own: Sequence[Span], at: int) -> list[Span]:
+    """Return the spans of a branch: those that began on its parent, and those that it brings instead or anew."""
+    found = {_span_key(span): span for span in inherited if span["from"] <= at}
+    return list((found | {_span_key(span): span for span in own}).values())
+
+
+def _span_key(span: Span) -> tuple[Any, ...]:
+    return tuple(value for name, value in span.items() if name != "to")
 
 
 def _taken(steps: Sequence[Mapping[str, Any]]) -> tuple[Taken, ...]:

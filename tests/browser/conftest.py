@@ -79,9 +79,16 @@ def show(open_file, tmp_path) -> Callable[..., Any]:
     Gives the page, with the focus on the stepper; other keywords are the stepper's traits.
     """
 
-    def show_one(payload: dict[str, Any], *, width: int = 1280, scheme: str = "light", **more: Any):
+    def show_one(
+        payload: dict[str, Any],
+        *,
+        width: int = 1280,
+        height: int = 1000,
+        scheme: str = "light",
+        **more: Any,
+    ):
         file = write_page(tmp_path / "stepper.html", payload, **more)
-        page = open_file(file, width=width, scheme=scheme)
+        page = open_file(file, width=width, height=height, scheme=scheme)
         wait_painted(page)
         page.locator(".kv").focus()
         return page

@@ -315,7 +315,9 @@ def test_markup_in_any_text_stays_text(show):
     assert page.evaluate("() => window.hacked") is None
 
 
-@pytest.mark.parametrize(("width", "size"), [(1280, "three"), (1040, "two"), (800, "one")])
+@pytest.mark.parametrize(
+    ("width", "size"), [(1280, "three"), (1040, "three"), (800, "two"), (600, "one")]
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_leaves_its_box_at_any_width(show, width, size, scheme):
     page = show(flow.share_payload(), width=width, scheme=scheme, theme=scheme, step=60)

@@ -102,6 +102,10 @@ class Side {
     this.frame.draw();
   }
 
+  pickMessage(message) {
+    this.select({ kind: "message", id: message.id });
+  }
+
   isSelected(kind, id) {
     const chosen = this.frame.selection;
     return chosen.kind === kind && chosen.id === id && chosen.side === this.which;
@@ -161,7 +165,7 @@ export class Compare extends Frame {
     this.sentence = new Sentence(this);
     this.lanes = lanesButton(this, payload.left);
     this.drawers = [new VerdictTable(this)];
-    this.transport.addTools(this.drawers.map((drawer) => drawer.button));
+    this.transport.addTools(this.drawers.map((drawer) => drawer.button), []);
     const jump = (name, sign, title, act) => h("button", { class: `kv-chip ${name}`, title, label: title, onclick: act }, h("span", { "aria-hidden": "true" }, sign));
     const { length } = this.differences;
     const first = jump("kv-first-difference", "◇", "first difference (1)", () => this.press(1));
@@ -171,9 +175,11 @@ export class Compare extends Frame {
     this.only = h("button.kv-lanes-button", { title: "only cards that differ or changed, or all of them (d)", onclick: () => this.toggleOnly() }, "only what differs");
     this.root.classList.add("kv-comparison");
     this.toggleOnly();
+    this.header = h("header.kv-header", h("h2", payload.title), ...this.jumps, h("span.kv-space"), this.only, this.lanes.button);
     this.root.append(
-      h("header.kv-header", h("h2", payload.title), ...this.jumps, h("span.kv-space"), this.only, this.lanes.button),
+      this.header,
       this.transport.element,
+      this.transport.more,
       this.makeHelp(payload.left.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
       h("div.kv-sides", this.left.element, this.right.element),
@@ -185,6 +191,11 @@ export class Compare extends Frame {
   }
 
   // -- drawing ----------------------------------------------------------------------------------------
+
+  fixedHeight() {
+    const strips = this.left.overview.element.offsetHeight;
+    return [this.header, this.transport.element, this.sentence.spoken].reduce((sum, part) => sum + part.offsetHeight, 4 + strips);
+  }
 
   paint() {
     const [left, right] = this.pairs[this.at];

@@ -12,6 +12,10 @@ import trail from "./why.css";
 
 const SAVE_EVERY = 150;
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
+const AROUND = 170; // pixels that menus, tabs and bars of a notebook take of a window
+const TALL = 640; // a laptop's screen holds so much beside them
+const OF_WINDOW = 0.71; // a large screen gives more
+const LEAST = 470;
 
 export class Frame {
   constructor(model, label) {
@@ -23,7 +27,8 @@ export class Frame {
     this.cover = h("div.kv-cover", { role: "status", onclick: () => this.uncover() }, h("p", "paused: any key goes on"));
     show(this.cover, false);
     framed(this.root, this);
-    this.root.append(h("style", css + cards + tools + trail), this.errors.element, this.cover);
+    this.hint = h("p.kv-hint", { "aria-hidden": "true" }, "click here, then → steps");
+    this.root.append(h("style", css + cards + tools + trail), this.errors.element, this.cover, this.hint);
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),
@@ -34,6 +39,7 @@ export class Frame {
     this.grain = "small";
     listen(this, this.root);
     this.hear("presenter", () => this.heardPresenter());
+    this.root.addEventListener("fullscreenchange", () => this.guard(() => this.leftFullScreen()));
     this.root.classList.toggle("kv-presenter", this.presenting);
   }
 
@@ -103,18 +109,25 @@ export class Frame {
     const width = this.root.clientWidth;
     if (width === 0) return;
     const scale = this.presenting ? PRESENTING : 1;
-    const page = window.innerWidth / scale;
-    const size = page < 900 || width < 720 ? "one" : page < 1200 || width < 1000 ? "two" : "three";
-    const tall = Math.round(Math.max(400 / scale, Math.min(640, (window.innerHeight / scale) * 0.54)));
+    const size = width < 640 ? "one" : width < 1000 ? "two" : "three";
+    const window_ = window.innerHeight;
+    const share = this.root.matches(":fullscreen") ? window_ : Math.max(LEAST, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
+    const whole = Math.floor(share / scale);
+    attr(this.root, "data-size", size);
+    const tall = size === "one" ? Math.min(whole, 460) : whole - this.fixedHeight();
     const same = width === this.wide && size === this.size && tall === this.tall;
     if (!same) {
       Object.assign(this, { wide: width, size, tall });
       this.readTheme();
-      attr(this.root, "data-size", size);
-      this.root.style.setProperty("--kv-tall", `${size === "one" ? Math.min(tall, 460) : tall}px`);
+      this.root.style.setProperty("--kv-tall", `${tall}px`);
     }
     const moved = this.sequences.map((sequence) => sequence.measure()).includes(true);
     if (!same || moved) this.draw();
+  }
+
+  /** What stands around the diagram at every step, in pixels; what opens and closes makes the page longer. */
+  fixedHeight() {
+    return 0;
   }
 
   /** Dark or light, from what is really behind us: every host names its themes differently. */
@@ -220,8 +233,18 @@ export class Frame {
     return Boolean(this.model.get("presenter"));
   }
 
+  /** Larger, and on the whole screen where the browser allows it; the browser's own Escape ends both. */
   present() {
-    this.keep({ presenter: !this.presenting });
+    const begins = !this.presenting;
+    this.keep({ presenter: begins });
+    if (begins) this.root.requestFullscreen?.().catch(() => undefined); // a page inside another page may not
+    else if (this.root.matches(":fullscreen")) document.exitFullscreen();
+  }
+
+  leftFullScreen() {
+    if (this.root.matches(":fullscreen")) return;
+    if (this.presenting) this.keep({ presenter: false });
+    this.focus();
   }
 
   heardPresenter() {
@@ -328,7 +351,7 @@ export class Frame {
 
   titled() {}
 
-  toggleFold() {}
+  enter() {}
   toggleFolds() {}
   selectNext() {}
   toggleFaults() {}

@@ -55,7 +55,7 @@ export class Verdicts {
     this.alive = alive;
     const loud = alive.filter((verdict) => verdict.state !== "holds");
     const calm = alive.filter((verdict) => verdict.state === "holds");
-    const folded = alive.length > CHIPS_MAX && calm.length > 1;
+    const folded = alive.length > (this.app.size === "two" ? 1 : CHIPS_MAX) && calm.length > 1;
     const chips = folded ? [...loud, { property: `${calm.length} hold`, state: "holds", sentence: calm.map((v) => v.property).join(", "), all: true }] : alive;
     this.list.draw(chips, (verdict) => (verdict.all ? "all" : verdict.property));
     this.rows.draw(alive, (verdict) => verdict.property);

@@ -92,6 +92,16 @@ export class Line {
     return this.heldAt(step).some((hold) => hold.message === id);
   }
 
+  /** What the head of a lane says at a step instead of its own words, if anything. */
+  headAt(lane, step) {
+    return (this.heads ?? []).find((head) => head.lane === lane && lasts(head, step));
+  }
+
+  /** The pairs of lanes between which nothing passes at a step. */
+  cutsAt(step) {
+    return (this.cuts ?? []).filter((cut) => lasts(cut, step));
+  }
+
   /** What does not happen by itself at a step, because somebody holds it back. */
   heldAt(step) {
     return this.held.filter((one) => one.from <= step && (one.to === NEVER || step < one.to));
@@ -192,6 +202,8 @@ export function parting(a, b) {
   return low;
 }
 
+const lasts = (span, step) => span.from <= step && (span.to === NEVER || step < span.to);
+
 /** The step at which a message leaves the wire, or null while it is on it for ever. */
 export function ending(message) {
   return message.arrived ?? message.lost ?? NEVER;
@@ -210,9 +222,9 @@ export function group(items, keyOf) {
 
 export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
-  const downs = payload.downs ?? [];
+  const { downs = [], heads = [], cuts = [] } = payload;
   const tables = { kinds: {}, shapes: {}, names: {}, ...payload.wire };
-  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, stuck: payload.holds, tables, goals: payload.goals, asks: asksOf(payload), moments: payload.moments, tree: 0, design: payload.design });
+  return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, heads, cuts, stuck: payload.holds, tables, goals: payload.goals, asks: asksOf(payload), moments: payload.moments, tree: 0, design: payload.design });
 }
 
 /** The predictions of a payload or a branch, by step. */
@@ -235,6 +247,10 @@ export function branchLine(parent, branch) {
   const bigs = branch.bigs ?? [];
   const firstBig = bigs.length ? bigs[0].from : Infinity;
   const list = (name) => branch[name] ?? [];
+  const spans = (name, keyOf) => {
+    const open = after(parent[name] ?? [], (span) => span.from).map((span) => (span.to !== NEVER && span.to > at ? { ...span, to: NEVER } : span));
+    return replaced(open, list(name), keyOf);
+  };
   const { kinds, shapes, names } = parent.tables;
   return new Line({
     id: branch.id,
@@ -251,11 +267,9 @@ export function branchLine(parent, branch) {
     rows: rows.concat(list("rows")),
     messages: replaced(after(parent.messages, (m) => m.sent).map(goesOn), list("messages"), (m) => m.id),
     notes: after(parent.notes, (n) => n.step).concat(list("notes")),
-    downs: replaced(
-      after(parent.downs, (d) => d.from).map((d) => (d.to !== NEVER && d.to > at ? { ...d, to: NEVER } : d)),
-      list("downs"),
-      (d) => `${d.lane} ${d.from}`,
-    ),
+    downs: spans("downs", (d) => `${d.lane} ${d.from}`),
+    heads: spans("heads", (d) => `${d.lane} ${d.from}`),
+    cuts: spans("cuts", (d) => `${d.one} ${d.other} ${d.from}`),
     stuck: after(parent.stuck ?? [], (hold) => hold.from).map((hold) => (hold.to === NEVER || hold.to > at ? { ...hold, to: at + 1 } : hold)).concat(list("holds")),
     verdicts: after(parent.verdicts, (v) => v.from).map(untilSaid).concat(list("verdicts")),
     choices: parent.choices

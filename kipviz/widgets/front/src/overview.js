@@ -21,7 +21,7 @@ export class Overview {
     this.needle = s("g.kv-needle", s("rect", { x: -1.5, y: 2, width: 3, height: HEIGHT - 2, rx: 1.5 }));
     this.lines = s("g");
     this.hits = s("path.kv-hits");
-    this.svg = s("svg.kv-overview", { role: "img", onclick: (event) => this.click(event), onpointermove: (event) => this.hover(event), onpointerleave: () => show(this.tip, false) }, s("title", "All steps; click to go there"), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
+    this.svg = s("svg.kv-overview", { role: "img", onpointerdown: (event) => this.grab(event), onpointermove: (event) => this.hover(event), onpointerup: () => this.app.focus(), onpointerleave: () => show(this.tip, false) }, s("title", "All steps; click or drag to go there"), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
     this.tip = h("div.kv-tip-box", { "aria-hidden": "true" });
     show(this.tip, false);
     this.element = h("div.kv-overview-box", this.svg, this.tip);
@@ -122,13 +122,15 @@ export class Overview {
     return Math.max(0, Math.min(this.line.last, Math.floor(x / this.unit)));
   }
 
-  click(event) {
+  grab(event) {
+    if (event.button !== 0 || event.target.closest(".kv-line")) return;
+    this.svg.setPointerCapture(event.pointerId);
     this.app.go(this.stepAt(event), "small");
-    this.app.focus();
   }
 
   hover(event) {
     const step = this.stepAt(event);
+    if (event.buttons & 1 && this.svg.hasPointerCapture(event.pointerId)) this.app.go(step, "small");
     show(this.tip, true);
     text(this.tip, `${step} · ${this.line.steps[step].title}`);
     const x = this.x(step) + this.svg.parentElement.clientLeft + 16;

@@ -9,7 +9,7 @@ import { TONE_MARK, fit, tone, widthOf } from "./words.js";
 export const FONT = '"Inter", ui-sans-serif, system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const LABEL = `500 12px ${FONT}`;
 const NOTE = `650 12px ${FONT}`;
-const SMALL = `400 11px ${FONT}`;
+const SMALL = `400 12px ${FONT}`;
 export const LOCAL_ROW = 16;
 export const FOLD_ROW = 26;
 export const WIRE_ROW = 25;
@@ -22,7 +22,22 @@ export class Pen {
   down(down) {
     const x = this.paper.x.get(down.lane);
     const y = this.paper.ends[down.from];
-    return s("g.kv-down", s("line", { x1: x, x2: x, y1: y, y2: down.until }), s("line.kv-dash", { x1: x, x2: x, y1: y, y2: down.until }));
+    return s(
+      "g.kv-down",
+      s("rect", { x: x - 15, y, width: 30, height: Math.max(0, down.until - y), fill: `url(#${this.paper.dead})` }),
+      s("line", { x1: x, x2: x, y1: y, y2: down.until }),
+      s("line.kv-dash", { x1: x, x2: x, y1: y, y2: down.until }),
+      s("path.kv-dead", { d: `M${x - 8} ${y - 8}l16 16M${x - 8} ${y + 8}l16 -16` }),
+      s("title", `down from step ${down.from} on`),
+    );
+  }
+
+  /** A jagged line that nothing passes. */
+  cut({ x, from, until, words }) {
+    const y = this.paper.ends[from];
+    let d = `M${x} ${y}`;
+    for (let n = 0; y + n * 7 < until && n < 400; n++) d += `l${n % 2 ? -8 : 8} 7`;
+    return s("g.kv-cut-line", s("path", { d }), s("title", words));
   }
 
   local(k) {
@@ -195,7 +210,7 @@ export class Pen {
 
   selectable(group, message) {
     group.append(s("title", `${message.label}: ${message.detail ?? ""}`));
-    group.addEventListener("click", () => this.paper.app.select({ kind: "message", id: message.id }));
+    group.addEventListener("click", (event) => this.paper.app.guard(() => this.paper.app.pickMessage(message, { left: event.clientX, top: event.clientY, bottom: event.clientY })));
   }
 }
 

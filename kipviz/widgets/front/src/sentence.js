@@ -12,7 +12,7 @@ export class Sentence {
     this.why = h("dl.kv-why", { id: app.name("why") });
     show(this.why, false);
     // One live region for all that is said of a step: what breaks is heard, too.
-    this.spoken = h("div.kv-spoken", { role: "status", "aria-live": "polite" }, this.context, this.words, this.alarm);
+    this.spoken = h("div.kv-spoken", { role: "status", "aria-live": "polite", tabindex: 0 }, this.context, this.words, this.alarm);
     this.element = h("section.kv-bottom", { label: "This step" }, this.why, this.spoken);
   }
 

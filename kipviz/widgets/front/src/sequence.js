@@ -15,6 +15,8 @@ const TOP = 12;
 const MARGIN = 160;
 const WIRE_MAX = 8;
 const CURSOR_AT = 0.66;
+const LOW = 320; // a low diagram leaves more of itself to what is on the wire
+const CURSOR_LOW = 0.5;
 const STUB = 46; // the length of an arrow to or from a lane that is not on screen
 
 const HINT = "→ next step of the flow · Shift → next message · ? all keys";
@@ -23,10 +25,11 @@ export class Sequence {
   constructor(app, { folding = true } = {}) {
     this.app = app;
     this.folds = new Folds(folding);
-    this.heads = h("div.kv-heads", { "aria-hidden": "true" });
+    this.heads = h("div.kv-heads", app.menu ? { role: "group", label: "Lanes: each opens what can happen to it" } : { "aria-hidden": "true" });
+    const open = (event) => app.openLane?.(event.currentTarget.kvLane, event.currentTarget.getBoundingClientRect());
     this.head = new Keyed(
       this.heads,
-      () => h("div.kv-head", h("b"), h("span")),
+      () => h(app.menu ? "button.kv-head" : "div.kv-head", { onclick: app.menu ? open : null }, h("b"), h("span"), h("em")),
       (node, lane) => this.drawHead(node, lane),
     );
     this.rails = s("g.kv-rails");
@@ -35,6 +38,7 @@ export class Sequence {
     this.band = this.world.appendChild(s("rect.kv-band", { x: 0, rx: 0 }));
     const pen = new Pen(this);
     this.downs = new Keyed(layer("kv-downs"), (down) => pen.down(down), null);
+    this.apart = new Keyed(layer("kv-cuts"), (cut) => pen.cut(cut), null);
     this.locals = new Keyed(layer("kv-locals"), (k) => pen.local(k), null);
     this.rolls = new Keyed(layer("kv-folds"), (fold) => pen.fold(fold), (node, fold) => pen.fillFold(node, fold));
     this.messages = new Keyed(layer("kv-messages"), (item) => pen.message(item), (node, item) =>
@@ -51,7 +55,9 @@ export class Sequence {
     this.title = s("title");
     this.hatch = app.name("hatch");
     const stripes = s("pattern", { id: this.hatch, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect.kv-stripe", { width: 3.5, height: 9 }));
-    this.svg = s("svg.kv-paper", { role: "img" }, this.title, s("defs", stripes), this.rails, this.world);
+    this.dead = app.name("dead");
+    const ash = s("pattern", { id: this.dead, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(-45)" }, s("rect.kv-ash", { width: 2, height: 7 }));
+    this.svg = s("svg.kv-paper", { role: "img" }, this.title, s("defs", stripes, ash), this.rails, this.world);
     this.view = h("div.kv-view", this.svg);
     this.element = h("div.kv-sequence", this.heads, this.view);
     this.line = null;
@@ -111,7 +117,7 @@ export class Sequence {
   space(spaces) {
     this.spaces = spaces;
     this.place();
-    for (const list of [this.downs, this.locals, this.rolls, this.messages, this.notes, this.wire]) list.clear();
+    for (const list of [this.downs, this.apart, this.locals, this.rolls, this.messages, this.notes, this.wire]) list.clear();
     this.scrolled = undefined;
   }
 
@@ -187,7 +193,7 @@ export class Sequence {
   update(line, step, since) {
     const under = this.floor ?? this.top[step + 1];
     const wire = line.wire.at(step).filter((m) => this.seen(m));
-    const room = Math.max(this.height * CURSOR_AT, 120);
+    const room = Math.max(this.height * (this.height < LOW ? CURSOR_LOW : CURSOR_AT), 70);
     if (this.shown?.[0] !== line || this.shown[1] !== step) this.peeked = 0;
     this.shown = [line, step, since];
     this.rest = Math.max(0, Math.round(under - room));
@@ -219,6 +225,8 @@ export class Sequence {
     this.notes.draw(notes, (entry) => entry.key);
     this.locals.draw(locals, (k) => k);
     this.drawDowns(line, step, first);
+    this.drawCuts(line, step, first);
+    for (const lane of this.lanes) this.drawHead(this.head.nodes.get(lane.id), lane, line.headAt(lane.id, step));
     this.drawCursor(step, since, under);
     this.under = under;
     const shown = wire.slice(0, WIRE_MAX).map((message, slot) => ({ message, slot }));
@@ -244,7 +252,7 @@ export class Sequence {
     if (this.tagged !== `${words} ${this.width}`) {
       this.tagged = `${words} ${this.width}`;
       text(this.cursorText, words);
-      const width = widthOf(words, `650 11px ${FONT}`) + 16;
+      const width = widthOf(words, `650 12px ${FONT}`) + 16;
       attr(this.cursorTag, "width", width);
       attr(this.cursorTag, "x", this.width - width);
       attr(this.cursorText, "x", this.width - 8);
@@ -270,14 +278,35 @@ export class Sequence {
 
   // -- drawn things -------------------------------------------------------------------------------
 
-  drawHead(node, lane) {
-    const [title, sub] = node.children;
+  /** A cut stands between neighbours of its two sides; where it has none, beside its first lane. */
+  drawCuts(line, step, first) {
+    const order = this.lanes.map((lane) => lane.id);
+    const cuts = (line.cuts ?? [])
+      .filter((cut) => cut.from <= step && (cut.to ?? step) >= first && this.x.has(cut.one) && this.x.has(cut.other))
+      .map((cut) => ({ ...cut, places: [order.indexOf(cut.one), order.indexOf(cut.other)].sort((a, b) => a - b) }));
+    const next = cuts.filter(({ places: [a, b] }) => b - a === 1);
+    const between = (cut) => next.some((one) => one.from === cut.from && one.places[0] >= cut.places[0] && one.places[1] <= cut.places[1]);
+    const shown = new Map();
+    for (const cut of [...next, ...cuts.filter((cut) => !next.includes(cut) && !between(cut))]) {
+      const until = cut.to !== null && cut.to <= step ? this.top[cut.to] : this.top[step + 1] + 400;
+      const x = this.x.get(order[cut.places[0]]) + (next.includes(cut) ? this.gap / 2 : 30);
+      shown.set(`${x} ${cut.from} ${until}`, { x, from: cut.from, until, words: `${cut.one} and ${cut.other} are cut apart` });
+    }
+    this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
+  }
+
+  drawHead(node, lane, head) {
+    const [title, sub, mark] = node.children;
+    node.kvLane = lane;
     text(title, lane.title);
-    text(sub, lane.sub);
+    text(sub, head ? head.sub || "leads nothing" : lane.sub);
+    text(mark, head?.mark ? `✕ ${head.mark}` : "");
+    attr(node, "data-mark", head?.mark || null);
+    node.classList.toggle("kv-head-moved", Boolean(head) && head.sub !== lane.sub);
     node.style.left = `${this.x.get(lane.id)}px`;
     node.style.width = `${Math.min(this.gap - 4, 180)}px`;
     node.classList.toggle("kv-tight", this.gap < 125);
-    attr(node, "title", `${lane.title}: ${lane.sub ?? ""}`);
+    attr(node, "title", `${lane.title}: ${head?.mark ? `${head.mark}, ` : ""}${(head ? head.sub : lane.sub) ?? ""}${this.app.menu ? "; click for what can happen to it" : ""}`);
   }
 
   noteTop(k) {

@@ -12,6 +12,7 @@ import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lesson } from "./lesson.js";
 import { Lines, ending, parting } from "./line.js";
+import { Menu } from "./menu.js";
 import { Overview } from "./overview.js";
 import { Question } from "./question.js";
 import { Sentence } from "./sentence.js";
@@ -54,6 +55,7 @@ export class Stepper extends Frame {
     this.choices = new Choices(this);
     this.question = new Question(this);
     this.lesson = new Lesson(this);
+    this.menu = new Menu(this);
     this.sequence = new Sequence(this);
     this.views = new Views(this);
     this.cards = new Cards(this);
@@ -72,19 +74,23 @@ export class Stepper extends Frame {
       this.views,
       new Share(this),
     ];
-    this.transport.addTools([this.trail.opener, ...this.drawers.map((drawer) => drawer.button)]);
+    const beliefs = this.drawers[1];
+    this.transport.addTools([this.trail.opener, beliefs.button], this.drawers.filter((drawer) => drawer !== beliefs).map((drawer) => drawer.button));
     this.detailWords = h("span", { role: "status" });
     const bytes = h("button", { onclick: () => this.toggleDrawer("bytes") }, "bytes", " ", h("kbd", "x"));
-    this.detail = h("p.kv-detail", this.detailWords, " ", bytes);
+    const more = h("button", { onclick: (event) => this.openMessage(event.currentTarget.getBoundingClientRect()) }, "what can happen to it", " ", h("kbd", "Enter"));
+    this.detail = h("p.kv-detail", this.detailWords, " ", bytes, " ", more);
     show(this.detail, false);
     this.design = new DesignChip();
-    const header = h(
+    this.header = h(
       "header.kv-header",
-      h("h2", payload.title),
+      h("h2", { title: payload.title }, payload.title),
       this.design.element,
       h("span.kv-space"),
       this.verdicts.chips,
     );
+    // A story that teaches keeps the place of its questions, so that nothing moves when one comes up.
+    this.root.classList.toggle("kv-taught", this.questions.length > 0 || this.lesson.watch.length > 0);
     const left = h("div.kv-left", h("div.kv-teach", this.question.element, this.lesson.element), this.choices.element);
     const middle = h(
       "section.kv-middle",
@@ -95,16 +101,19 @@ export class Stepper extends Frame {
     );
     const right = h("section.kv-right", { label: "What each one knows" }, this.cards.element);
     this.root.append(
-      header,
+      this.header,
       this.verdicts.panel,
       this.transport.element,
+      this.transport.more,
       this.makeHelp(payload.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
       h("div.kv-main-grid", left, middle, right),
       this.trail.element,
       this.sentence.element,
       this.overview.element,
+      this.menu.element,
     );
+    this.root.addEventListener("pointerdown", (event) => this.menu.open && !this.menu.element.contains(event.target) && this.menu.close());
     this.transport.drawPlay(false, this.player.perSecond);
   }
 
@@ -158,6 +167,11 @@ export class Stepper extends Frame {
     const fate = end === null || end > this.at ? "on the wire" : message.arrived === end ? `arrived with message ${end}` : `lost at ${end}`;
     const parts = [message.label, message.detail === message.label ? "" : message.detail, `${names.get(message.from)} → ${names.get(message.to)}`, `sent at ${message.sent}`, fate];
     text(this.detailWords, parts.filter(Boolean).join(" · "));
+  }
+
+  fixedHeight() {
+    const parts = [this.header, this.transport.element, this.sentence.spoken, this.overview.element];
+    return parts.reduce((sum, part) => sum + part.offsetHeight, 4);
   }
 
   // -- moving -----------------------------------------------------------------------------------------
@@ -400,6 +414,30 @@ export class Stepper extends Frame {
     if (ids[next] !== undefined) this.select({ kind: "message", id: ids[next] });
   }
 
+  /** What a click on a message does: it is chosen, and one on the wire says what can become of it. */
+  pickMessage(message, place) {
+    this.select({ kind: "message", id: message.id });
+    const flying = this.line.wire.at(this.at).some((one) => one.id === message.id);
+    if (flying && this.isSelected("message", message.id)) this.menu.ofMessage(message, place);
+  }
+
+  openLane(lane, place) {
+    this.menu.ofHost(lane, place);
+  }
+
+  /** Opens what can become of the chosen message. */
+  openMessage(place) {
+    const message = this.selection.kind === "message" ? this.line.message(this.selection.id) : undefined;
+    if (message) this.menu.ofMessage(message, place);
+  }
+
+  /** Enter: what can become of the chosen message; without one, the folded steps at the cursor. */
+  enter() {
+    if (this.selection.kind !== "message") return this.toggleFold();
+    const node = this.sequence.wire.nodes.get(this.selection.id) ?? this.sequence.messages.nodes.get(this.selection.id) ?? this.root;
+    return this.openMessage(node.getBoundingClientRect());
+  }
+
   toggleFold() {
     const fold = this.sequence.folds.near(this.at);
     if (fold) this.openFold(fold);
@@ -441,7 +479,12 @@ export class Stepper extends Frame {
   }
 
   closeMore() {
+    if (this.menu.close()) return true;
     if (this.closeDrawer() || this.trail.close()) return true;
+    if (!this.transport.more.hidden) {
+      this.transport.toggleMore(false);
+      return true;
+    }
     if (this.choices.open) {
       this.choices.toggleFaults(false);
       return true;

@@ -15,6 +15,7 @@ export class Transport {
     this.slider = h("input.kv-slider", { type: "range", min: 0, step: 1, label: "message", oninput: () => app.go(Number(this.slider.value), "small"), onpointerup: () => app.focus() });
     this.ticks = s("svg.kv-ticks", { "aria-hidden": "true", preserveAspectRatio: "none" });
     this.where = h("span.kv-where-big");
+    this.dot = h("span.kv-dim.kv-where-dot", " · ");
     this.message = h("span.kv-dim.kv-where-small");
     this.branch = h("select.kv-branch", { title: "branch (b, [ and ])", label: "branch", onchange: () => app.switchTo(Number(this.branch.value)) });
     this.branchBox = h("label.kv-branch-box", h("span.kv-dim", "branch"), this.branch);
@@ -22,7 +23,11 @@ export class Transport {
     this.presentButton = tool("present", "P", "presenter mode", () => app.present(), { class: "kv-toggle kv-present", "aria-expanded": null, "aria-pressed": String(app.presenting) });
     this.place = h("input.kv-go", { type: "text", label: "go to a step: its number, or words of its title", placeholder: "number or title", onkeydown: (event) => this.typed(event), onblur: () => show(this.place, false) });
     show(this.place, false);
-    this.here = h("button.kv-place", { title: "go to a step (g)", onclick: () => app.askPlace() }, this.where, this.message);
+    this.here = h("button.kv-place", { title: "go to a step (g)", onclick: () => app.askPlace() }, this.where, this.dot, this.message);
+    this.moreButton = h("button.kv-toggle.kv-more-button", { title: "more tools", "aria-expanded": "false", "aria-controls": app.name("more"), onclick: () => this.toggleMore() }, h("span", "more"), h("span", { "aria-hidden": "true" }, "▾"));
+    this.speeds = h("span.kv-speeds", speed("−", "slower", -1), h("span.kv-dim", "speed"), speed("+", "faster", 1));
+    this.more = h("div.kv-more-tools", { id: app.name("more"), role: "group", label: "More tools" }, this.presentButton, this.speeds);
+    show(this.more, false);
     this.helpButton = h("button.kv-toggle", { title: "all keys (?)", label: "help", "aria-expanded": "false", onclick: () => app.toggleHelp() }, "?");
     this.element = h(
       "div.kv-transport",
@@ -34,14 +39,12 @@ export class Transport {
         button("forward", "one step forward", "right", () => app.onward(false), "button.kv-main"),
         button("last", "last step", "End", () => app.end()),
         this.playButton,
-        speed("−", "slower", -1),
-        speed("+", "faster", 1),
       ),
       h("div.kv-track", this.ticks, this.slider),
       this.here,
       this.place,
       this.branchBox,
-      h("div.kv-tools", { role: "group", label: "Tools" }, this.whyButton, this.presentButton, this.helpButton),
+      h("div.kv-tools", { role: "group", label: "Tools" }, this.whyButton, this.moreButton, this.helpButton),
     );
   }
 
@@ -51,7 +54,8 @@ export class Transport {
     this.slider.style.setProperty("--kv-done", `${last ? (100 * step) / last : 0}%`);
     attr(this.slider, "aria-valuetext", `${bigs ? `step ${big} of ${bigs}, ` : ""}message ${step} of ${last}: ${title}`);
     text(this.where, bigs ? `${big} of ${bigs}` : "");
-    text(this.message, `${bigs ? " · " : ""}message ${step} of ${last}`);
+    show(this.dot, bigs > 0);
+    text(this.message, `message ${step} of ${last}`);
     if (this.drawn !== ends) {
       this.drawn = ends;
       attr(this.ticks, "viewBox", `0 0 ${Math.max(last, 1)} 10`);
@@ -90,6 +94,7 @@ export class Transport {
     this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id }, line.id === 0 ? "main" : `↳ ${line.name}`)));
     this.branch.value = String(current);
     this.branch.disabled = lines.length < 2;
+    show(this.branchBox, lines.length > 1);
   }
 
   drawPlay(playing, speed) {
@@ -101,9 +106,15 @@ export class Transport {
     aria(this.playButton, "pressed", playing);
   }
 
-  /** Puts the drawers' buttons into the toolbar. */
-  addTools(buttons) {
-    this.whyButton.after(...buttons);
+  /** Puts the buttons of tools into the toolbar: a beginner's in sight, all others behind "more". */
+  addTools(first, others) {
+    this.whyButton.after(...first);
+    this.more.prepend(...others);
+  }
+
+  toggleMore(open = this.more.hidden) {
+    show(this.more, open);
+    aria(this.moreButton, "expanded", open);
   }
 
   hideBranches() {

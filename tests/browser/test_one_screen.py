@@ -1,0 +1,231 @@
+"""One look is one screen: at a laptop's size, on a beamer and in full screen nothing that a step needs is out of sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipviz.widgets.lab import open_run
+from tests.browser.bare_page import no_error, step_of
+
+pytestmark = pytest.mark.browser
+
+# The width of a cell's output in JupyterLab with its file browser open, and the window it stands in.
+LAPTOPS = [(833, 800), (993, 900), (765, 768), (1256, 800)]
+TALL = 640
+NEEDED = [".kv-transport", ".kv-say", ".kv-question", ".kv-choices", ".kv-sequence", ".kv-right"]
+# What of a part is in sight: within the window, and within every box around it that scrolls.
+IN_SIGHT = """selector => {
+  const node = document.querySelector(selector);
+  const { left, right, top, bottom } = node.getBoundingClientRect();
+  let box = { left, right, top, bottom };
+  const clip = (r) => { box = { left: Math.max(box.left, r.left), right: Math.min(box.right, r.right), top: Math.max(box.top, r.top), bottom: Math.min(box.bottom, r.bottom) }; };
+  clip({ left: 0, right: innerWidth, top: 0, bottom: innerHeight });
+  for (let up = node.parentElement; up; up = up.parentElement)
+    if (getComputedStyle(up).display !== "contents" && getComputedStyle(up).overflowY !== "visible") clip(up.getBoundingClientRect());
+  return { wide: Math.max(0, box.right - box.left), tall: Math.max(0, box.bottom - box.top), whole: bottom - top };
+}"""
+
+
+@pytest.fixture(scope="module")
+def lock_expiry() -> dict[str, Any]:
+    return open_run("kip-1289-lock-expiry", "repaired").payload
+
+
+@pytest.fixture(scope="module")
+def split() -> dict[str, Any]:
+    return open_run("kip-98-split-network", "kafka").payload
+
+
+@pytest.mark.parametrize(("width", "height"), LAPTOPS)
+def test_everything_that_a_step_needs_is_in_sight_without_scrolling(
+    show, lock_expiry, width, height
+):
+    page = show(lock_expiry, width=width, height=height, step=30)
+    whole = page.locator(".kv").bounding_box()
+    assert whole is not None
+    assert whole["height"] <= TALL
+    for part in NEEDED:
+        seen = page.evaluate(IN_SIGHT, part)
+        assert seen["tall"] >= min(seen["whole"], 56), f"{part} is out of sight"
+    for choice in page.locator(".kv-next-list button").all()[:3]:
+        assert choice.is_visible()
+    changed = page.evaluate(IN_SIGHT, ".kv-changed")
+    assert changed["tall"] > 40, "what changed is out of sight"
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), (
+        "scrolls sideways"
+    )
+    assert no_error(page)
+
+
+def test_the_stepper_is_as_tall_at_every_step(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800)
+    tall = set()
+    while not tall or step_of(page) < len(lock_expiry["steps"]) - 1:
+        tall.add(page.locator(".kv").bounding_box()["height"])
+        page.keyboard.press("ArrowRight")
+    assert len(tall) == 1
+
+
+def test_no_text_is_smaller_than_twelve_pixels(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800, step=30)
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('.kv *')].filter(node =>
+          [...node.childNodes].some(one => one.nodeType === 3 && one.textContent.trim()) &&
+          !node.closest('style, .kv-machine-svg') && parseFloat(getComputedStyle(node).fontSize) < 12)
+          .map(node => node.className + ': ' + node.textContent.slice(0, 30))"""
+    )
+    assert small == []
+
+
+def test_a_long_value_leaves_room_for_its_name(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800, step=30)
+    narrow = page.evaluate(
+        """() => [...document.querySelectorAll('.kv-fact dt')].filter(node =>
+          node.offsetWidth && node.offsetWidth < 40 && !node.closest('.kv-entries')).map(node => node.textContent)"""
+    )
+    assert narrow == []
+
+
+def test_one_row_of_tools_and_the_others_behind_more(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800)
+    row = page.locator(".kv-transport").bounding_box()
+    assert row["height"] < 64
+    assert not page.get_by_role("button", name="bytes").first.is_visible()
+    page.get_by_role("button", name="more").first.click()
+    for tool in ("find", "tree", "what if", "table", "bytes", "views", "share", "present"):
+        assert page.locator(".kv-more-tools").get_by_text(tool, exact=True).is_visible(), tool
+    page.keyboard.press("Escape")
+    assert not page.locator(".kv-more-tools").is_visible()
+
+
+# -- the hand ---------------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_broker_lists_what_can_happen_to_it_and_takes_it(show, split):
+    page = show(split, width=833, height=800, step=20)
+    page.locator(".kv-head", has_text="Broker 1").click()
+    menu = page.get_by_role("dialog", name="Broker 1: what can happen to it")
+    assert menu.get_by_text("B1 crashes").is_visible()
+    assert not menu.get_by_text("B3 crashes").is_visible()
+    menu.get_by_text("B1 crashes").click()
+    assert not menu.is_visible()
+    command = page.evaluate("() => window.model.get('command')")
+    assert command["do"] == "take"
+    assert '"CrashBroker"' in command["choice"]
+
+
+def test_a_message_on_the_wire_can_be_held_delayed_lost_and_read(show, split):
+    page = show(split, width=833, height=800, step=30)
+    page.locator(".kv-flying .kv-key").first.click()
+    menu = page.locator(".kv-menu")
+    for words in (
+        "arrives at",
+        "hold it back",
+        "deliver it after all else",
+        "lose its connection",
+        "read its bytes",
+    ):
+        assert menu.get_by_text(words).first.is_visible(), words
+    menu.get_by_text("hold it back").click()
+    assert page.evaluate("() => window.model.get('command')")["do"] == "hold"
+    assert no_error(page)
+
+
+def test_keys_open_the_same_menus_and_escape_gives_the_focus_back(show, split):
+    page = show(split, width=833, height=800, step=30)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    assert page.locator(".kv-menu").is_visible()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("() => document.activeElement.closest('.kv-menu') !== null")
+    page.keyboard.press("Escape")
+    assert not page.locator(".kv-menu").is_visible()
+    head = page.locator(".kv-head", has_text="Broker 3")
+    head.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_role("dialog", name="Broker 3: what can happen to it").is_visible()
+    page.keyboard.press("Escape")
+    assert head.evaluate("node => node === document.activeElement")
+
+
+def test_dragging_along_the_overview_steps(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800)
+    box = page.locator(".kv-overview").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 2, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, middle, steps=6)
+    half = step_of(page)
+    page.mouse.move(box["x"] + box["width"] - 3, middle, steps=6)
+    page.mouse.up()
+    assert 5 < half < step_of(page)
+    page.mouse.move(box["x"] + 2, middle)
+    assert step_of(page) > half, "a pointer that is up drags nothing"
+
+
+def test_keys_are_offered_only_while_the_stepper_has_the_focus(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800)
+    assert not page.get_by_text("click here, then").is_visible()
+    page.evaluate("() => document.activeElement.blur()")
+    assert page.get_by_text("click here, then").is_visible()
+    page.locator(".kv-sequence").click(position={"x": 30, "y": 120})
+    assert not page.get_by_text("click here, then").is_visible()
+
+
+# -- a failure looks like one -----------------------------------------------------------------------
+
+
+def test_a_crashed_lane_is_crossed_out_and_labelled(show, split):
+    crash = split["downs"][0]["from"]
+    page = show(split, width=833, height=800, step=crash)
+    head = page.locator(".kv-head", has_text="Broker 1")
+    assert "✕ crashed" in head.inner_text()
+    assert page.locator(".kv-down .kv-dead").count() == 1
+    page.keyboard.press("Shift+ArrowLeft")
+    assert "crashed" not in head.inner_text()
+
+
+def test_lane_heads_follow_the_leaderships(show, split):
+    moved = next(head for head in split["heads"] if head["lane"] == "B5")
+    page = show(split, width=833, height=800, step=moved["from"])
+    assert (
+        page.locator(".kv-head", has_text="Broker 5").locator("span").inner_text() == moved["sub"]
+    )
+    page.keyboard.press("Home")
+    lane = next(lane for lane in split["lanes"] if lane["id"] == "B5")
+    assert page.locator(".kv-head", has_text="Broker 5").locator("span").inner_text() == lane["sub"]
+
+
+def test_a_cut_is_drawn_between_its_sides_for_as_long_as_it_lasts(show, split):
+    cut = split["cuts"][0]
+    page = show(split, width=833, height=800, step=cut["from"] + 1)
+    lines = page.locator(".kv-cut-line")
+    # app-1 and B1 on one side, B3 on the other, B5 with the first: two borders between four lanes.
+    assert lines.count() == 2
+    page.keyboard.press("Home")
+    assert lines.count() == 0
+
+
+def test_a_fenced_client_is_marked(show):
+    zombie = open_run("kip-98-zombie", "kafka").payload
+    page = show(zombie, width=833, height=800, step=len(zombie["steps"]) - 1)
+    assert "✕ fenced" in page.locator(".kv-head", has_text="app-1").inner_text()
+
+
+# -- presenting -------------------------------------------------------------------------------------
+
+
+def test_p_fills_the_screen_and_escape_of_the_browser_ends_it(show, lock_expiry):
+    page = show(lock_expiry, width=1024, height=768, step=30)
+    page.keyboard.press("P")
+    page.wait_for_function("() => document.fullscreenElement?.classList.contains('kv-presenter')")
+    box = page.locator(".kv").bounding_box()
+    assert box["height"] <= 768 + 2
+    page.keyboard.press("PageDown")
+    assert step_of(page) > 30
+    page.evaluate("() => document.exitFullscreen()")
+    page.wait_for_function("() => window.model.get('presenter') === false")
+    assert page.evaluate("() => document.activeElement.classList.contains('kv')")
+    assert no_error(page)
