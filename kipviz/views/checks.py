@@ -27,6 +27,7 @@ HOLDER = {
 }
 # Checks of which both sides have words of their own.
 WORDS = {
+    "outcome durable": ("of", "result:"),
     "leader": ("this is Broker", "leader: Broker"),
     "transaction.timeout.ms": ("request", "at most"),
     "transaction version": ("needs", "finalized"),

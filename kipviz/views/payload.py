@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.checking.at_rest import WORK
+from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.permalink import mark_text, pick_of
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
@@ -24,6 +26,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
+from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.changes import settings
 from kipviz.scenarios.scenario import Scenario
@@ -234,20 +237,41 @@ class Telling:
     def _verdicts(self, k: int, observations: tuple[Any, ...]) -> None:
         for prop, state in zip(self._watched, observations, strict=True):
             found = prop.finding(state)
-            before = self._open_verdicts.get(prop.name)
-            if before and (before["state"], before["reason"]) == (found.status, found.reason):
-                continue
-            if before:
-                before["to"] = k
-            self._open_verdicts[prop.name] = {
-                "property": prop.name,
-                "sentence": prop.sentence,
-                "from": k,
-                "to": None,
-                "state": found.status,
-                "reason": found.reason,
-            }
-            self.verdicts.append(self._open_verdicts[prop.name])
+            self._verdict(k, prop.name, found.status, found.reason)
+
+    def _verdict(self, k: int, name: str, status: str, reason: str) -> None:
+        """Keep what is said of a property from a step on; a second word about that step replaces the first."""
+        before = self._open_verdicts.get(name)
+        if before and (before["state"], before["reason"]) == (status, reason):
+            return
+        if before and before["from"] == k:
+            self.verdicts.remove(before)
+        elif before:
+            before["to"] = k
+        self._open_verdicts[name] = {
+            "property": name,
+            "sentence": next(prop.sentence for prop in self._watched if prop.name == name),
+            "from": k,
+            "to": None,
+            "state": status,
+            "reason": reason,
+        }
+        self.verdicts.append(self._open_verdicts[name])
+
+    def to_the_end(self, trace: Trace, node_id: int, chapters: tuple[Chapter, ...] = ()) -> None:
+        """Say at the last step of a run which promises break along what the cluster does next by itself.
+
+        They are those that `kipviz play` names (`checking.left_alone`). A run is at its end where its story
+        is, or where nothing but timers and accidents is left: other steps cost nothing.
+        """
+        node, k = trace.node(node_id), len(self.steps) - 1
+        if k == 0 or type(self._model) is not ClusterModel:
+            return
+        told = bool(chapters) and chapters[-1].end == k
+        if not told and any(a.KIND in WORK for a in self._model.enabled(node.world)):
+            return
+        for later in breaks_later(self._model, node.world, node.observations, self._watched):
+            self._verdict(k, later.promise, BROKEN, later.sentence)
 
     def _holds(self, k: int, world: World) -> None:
         """Keep what stands still for as long as the same is to be said of it."""
@@ -334,6 +358,7 @@ def payload(
     """
     telling = Telling(model, -1, Lifetimes(), goals_of(scenario))
     telling.line(trace, trace.line)
+    telling.to_the_end(trace, trace.line[-1], chapters)
     told = telling.suffix()
     return {
         "format": 1,
@@ -378,6 +403,7 @@ def branch(
     lives = parent.fork(at)
     telling = Telling(model, at, lives, goals)
     telling.line(trace, path)
+    telling.to_the_end(trace, path[-1])
     return {**telling.suffix(), "rows": lives.rows, "closes": lives.closes, "bigs": []}, lives
 
 

@@ -30,6 +30,7 @@ from tests.views.page import (
 )
 
 Part = dict[str, Any]
+LEFT_ALONE = "left alone, the run breaks it"
 
 
 def accident(lab: Lab, world: World, turn: int) -> ClusterAction:
@@ -58,6 +59,9 @@ def check(branch: Part, line: Part, whole: Part) -> None:
     assert len(line["steps"]) == len(whole["steps"]) == branch["at"] + 1 + len(branch["steps"])
     for step in range(len(whole["steps"])):
         shown, real = picture(line, step), picture(whole, step)
+        if step == branch["at"] and LEFT_ALONE in str(shown["verdicts"]):
+            # The end of its parent says what comes of it when it is left alone; here it is not.
+            del shown["verdicts"], real["verdicts"]
         assert shown == real, f"at step {step}"
 
 
