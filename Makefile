@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab test check coverage thorough fuzz lint format notebooks front bench set-up-run set-up-test set-up-front
+.PHONY: help lab test check coverage mutants thorough fuzz lint format notebooks front bench set-up-run set-up-test set-up-front
 .NOTPARALLEL:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make check       run the part that takes a few minutes: no Spark, no browser, no notebooks'
 	@echo 'make thorough    make the searches that take minutes each, and that no other target makes'
 	@echo 'make coverage    see which branches of the protocol no test takes'
+	@echo 'make mutants     change one thing in the program at a time and see whether a test turns red'
 	@echo 'make format      put the code into the common format'
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
@@ -52,6 +53,10 @@ check: lint
 
 coverage: set-up-test
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --cov -m 'not spark and not browser' $(COVERING) $(ARGS)
+
+# ARGS: --seed 1 --count 500, --floor brokers, --file share_writes.py, --line FILE:LINE, --resume, --record
+mutants: set-up-test
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 thorough: set-up-test
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m thorough $(ARGS)

@@ -1,0 +1,347 @@
+"""`make mutants`: change one small thing in the program at a time, and see whether a test turns red.
+
+    make mutants ARGS='--seed 1 --count 500'
+    make mutants ARGS='--floor properties --count all'
+    make mutants ARGS='--file share_coordinator.py --count all'
+    make mutants ARGS='--line kipviz/properties/atomic.py:96'
+
+What a change is put to are the quick tests of its own floor and those of conformance, only those that touch
+its statement, the cheapest first. A test that takes many times its CPU time counts as red.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import math
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mutants.live import Functions, NotLive
+from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
+from tests.mutants.touched import KEPT, Touched, digest
+from tests.mutants.trial import RATIO, Child, Ended, run
+from tests.tidy.source import ROOT
+
+HERE = Path(__file__).parent
+EQUIVALENT = HERE / "equivalent.json"
+RECORD = HERE / "record.json"
+QUICK = "not slow and not thorough and not spark and not browser"
+SURVIVED, EXPECTED = "survived", "equivalent"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Draw, try, tell."""
+    arguments = _arguments(words)
+    drawn = _drawn(arguments)
+    if not drawn:
+        print("mutants: nothing can be changed there", file=sys.stderr)
+        return 2
+    floors = sorted({mutant.file.split("/")[1] for mutant in drawn})
+    session = Trials(drawn, arguments)
+    folders = [f"tests/{floor}" for floor in floors] + ["tests/conformance"]
+    options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
+    try:
+        pytest.main([*options, *folders], plugins=[session])
+    except KeyboardInterrupt:
+        session.stopped = True
+    if session.stopped:
+        print("\nmutants: stopped; --resume goes on from here", file=sys.stderr)
+        return 130
+    return session.told()
+
+
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="mutants", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="which sample is drawn (1)")
+    parser.add_argument("--count", default="100", help="how many, or `all` (100)")
+    parser.add_argument("--floor", choices=FLOORS, help="draw from this floor only")
+    parser.add_argument("--file", help="draw from the files whose path ends so")
+    parser.add_argument("--line", metavar="FILE:LINE", help="every change of this line")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with a sample that was stopped"
+    )
+    parser.add_argument("--again", action="store_true", help="try its survivors again, too")
+    parser.add_argument("--record", action="store_true", help=f"note the result in {RECORD.name}")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=math.inf,
+        help="leave out tests that take more CPU time: what dies then dies all the more with them",
+    )
+    parser.add_argument("--processes", type=int, default=1, help="trials side by side (1)")
+    found = parser.parse_args(words)
+    if found.count != "all" and not found.count.isdigit():
+        parser.error(f"--count {found.count}: a number or `all`")
+    if found.line and not found.line.rpartition(":")[2].isdigit():
+        parser.error(f"--line {found.line}: FILE:LINE, such as kipviz/properties/atomic.py:96")
+    return found
+
+
+def _drawn(arguments: argparse.Namespace) -> list[Mutant]:
+    floors = (arguments.floor,) if arguments.floor else FLOORS
+    paths = [path for floor in floors for path in modules(floor)]
+    if arguments.line:
+        file, _, line = arguments.line.rpartition(":")
+        there = [path for path in paths if path.as_posix().endswith(file)]
+        return [m for path in there for m in mutants(path) if m.line == int(line)]
+    if arguments.file:
+        paths = [path for path in paths if path.as_posix().endswith(arguments.file)]
+    every = [mutant for path in paths for mutant in mutants(path)]
+    if arguments.count == "all" or int(arguments.count) >= len(every):
+        return every
+    return random.Random(arguments.seed).sample(every, int(arguments.count))
+
+
+class Trials:
+    """A plugin of pytest: the tests are collected once, and every trial is a forked child of that process."""
+
+    def __init__(self, drawn: list[Mutant], arguments: argparse.Namespace) -> None:
+        """Take the sample."""
+        self._drawn = drawn
+        self._arguments = arguments
+        self.stopped = False
+        name = f"{arguments.floor or 'all'}-{(arguments.file or '').replace('/', '.')}"
+        self._kept = KEPT / f"run-{name}-{arguments.seed}-{arguments.count}.jsonl"
+        if arguments.line:
+            self._kept = KEPT / "run-line.jsonl"
+        self._ended: dict[tuple[str, int], dict[str, Any]] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Instead of running the tests, run the trials."""
+        if session.testsfailed:
+            raise session.Failed("the tests cannot be collected")
+        from hypothesis import Phase, settings  # not before pytest has seen to its assertions
+
+        found = settings.get_profile("quick")
+        settings.register_profile("mutants", found, phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("mutants")  # a failing example is not made smaller
+        touched = Touched(self._arguments.seconds)
+        touched.record(session.items, _telling("recording what each test touches"))
+        print(f"mutants: {touched.left_out()} tests are left out as too long", file=sys.stderr)
+        for name in touched.red():
+            print(f"mutants: red without any change, so left out: {name}", file=sys.stderr)
+        KEPT.mkdir(exist_ok=True)
+        if not (self._arguments.resume or self._arguments.again):
+            self._kept.unlink(missing_ok=True)
+        self._read()
+        left = [m for m in self._drawn if (m.file, m.number) not in self._ended]
+        functions = Functions()
+        processes = max(1, self._arguments.processes)
+        workers = [
+            Worker(left[n::processes], session.items, touched, functions, self._kept)
+            for n in range(processes)
+        ]
+        try:
+            workers[0].work_beside(workers[1:])
+        except KeyboardInterrupt:
+            self.stopped = True
+        self._read()
+        return True
+
+    def _read(self) -> None:
+        """Read what is on file of this sample, as far as its files are as they were."""
+        if not self._kept.exists():
+            return
+        drawn = {(m.file, m.number) for m in self._drawn}
+        for line in self._kept.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            key = (row["file"], row["number"])
+            again = self._arguments.again and row["how"] == SURVIVED and not row.get("now")
+            if key in drawn and row["digest"] == digest(row["file"]) and not again:
+                self._ended[key] = row
+        if self._arguments.again:
+            self._arguments.again = False  # what survives from here on has been tried again
+
+    def told(self) -> int:
+        """Print the result, note it where that is wished, and say by the exit status whether all died."""
+        rows = [
+            self._ended[m.file, m.number] for m in self._drawn if (m.file, m.number) in self._ended
+        ]
+        known = _reasons()
+        for row in rows:
+            if row["how"] == SURVIVED and (reason := known.get(_signature(row))):
+                row |= {"how": EXPECTED, "reason": reason}
+        survivors = sorted(
+            (row for row in rows if row["how"] in (SURVIVED, EXPECTED)),
+            key=lambda row: (row["file"], row["line"], row["number"]),
+        )
+        print()
+        for row in survivors:
+            print(f"{row['how']}: {_words(row)}" + (f"  ({row['tests']} tests)"))
+        print(_line(rows))
+        for floor in sorted({row["file"].split("/")[1] for row in rows}):
+            print(_line([r for r in rows if r["file"].split("/")[1] == floor], floor))
+        if self._arguments.record:
+            _note(self._arguments, rows, survivors)
+        return int(any(row["how"] == SURVIVED for row in rows))
+
+
+class Worker:
+    """Tries one change after another and appends each result to the file."""
+
+    def __init__(
+        self,
+        left: list[Mutant],
+        items: list[pytest.Item],
+        touched: Touched,
+        functions: Functions,
+        kept: Path,
+    ) -> None:
+        """Take a share of the sample."""
+        self._left = left
+        self._items = items
+        self._touched = touched
+        self._functions = functions
+        self._kept = kept
+
+    def work_beside(self, others: list[Worker]) -> None:
+        """Work, while the others work in processes of their own."""
+        started: list[int] = []
+        for other in others:
+            process = os.fork()
+            if not process:
+                try:
+                    other.work()
+                finally:
+                    os._exit(0)
+            started.append(process)
+        try:
+            self.work()
+        finally:
+            for process in started:
+                os.waitpid(process, 0)  # ^C reaches them, too
+
+    def work(self) -> None:
+        """Try every change of this share."""
+        for done, mutant in enumerate(self._left):
+            ended, tests, way = self._tried(mutant)
+            how = ended.how if ended.how != "green" else SURVIVED
+            row = asdict(mutant) | {"digest": digest(mutant.file), "how": how, "now": True}
+            row |= {"killer": ended.killer, "tests": tests, "way": way}
+            with self._kept.open("a", encoding="utf-8") as kept:
+                kept.write(json.dumps(row) + "\n")
+            mark = "SURVIVED" if how == SURVIVED else how
+            print(f"{done + 1}/{len(self._left)} {mark} {mutant} [{way}, {tests}]", flush=True)
+
+    def _tried(self, mutant: Mutant) -> tuple[Ended, int, str]:
+        """Give how the trial ended, by how many tests at most, and which way was taken."""
+        floor = mutant.file.split("/")[1]
+        mine = [i for i in self._items if i.nodeid.split("/")[1] in (floor, "conformance")]
+        tests = self._touched.tests(mutant, mine)
+        seconds = self._touched.seconds()
+
+        def work(say: Callable[[Any], None]) -> None:
+            try:
+                self._functions.put(mutant)
+            except NotLive:
+                say({"fresh": True})
+                return
+            run(tests, seconds, say)
+
+        child = Child(work)
+        try:
+            ended = child.wait()
+        except KeyboardInterrupt:
+            child.end()
+            raise
+        if not any("fresh" in each for each in ended.said):
+            return ended, len(tests), "live"
+        tests = self._touched.of_module(mutant, mine)
+        return _fresh(mutant, [i.nodeid for i in tests], seconds), len(tests), "fresh"
+
+
+def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float]) -> Ended:
+    limit = int(60 + RATIO * sum(seconds[name] for name in tests))
+    with tempfile.TemporaryDirectory() as folder:
+        source, order = Path(folder) / "source.py", Path(folder) / "order"
+        source.write_text(ast.unparse(changed(mutant)), encoding="utf-8")
+        order.write_text("\n".join(tests), encoding="utf-8")
+        words = [sys.executable, "-m", "tests.mutants.fresh", str(source), mutant.file, str(order)]
+        ended = subprocess.run(
+            words,
+            cwd=ROOT,
+            check=False,
+            capture_output=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+        )
+    if ended.returncode == 0:
+        return Ended("", "green")
+    if ended.returncode < 0:
+        return Ended("?", "time")
+    return Ended("?", "red")
+
+
+def _telling(what: str) -> Callable[[int, int, str], None]:
+    def tell(done: int, of: int, name: str) -> None:
+        if done % 50 == 0:
+            print(f"mutants: {what}: {done}/{of} {name}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _signature(row: dict[str, Any]) -> tuple[str, ...]:
+    """What names a change when lines have moved."""
+    return tuple(str(row[name]) for name in ("file", "function", "kind", "before", "after"))
+
+
+def _reasons() -> dict[tuple[str, ...], str]:
+    rows = json.loads(EQUIVALENT.read_text(encoding="utf-8")) if EQUIVALENT.exists() else []
+    return {_signature(row): row["reason"] for row in rows}
+
+
+def _words(row: dict[str, Any]) -> str:
+    return f"{row['file']}:{row['line']} {row['kind']}: {row['before']}  ->  {row['after']}"
+
+
+def _line(rows: Iterable[dict[str, Any]], name: str = "all") -> str:
+    count = Counter(row["how"] for row in rows)
+    survived, equivalent = count.pop(SURVIVED, 0), count.pop(EXPECTED, 0)
+    killed = sum(count.values())
+    rate = 100 * killed / max(1, killed + survived)
+    return (
+        f"{name}: {killed + survived + equivalent} drawn, {killed} died, {survived} survived, "
+        f"{equivalent} equivalent: {rate:.1f} %"
+    )
+
+
+def _note(
+    arguments: argparse.Namespace, rows: list[dict[str, Any]], survivors: list[dict[str, Any]]
+) -> None:
+    """Put the result in the place of the one that has the same settings."""
+    settings_of = {"floor": arguments.floor, "file": arguments.file, "seed": arguments.seed}
+    settings_of |= {"count": arguments.count, "tests of at most, in seconds": None}
+    if arguments.seconds < math.inf:
+        settings_of["tests of at most, in seconds"] = arguments.seconds
+    runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
+    runs = [r for r in runs if {name: r[name] for name in settings_of} != settings_of]
+    died = [row for row in rows if row not in survivors]
+    names = ("file", "line", "function", "kind", "before", "after", "reason")
+    runs.append(
+        settings_of
+        | {
+            "drawn": len(rows),
+            "died": len(died),
+            "died by time": sum(row["how"] == "time" for row in died),
+            "equivalent": sum(row["how"] == EXPECTED for row in survivors),
+            "survived": sum(row["how"] == SURVIVED for row in survivors),
+            "survivors": [{n: row[n] for n in names if n in row} for row in survivors],
+        }
+    )
+    RECORD.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Run tests in a new Python in which one module is another: `python -m tests.mutants.fresh SOURCE FILE ORDER`.
+
+For a change that shows only when its module is imported: a constant, a table, a field's default. SOURCE holds
+the changed text of FILE, and ORDER the tests, one in each line.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from tests.tidy.source import ROOT
+
+
+class Order:
+    """The tests that are wanted, in their order."""
+
+    def __init__(self, wanted: list[str]) -> None:
+        """Take the names of the tests."""
+        self._place = {name: place for place, name in enumerate(wanted)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave the others out."""
+        known = [item for item in items if item.nodeid in self._place]
+        items[:] = sorted(known, key=lambda item: self._place[item.nodeid])
+
+
+def main(source: str, file: str, order: str) -> int:
+    """Run the tests until one is red, and give pytest's exit status."""
+    text, path = Path(source).read_text(encoding="utf-8"), str(ROOT / file)
+    known = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
+        if self.path == path:
+            return compile(text, path, "exec")
+        return known(self, name)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    wanted = Path(order).read_text(encoding="utf-8").splitlines()
+    files = list(dict.fromkeys(name.partition("::")[0] for name in wanted))
+    options: list[Any] = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+    return int(pytest.main([*options, *files], plugins=[Order(wanted)]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

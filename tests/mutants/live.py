@@ -1,0 +1,81 @@
+"""Put a change into modules that are imported already: their functions get the changed code in place.
+
+Python's functions are objects that others hold by many names (imports, tables of handlers, methods), so the
+object stays and its code is exchanged. Nothing has to be imported again, which is what makes a trial cheap.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+
+from tests.mutants.operators import Mutant, changed
+from tests.tidy.source import PACKAGE, ROOT
+
+Key = tuple[str, str, int]
+
+
+class NotLive(Exception):
+    """The change is in no function: it shows only when its module is imported."""
+
+
+class Functions:
+    """All functions of the package that are in memory, by file, name and line."""
+
+    def __init__(self) -> None:
+        """Look through the memory once; what is imported later is not seen."""
+        self._known: dict[Key, list[FunctionType]] = defaultdict(list)
+        for found in gc.get_objects():
+            if isinstance(found, FunctionType) and found.__code__.co_filename.startswith(
+                str(PACKAGE)
+            ):
+                self._known[_key(found.__code__)].append(found)
+
+    def put(self, mutant: Mutant) -> None:
+        """Exchange the code of what the mutant changes, in this process.
+
+        Raises:
+            NotLive: if no function holds the change.
+        """
+        file = str(ROOT / mutant.file)
+        new = compile(changed(mutant), file, "exec")
+        old = compile((ROOT / mutant.file).read_text(encoding="utf-8"), file, "exec")
+        if not _same_outside(old, new):
+            raise NotLive(mutant.place)
+        before = {_key(code): code for code in _codes(old)}
+        for code in _codes(new):
+            if before.get(_key(code)) == code:
+                continue
+            for function in self._known.get(_key(code), ()):
+                if function.__code__.co_freevars != code.co_freevars:
+                    raise NotLive(mutant.place)
+                function.__code__ = code
+
+
+def _key(code: CodeType) -> Key:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from _codes(part)
+
+
+def _same_outside(old: CodeType, new: CodeType) -> bool:
+    """Tell whether what an import runs is the same: a module's and its classes' own statements."""
+    if old.co_code != new.co_code or old.co_names != new.co_names:
+        return False
+    if len(old.co_consts) != len(new.co_consts):
+        return False
+    for before, after in zip(old.co_consts, new.co_consts, strict=True):
+        if isinstance(before, CodeType) and isinstance(after, CodeType):
+            body = not before.co_flags & 0x2  # a class's body has no fast locals (CO_NEWLOCALS)
+            if body and not _same_outside(before, after):
+                return False
+        elif before != after or type(before) is not type(after):
+            return False
+    return True

@@ -1,0 +1,147 @@
+"""The program that tests the tests: one change at a time, put where it works, and judged by what touches it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kipviz.properties import outputs
+from tests.mutants.live import Functions, NotLive
+from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
+from tests.mutants.trial import Child, run
+from tests.tidy.source import ROOT
+
+OUTPUTS = ROOT / "kipviz/properties/outputs.py"
+ATOMIC = ROOT / "kipviz/properties/atomic.py"
+
+
+def of(path: Any, line: str, after: str) -> Mutant:
+    """The change of a line, found by a part of its text, that puts `after` there."""
+    text = path.read_text(encoding="utf-8").splitlines()
+    return next(m for m in mutants(path) if line in text[m.line - 1] and m.after == after)
+
+
+def test_every_change_is_another_program_and_keeps_the_other_lines() -> None:
+    for path in (OUTPUTS, ROOT / "kipviz/properties/asked.py"):
+        known = ast.parse(path.read_text(encoding="utf-8"))
+        for mutant in mutants(path):
+            tree = changed(mutant)
+            assert ast.dump(tree) != ast.dump(known), mutant
+            compile(tree, str(path), "exec")
+            assert mutant.span[0] <= mutant.line <= mutant.span[1], mutant
+
+
+def test_operators_constants_guards_states_and_fields_are_changed_on_every_floor() -> None:
+    for floor in FLOORS:
+        largest = sorted(modules(floor), key=lambda path: -path.stat().st_size)[:4]
+        kinds = {m.kind for path in largest for m in mutants(path)}
+        assert kinds == {"operator", "constant", "guard", "state", "field", "statement"}, floor
+
+
+def test_a_guard_is_negated_made_true_and_dropped() -> None:
+    line = "if not found or event.producer_id < 0 or event.plain:"
+    number = OUTPUTS.read_text(encoding="utf-8").splitlines().index(f"    {line}") + 1
+    guards = {m.after for m in mutants(OUTPUTS) if m.line == number and m.kind == "guard"}
+    assert guards == {
+        "not (not found or event.producer_id < 0 or event.plain)",
+        "True",
+        "False",
+        "event.producer_id < 0 or event.plain",
+        "not found or event.plain",
+        "not found or event.producer_id < 0",
+    }
+
+
+def test_sentences_annotations_and_what_may_not_happen_are_left_as_they_are() -> None:
+    for path in modules("properties"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for mutant in mutants(path):
+            assert not lines[mutant.line - 1].lstrip().startswith(('"""', "assert ", "raise "))
+            assert mutant.kind != "constant" or " " not in mutant.before, mutant
+
+
+def test_a_change_is_in_the_functions_that_are_in_memory_and_in_the_child_alone() -> None:
+    functions = Functions()
+    mutant = of(OUTPUTS, "event.committed else ()", "()")
+    ended = SimpleNamespace(producer_id=9, producer_epoch=0, committed=True)
+    waiting = outputs.Table.of({(9, 0): (("src-0@1", "out-0"),)})
+
+    def work(say: Any) -> None:
+        functions.put(mutant)
+        say({"ended": outputs.decided(waiting, ended)[1]})  # type: ignore[arg-type]
+
+    (said,) = Child(work).wait().said
+    assert said == {"ended": []}
+    assert outputs.decided(waiting, ended)[1] == (("src-0@1", "out-0"),)  # type: ignore[arg-type]
+
+
+def test_a_change_of_what_an_import_runs_needs_a_new_python() -> None:
+    table = of(ATOMIC, "FREE = (RecordState.AVAILABLE", "RecordState.ACQUIRED")
+    with pytest.raises(NotLive):
+        Functions().put(table)
+    default = of(ATOMIC, 'name = "atomic"', "'atomic-'")
+    with pytest.raises(NotLive):
+        Functions().put(default)
+
+
+def test_a_child_that_runs_on_is_ended_by_its_cpu_time_and_one_that_dies_is_red() -> None:
+    def work(say: Any) -> None:
+        say({"running": "endless"})
+        signal.setitimer(signal.ITIMER_PROF, 0.05)
+        while True:
+            time.process_time()
+
+    ended = Child(work).wait()
+    assert (ended.killer, ended.how) == ("endless", "time")
+
+    def dying(say: Any) -> None:
+        say({"running": "dying"})
+        raise MemoryError
+
+    ended = Child(dying).wait()
+    assert (ended.killer, ended.how) == ("dying", "red")
+    assert Child(lambda say: run((), {}, say)).wait().how == "green"
+
+
+def test_every_survivor_that_is_called_equivalent_is_a_change_that_there_is() -> None:
+    rows = json.loads((ROOT / "tests/mutants/equivalent.json").read_text(encoding="utf-8"))
+    for row in rows:
+        found = [
+            m
+            for m in mutants(ROOT / row["file"])
+            if all(
+                getattr(m, name) == row[name] for name in ("function", "kind", "before", "after")
+            )
+        ]
+        assert found, row
+        assert len(row["reason"]) > 20, row
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--count", "many"), "a number or `all`"),
+        (("--line", "atomic.py"), "FILE:LINE"),
+        (("--floor", "cellar"), "invalid choice"),
+        (("--file", "no_such.py"), "nothing can be changed there"),
+    ],
+)
+def test_a_wrong_wish_ends_in_a_sentence(words: tuple[str, ...], said: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.mutants", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr

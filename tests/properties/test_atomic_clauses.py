@@ -1,0 +1,531 @@
+"""Exactly once, clause by clause: for each one a run that only this clause refuses, and a neighbour that it accepts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.share_memory import ShareConsumer
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.messages.events import (
+    BatchAppended,
+    LeaderMoved,
+    LogPruned,
+    OffsetCommitted,
+    ShareStateReset,
+    TopicDeleted,
+    TopicRemade,
+)
+from kipviz.messages.features import Features
+from kipviz.properties.atomic import Atomic, silent_groups, silent_sources
+from kipviz.properties.outputs import appended, closed_with_others, truncated
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, StateBatch
+from tests.properties.history import (
+    KEY,
+    WORLD,
+    decided,
+    durable,
+    findings,
+    loaded,
+    marker,
+    moves,
+    output,
+    resolved,
+    states,
+)
+
+COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
+TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
+FREE = "the output of src-0@100 is committed, but the record is free to be delivered again"
+UNTRACED = (
+    "the output of src-0@100 is committed, but the new share-partition leader finds no trace of its "
+    "acknowledgement: it will be delivered again"
+)
+AGAIN = (
+    "the output of src-0@100 is committed, but it was so and made it AVAILABLE: it will be "
+    "delivered again"
+)
+READ = "group cg has read past src-0@100, but no output of it is committed: it is lost"
+LOST = "src-0@100 is acknowledged for good, but no output of it is committed: it is lost"
+TAKEN = (
+    "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
+    "an output of it was committed: nobody can read it any more, and no transaction has lost it"
+)
+
+
+def world(**parts: Any) -> SimpleNamespace:
+    return SimpleNamespace(**vars(WORLD) | parts)
+
+
+def version(level: int) -> SimpleNamespace:
+    image = SimpleNamespace(**vars(WORLD.image) | {"features": Features(transaction_version=level)})
+    return world(image=image)
+
+
+def with_log(log: PartitionLog) -> SimpleNamespace:
+    return world(logs=WORLD.logs.set(log.name, log))
+
+
+def reset(start: int, topic_id: str = "SRC-ID", index: int = 0) -> Event:
+    return ShareStateReset(f"g1:{topic_id}:{index}", 2, start)
+
+
+def pruned(before: int, after: int, partition: str = "src-0") -> Event:
+    return LogPruned(partition, before, after)
+
+
+DONE = (output(100), COMMITS)
+
+
+class Clause(NamedTuple):
+    """A run that the promise refuses with its last step, and one like it that keeps it."""
+
+    refused: tuple[Event, ...]
+    reason: str
+    kept: tuple[Event, ...]
+    world: Any = WORLD
+
+
+LATE = (*DONE, output(100))  # a batch of an epoch that is decided already
+CLAUSES = {
+    "below version 2 the producer's next marker commits what came late": Clause(
+        (*LATE, marker("COMMIT")), TWICE, (*LATE, marker("ABORT")), version(1)
+    ),
+    "version 0 is below version 2": Clause(
+        (*LATE, marker("COMMIT")), TWICE, (*LATE, marker("COMMIT", pid=10)), version(0)
+    ),
+    "a marker ends only what is in its own partition": Clause(
+        (*LATE, marker("COMMIT")), TWICE, (*LATE, marker("COMMIT", to="out-1")), version(1)
+    ),
+    "a marker ends only what has an older epoch": Clause(
+        (*LATE, marker("COMMIT", epoch=1)), TWICE, (*LATE, marker("COMMIT", epoch=0)), version(1)
+    ),
+    "a marker that is written by hand takes its partition's outputs out of the transaction": Clause(
+        (output(100), output(100, to="out-1"), marker("ABORT", epoch=0, to="out-2"), COMMITS),
+        TWICE,
+        (output(100), output(100, to="out-1"), marker("ABORT", epoch=0, to="out-1"), COMMITS),
+    ),
+    "a batch of data ends nothing, below version 2 either": Clause(
+        (output(100), output(101, epoch=1), ABORTS, resolved(101)),
+        READ,
+        (output(100), output(101, epoch=1), COMMITS, resolved(101)),
+        version(1),
+    ),
+    "what a marker has committed is not committed by the next one again": Clause(
+        (output(100), marker("COMMIT"), output(100), marker("COMMIT")),
+        TWICE,
+        (output(100), marker("COMMIT"), marker("COMMIT")),
+        version(1),
+    ),
+    "only an ABORT marker takes outputs out of a transaction": Clause(
+        (*DONE, output(100, epoch=1), marker("COMMIT"), decided(committed=True, epoch=1)),
+        TWICE,
+        (*DONE, output(100, epoch=1), marker("ABORT"), decided(committed=True, epoch=1)),
+    ),
+    "a transaction is decided by producer and epoch": Clause(
+        (*DONE, output(100, epoch=1), decided(committed=True, epoch=1)),
+        TWICE,
+        (*DONE, output(100, epoch=1), decided(committed=True, pid=10, epoch=1)),
+    ),
+    "producer id 0 is a producer": Clause(
+        (*DONE, output(100, pid=0), decided(committed=True, pid=0)),
+        TWICE,
+        (*DONE, output(100, pid=-1), decided(committed=True, pid=-1)),
+    ),
+    "what a reset gives back may be delivered again, and nothing before it": Clause(
+        (*DONE, reset(101), moves(AVAILABLE)), AGAIN, (*DONE, reset(100), moves(AVAILABLE))
+    ),
+    "a reset of another partition gives nothing back": Clause(
+        (*DONE, reset(100, index=1), moves(AVAILABLE)),
+        AGAIN,
+        (*DONE, reset(0), moves(AVAILABLE)),
+    ),
+    "a reset of another topic gives nothing back": Clause(
+        (*DONE, reset(100, "OTHER-ID"), moves(AVAILABLE)),
+        AGAIN,
+        (*DONE, reset(-1), moves(AVAILABLE)),
+    ),
+    "a transaction that commits after a reset counts": Clause(
+        (output(100), reset(100), moves(AVAILABLE), COMMITS),
+        FREE,
+        (output(100), reset(100), moves(AVAILABLE), ABORTS),
+    ),
+    "a topic that was made again has other records": Clause(
+        (*DONE, TopicRemade("other", "a", "b"), moves(AVAILABLE)),
+        AGAIN,
+        (*DONE, TopicRemade("src", "SRC-ID", "b"), moves(AVAILABLE)),
+    ),
+    "a topic that was deleted has no records": Clause(
+        (*DONE, TopicDeleted("other", "a"), moves(AVAILABLE)),
+        AGAIN,
+        (*DONE, TopicDeleted("src", "SRC-ID"), moves(AVAILABLE)),
+    ),
+    "an open transaction's output of a topic that is gone is of no record": Clause(
+        (*DONE, output(100, epoch=1), TopicDeleted("other", "a"), decided(committed=True, epoch=1)),
+        TWICE,
+        (
+            output(100, epoch=1),
+            TopicDeleted("src", "a"),
+            decided(committed=True, epoch=1),
+            *DONE,
+        ),
+    ),
+    "a topic that was made again is read from its beginning": Clause(
+        (*DONE, resolved(101), resolved(101), TopicRemade("src", "a", "b"), resolved(1)),
+        READ.replace("@100", "@0"),
+        (*DONE, resolved(101), TopicRemade("other", "a", "b"), resolved(101)),
+    ),
+    "a group that had read a topic reads its successor from the beginning": Clause(
+        (TopicRemade("src", "a", "b"), resolved(1)),
+        READ.replace("@100", "@0"),
+        (TopicRemade("src", "a", "b"), resolved(0)),
+    ),
+    "an offset that is committed without a transaction counts": Clause(
+        (OffsetCommitted("cg", "src-0", 101),),
+        READ,
+        (OffsetCommitted("cg", "src-0", 100),),
+    ),
+    "an offset that goes back reads nothing, and what follows is read again": Clause(
+        (*DONE, resolved(101), resolved(100), resolved(102)),
+        READ.replace("@100", "@101"),
+        (*DONE, resolved(101), resolved(100), resolved(101)),
+    ),
+    "a log whose beginning nobody knows begins at 0": Clause(
+        (OffsetCommitted("cg", "src-9", 1),),
+        READ.replace("src-0@100", "src-9@0"),
+        (OffsetCommitted("cg", "src-9", 0),),
+    ),
+    "what a group has read is not read by it again": Clause(
+        (*DONE, reset(100), resolved(101)), READ, (*DONE, resolved(101), reset(100), resolved(101))
+    ),
+    "another topic's end leaves what a group has read": Clause(
+        (*DONE, resolved(101), reset(100), TopicDeleted("src", "a"), resolved(1)),
+        READ.replace("@100", "@0"),
+        (*DONE, resolved(101), reset(100), TopicDeleted("other", "a"), resolved(101)),
+    ),
+    "a record whose output was committed is not taken by retention": Clause(
+        (*DONE, pruned(100, 101), reset(100), resolved(101)),
+        READ,
+        (*DONE, pruned(100, 101), resolved(101)),
+    ),
+    "each group reads for itself": Clause(
+        (*DONE, resolved(101), output(102), resolved(102, group="other")),
+        READ.replace("cg", "other").replace("@100", "@101"),
+        (*DONE, resolved(101), resolved(101, group="other")),
+    ),
+    "what retention took is of no transaction": Clause(
+        (pruned(100, 102), resolved(101)), TAKEN, (*DONE, pruned(100, 102), resolved(101))
+    ),
+    "retention takes what lies between its two offsets": Clause(
+        (pruned(101, 102), resolved(101)), READ, (pruned(101, 102), resolved(100))
+    ),
+    "what is below retention's end only is taken": Clause(
+        (pruned(90, 100), resolved(101)), READ, (pruned(90, 100), resolved(100))
+    ),
+    "what was taken from an internal topic is nobody's record": Clause(
+        (pruned(100, 101, "__consumer_offsets-0"), resolved(101)),
+        READ,
+        (pruned(100, 101, "__consumer_offsets-0"), resolved(100)),
+    ),
+    "a new topic has lost nothing to the old one's retention": Clause(
+        (pruned(0, 1), TopicRemade("src", "a", "b"), resolved(1)),
+        READ.replace("@100", "@0"),
+        (pruned(0, 1), TopicRemade("src", "a", "b"), resolved(0)),
+    ),
+    "another topic's end forgets nothing that was taken": Clause(
+        (pruned(100, 101), TopicRemade("other", "a", "b"), resolved(101)),
+        TAKEN,
+        (*DONE, pruned(100, 101), TopicRemade("other", "a", "b"), resolved(101)),
+    ),
+    "a batch of states is acknowledged record by record": Clause(
+        (*DONE, durable(ACKNOWLEDGED, 99, 100)),
+        LOST.replace("@100", "@99"),
+        (*DONE, durable(ACKNOWLEDGED, 100, 100)),
+    ),
+    "a record that was free and is held again may be committed": Clause(
+        (moves(AVAILABLE, 100, 101), moves(RecordState.TX_PENDING, 101), *DONE),
+        FREE,
+        (moves(AVAILABLE, 100, 101), moves(RecordState.TX_PENDING, 100), *DONE),
+    ),
+    "a new leader holds the record or begins behind it": Clause(
+        (*DONE, loaded(101, start=100)), UNTRACED, (*DONE, loaded(101, start=101))
+    ),
+    "a record in an open transaction is free once a new leader does not hold it": Clause(
+        (output(100, 101), loaded(101), COMMITS), FREE, (output(100, 101), loaded(101), ABORTS)
+    ),
+    "a new leader of one partition frees nothing of another": Clause(
+        (output(100), loaded(), COMMITS), FREE, (output(100), loaded(partition="src-1"), COMMITS)
+    ),
+    "what a new leader holds is free no longer": Clause(
+        (moves(AVAILABLE, 100, 101), output(100), loaded(101, start=101), COMMITS),
+        FREE,
+        (moves(AVAILABLE, 100, 101), output(101), loaded(101, start=101), COMMITS),
+    ),
+}
+
+
+@pytest.mark.parametrize("clause", CLAUSES.values(), ids=CLAUSES.keys())
+def test_the_clause_refuses_the_one_with_its_last_step_and_accepts_the_other(
+    clause: Clause,
+) -> None:
+    *before, last = findings(Atomic(), *clause.refused, world=clause.world)
+    assert {found.status for found in before} == {HOLDS}
+    assert last == Finding(BROKEN, clause.reason)
+    kept = findings(Atomic(), *clause.kept, world=clause.world)
+    assert {found.status for found in kept} == {HOLDS}
+
+
+def test_from_version_2_on_a_marker_of_another_epoch_commits_nothing() -> None:
+    assert findings(Atomic(), *LATE, marker("COMMIT"), world=version(2))[-1].status == HOLDS
+
+
+# -- state batches of other kinds, keys and groups ----------------------------------------------
+
+
+def update(key: str, *batches: StateBatch) -> Event:
+    record = ShareUpdateRecord(key, 0, 0, 100, 0, batches)
+    return BatchAppended("__share_group_state-7", 1, (record,), -1, -1, "")
+
+
+def test_only_acknowledged_batches_are_looked_at_wherever_they_stand() -> None:
+    archived = StateBatch(100, 101, RecordState.ARCHIVED, 1)
+    lost = StateBatch(102, 102, RecordState.ACKNOWLEDGED, 1)
+    assert findings(Atomic(), update(KEY, archived))[-1].status == HOLDS
+    found = findings(Atomic(), update(KEY, archived, lost))[-1]
+    assert found.reason == LOST.replace("@100", "@102")
+
+
+def test_a_group_id_may_have_colons_and_a_topic_may_be_known_by_its_id_alone() -> None:
+    lost = StateBatch(100, 100, RecordState.ACKNOWLEDGED, 1)
+    assert findings(Atomic(), update("a:b:SRC-ID:0", lost))[-1].reason == LOST
+    unknown = findings(Atomic(), update("g1:T:3", lost))[-1].reason
+    assert unknown == LOST.replace("src-0", "T-3")
+
+
+def test_a_reset_takes_a_group_id_with_colons_apart_as_well() -> None:
+    given_back = ShareStateReset("a:b:SRC-ID:0", 2, 100)
+    assert findings(Atomic(), *DONE, given_back, moves(AVAILABLE))[-1].status == HOLDS
+
+
+def test_a_marker_of_the_coordinator_s_own_topic_acknowledges_nothing() -> None:
+    state = StateBatch(100, 100, RecordState.ACKNOWLEDGED, 1)
+    record = ShareUpdateRecord(KEY, 0, 0, 100, 0, (state,))
+    written = BatchAppended("__share_group_state-7", 1, (record,), 9, 0, "COMMIT")
+    assert findings(Atomic(), written)[-1].status == HOLDS
+
+
+# -- outputs without a transaction -----------------------------------------------------------------
+
+
+def plain(record: int, at: int, to: str = "out-0") -> Event:
+    return BatchAppended(to, at, (DataRecord("f", f"src-0@{record}"),), 9, 0, "", plain=True)
+
+
+def log_of(*records: int, replicated: int) -> PartitionLog:
+    log = PartitionLog("out-0")
+    for number, record in enumerate(records):
+        batch = Batch(number, (DataRecord("f", f"src-0@{record}"),), 9, 0, number)
+        log = append(log, batch)
+        log = replicate(log) if number < replicated else log
+    return log
+
+
+def test_each_output_outside_a_transaction_counts_when_it_is_replicated_itself() -> None:
+    events = (plain(100, 0), plain(100, 1))
+    once = findings(Atomic(), *events, world=with_log(log_of(100, 100, replicated=1)))
+    assert once[-1].status == HOLDS
+    twice = findings(Atomic(), *events, world=with_log(log_of(100, 100, replicated=2)))
+    assert twice[-1].reason == TWICE
+
+
+def test_an_output_outside_a_transaction_is_looked_at_again_until_it_counts() -> None:
+    prop = Atomic()
+    waiting, there = (with_log(log_of(100, replicated=n)) for n in (0, 1))
+    state = states(prop, plain(100, 0), world=waiting)[-1]
+    assert list(state.plain) == [("out-0", 0)]
+    assert state.committed == Table.of()
+    state = states_from(prop, state, resolved(100), world=there)
+    assert (state.plain, dict(state.committed.items())) == (Table.of(), {"src-0@100": 1})
+    state = states_from(prop, state, resolved(101), world=there)
+    assert prop.finding(state).status == HOLDS
+
+
+def states_from(prop: Atomic, state: Any, event: Event, world: Any) -> Any:
+    from kipviz.core.model import Outcome
+
+    return prop.observe(state, None, Outcome(world, (event,)))
+
+
+def test_an_output_that_waits_does_not_hold_up_another_partition_s() -> None:
+    there = log_of(101, replicated=1)
+    logs = {"out-0": log_of(100, replicated=0), "out-1": there.but(name="out-1")}
+    state = states(
+        Atomic(), plain(100, 0), plain(101, 0, "out-1"), world=world(logs=Table.of(logs))
+    )[-1]
+    assert list(state.plain) == [("out-0", 0)]
+    assert dict(state.committed.items()) == {"src-0@101": 1}
+
+
+def test_a_batch_outside_a_transaction_that_is_made_of_no_record_is_no_output() -> None:
+    bare = BatchAppended("out-0", 0, (DataRecord("f"),), 9, 0, "", plain=True)
+    assert states(Atomic(), bare)[-1].plain == Table.of()
+
+
+def test_the_first_reason_stays_when_more_breaks_in_the_same_step() -> None:
+    """A step that breaks one thing counts no outputs any more: one reason, the earliest."""
+    both = (durable(ACKNOWLEDGED, 105), plain(100, 0), plain(100, 1))
+    there = with_log(log_of(100, 100, replicated=2))
+    assert findings(Atomic(), both, world=there)[-1].reason == LOST.replace("@100", "@105")
+    later = (plain(100, 0), plain(100, 1), plain(101, 2), plain(101, 3))
+    there = with_log(log_of(100, 100, 101, 101, replicated=4))
+    assert findings(Atomic(), later, world=there)[-1].reason == TWICE
+
+
+def test_a_break_keeps_what_was_known_before_it() -> None:
+    """What follows a break in one step is not taken in, and a replicated output is not counted."""
+    there = with_log(log_of(100, replicated=1))
+    waiting = states(Atomic(), plain(100, 0), world=with_log(log_of(100, replicated=0)))[-1]
+    broken = states_from(Atomic(), waiting, durable(ACKNOWLEDGED, 105), world=there)
+    assert broken.broken
+    assert list(broken.plain) == [("out-0", 0)]
+    assert broken.committed == Table.of()
+
+
+# -- a new leader of the output's partition --------------------------------------------------------
+
+
+def test_a_new_leader_keeps_the_outputs_that_its_log_has_and_forgets_the_others() -> None:
+    def batch(at: int, record: str, pid: int = 9, epoch: int = 0) -> Batch:
+        return Batch(at, (DataRecord("f", record),), pid, epoch, 0, transactional=True)
+
+    mine = Table.of({(9, 0): (("src-0@1", "out-0"), ("src-0@2", "out-0"), ("src-0@3", "out-1"))})
+    log = append(PartitionLog("out-0"), batch(0, "src-0@2"))
+    log = append(log, batch(1, "src-0@7", pid=10))
+    log = append(log, batch(2, "src-0@8", epoch=1))
+    log = append(log, batch(3, ""))
+    there = with_log(log)
+    left = truncated(mine, "out-0", there)
+    assert dict(left.items()) == {(9, 0): (("src-0@2", "out-0"), ("src-0@3", "out-1"))}
+    assert truncated(left, "out-0", there) is left
+    assert truncated(left, "out-2", there) is left
+    ledger = states(Atomic(), output(100), LeaderMoved("out-1", 3, 1, 1), world=there)
+    assert ledger[-1] is ledger[-2]
+
+
+def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer() -> None:
+    waiting = Table.of(
+        {
+            (9, 0): (("src-0@1", "out-0"), ("src-0@2", "out-1")),
+            (9, 1): (("src-0@3", "out-0"),),
+            (9, 2): (("src-0@4", "out-0"),),
+            (10, 0): (("src-0@5", "out-0"),),
+        }
+    )
+    committing = BatchAppended("out-0", 1, (), 9, 2, "COMMIT")
+    left, ended = closed_with_others(waiting, committing)
+    assert ended == (("src-0@1", "out-0"), ("src-0@3", "out-0"))
+    assert dict(left.items()) == {
+        (9, 0): (("src-0@2", "out-1"),),
+        (9, 2): (("src-0@4", "out-0"),),
+        (10, 0): (("src-0@5", "out-0"),),
+    }
+    aborting = BatchAppended("out-0", 1, (), 9, 2, "ABORT")
+    assert closed_with_others(waiting, aborting) == (left, ())
+
+
+def test_a_marker_written_by_hand_leaves_the_very_same_where_it_ends_nothing() -> None:
+    waiting = appended(Table.of(), output(100))
+    assert appended(waiting, marker("ABORT", epoch=0, to="out-1")) is waiting
+    assert appended(waiting, marker("COMMIT", epoch=0)) is waiting
+    assert appended(waiting, marker("ABORT", epoch=0)) == Table.of()
+
+
+# -- groups whose members send nothing, and the external database ----------------------------------
+
+
+def member(name: str, group: str, call: str, *assigned: str) -> tuple[str, Any]:
+    consumer = ShareConsumer("src", group, name, 1, "src-0", 5)
+    consumer = consumer.but(assigned=assigned) if assigned else consumer
+    program = (SimpleNamespace(call="poll"), SimpleNamespace(call=call))
+    return name, SimpleNamespace(consumer=consumer, program=program, others=Table.of())
+
+
+def reader(name: str, partition: str, *assigned: str, group: str = "cg") -> tuple[str, Any]:
+    consumer = SimpleNamespace(partition=partition, group_id=group)
+    if assigned:
+        consumer.assigned = assigned
+    return name, SimpleNamespace(consumer=consumer, program=(), others=Table.of())
+
+
+def of(*applications: tuple[str, Any]) -> SimpleNamespace:
+    return world(applications=Table.of(dict(applications)))
+
+
+def test_a_share_group_is_silent_if_none_of_its_members_sends() -> None:
+    assert silent_groups(of()) == ()
+    assert silent_groups(of(member("a", "g2", "poll"), member("b", "g1", "poll"))) == ("g1", "g2")
+    assert silent_groups(of(member("a", "g1", "send"), member("b", "g1", "poll"))) == ()
+    assert silent_groups(of(member("a", "g1", "send"), member("b", "g2", "poll"))) == ("g2",)
+    assert silent_groups(of(reader("a", "src-0"))) == ()
+    assert silent_groups(SimpleNamespace()) == ()
+    no_consumer = ("a", SimpleNamespace(program=(SimpleNamespace(call="send"),)))
+    assert silent_groups(of(no_consumer)) == ()
+
+
+def test_a_partition_is_silent_if_only_silent_groups_read_it() -> None:
+    quiet, loud = member("a", "g1", "poll"), member("b", "g2", "send")
+    assert silent_sources(of(quiet)) == ("src-0",)
+    assert silent_sources(of(loud)) == ()
+    assert silent_sources(of(quiet, loud)) == ()
+    louder = member("a", "g1", "send"), member("b", "g2", "poll")  # the silent one comes last
+    assert silent_sources(of(*louder)) == ()
+    assert silent_sources(of(quiet, reader("c", "src-1", group="g1"))) == ("src-0",)
+    nowhere = (
+        quiet[0],
+        SimpleNamespace(**vars(quiet[1]) | {"consumer": quiet[1].consumer.but(partition="")}),
+    )
+    assert silent_sources(of(nowhere)) == ()
+    assert silent_sources(of(quiet, reader("c", "src-0"))) == ()
+    assert silent_sources(of(reader("c", "src-0"))) == ()
+    assert silent_sources(of(quiet, reader("c", "src-1"))) == ("src-0",)
+    assert silent_sources(of(quiet, reader("c", "", "src-0"))) == ()
+    several = member("a", "g1", "poll", "src-2", "src-1")
+    assert silent_sources(of(several)) == ("src-0", "src-1", "src-2")
+    assert silent_sources(of(several, reader("c", "src-1"))) == ("src-0", "src-2")
+
+
+def test_nothing_is_said_of_what_a_silent_group_acknowledges() -> None:
+    quiet, loud = of(member("a", "g1", "poll")), of(member("a", "g1", "send"))
+    for there, status in ((quiet, HOLDS), (loud, BROKEN)):
+        prop = Atomic()
+        state = states_from(prop, prop.initial(there), durable(ACKNOWLEDGED), world=there)
+        assert prop.finding(state).status == status
+
+
+def test_a_run_begins_where_the_logs_begin_and_looks_at_a_database_only_where_one_is() -> None:
+    empty = world(logs=Table.of({"src-0": PartitionLog("src-0")}))
+    assert Atomic().initial(empty).starts == Table.of()
+    assert dict(Atomic().initial(WORLD).starts.items()) == {"src-0": 100}
+    assert dict(Atomic().initial(WORLD).topic_ids.items()) == {"SRC-ID": "src"}
+    assert Atomic().initial(WORLD).stores is None
+    app = SimpleNamespace(
+        others=Table.of({"database": ExternalDatabase("app-1/database")}), consumer=None, program=()
+    )
+    assert Atomic().initial(of(("app-1", app))).stores is not None
+
+
+def test_with_a_database_the_promise_still_breaks_by_its_own_clauses() -> None:
+    app = SimpleNamespace(
+        others=Table.of({"database": ExternalDatabase("app-1/database")}), consumer=None, program=()
+    )
+    prop, there = Atomic(), of(("app-1", app))
+    state = states_from(prop, prop.initial(there), durable(ACKNOWLEDGED), world=there)
+    assert prop.finding(state) == Finding(BROKEN, LOST)
