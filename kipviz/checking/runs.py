@@ -134,14 +134,21 @@ class Packed(msgspec.Struct, frozen=True):
     body: tracefile.Body
     ids: tuple[dict[int, int], ...]
 
-    def write(self, path: str | os.PathLike[str], tree: int, cursor: int, tip: int) -> None:
-        """Write it, with the reader at a node of a line.
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        tree: int,
+        cursor: int,
+        tip: int,
+        before: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Write it, with the reader at a node of a line; what was there is kept at `before`, if that is named.
 
         Raises:
             TraceFileError: if the file cannot be written.
         """
         ids = self.ids[tree]
-        tracefile.write(self.body, path, tree, ids[cursor], ids[tip])
+        tracefile.write(self.body, path, tree, ids[cursor], ids[tip], before)
 
 
 # --- where runs come from ------------------------------------------------------------------------
@@ -281,8 +288,10 @@ def _origin(run: Run) -> dict[str, Any]:
     return said
 
 
-def load(path: str | os.PathLike[str]) -> Run:
+def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
     """Read a trace file and replay it; `changes` of the run say where it came out differently.
+
+    With `recover`, all that is whole or can be put right in a damaged file is read; `changes` say so first.
 
     Raises:
         TraceFileError: if the file cannot be read, is no whole trace file of this format, or is
@@ -294,7 +303,7 @@ def load(path: str | os.PathLike[str]) -> Run:
         opened.append(_opened(path, said))
         return opened[0][2]
 
-    loaded = tracefile.load(path, open_model, PROPERTIES)
+    loaded = tracefile.load(path, open_model, PROPERTIES, recover=recover)
     scenario, design, model, origin = opened[0]
     changes = [change.sentence for change in loaded.changes]
     if origin.kafka_version != model.spec.kafka_version:
@@ -303,6 +312,8 @@ def load(path: str | os.PathLike[str]) -> Run:
             f"the trace was saved with a model of Kafka {origin.kafka_version}, and this is one of "
             f"Kafka {model.spec.kafka_version}",
         )
+    if loaded.damaged:
+        changes.insert(0, f"{os.fspath(path)} was damaged: {_lost(loaded)}")
     try:
         chapters = msgspec.convert(loaded.header.get("chapters", []), tuple[Chapter, ...])
         task = msgspec.convert(loaded.header.get("task"), Task | None)
@@ -327,6 +338,15 @@ def load(path: str | os.PathLike[str]) -> Run:
         lines=lines,
         line=line,
     )
+
+
+def _lost(loaded: Loaded) -> str:
+    """Say what could not be recovered of a damaged file."""
+    if not loaded.lost:
+        return "all of it could be put right"
+    count, nodes = len(loaded.lost), len(loaded.kept)
+    steps = "one of its steps is" if count == 1 else f"{count} of its {nodes - 1} steps are"
+    return f"{steps} lost, and left out with what came behind"
 
 
 def _lines(

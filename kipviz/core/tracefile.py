@@ -9,7 +9,8 @@ The format, one JSON object per line, UTF-8:
     {"format":"kipviz-trace/1","kipviz":version,"model":{...},...}        what the caller gave
     {"parent":null,"action":null,"fingerprint":hex,"parts":{name:hex}}    node 0, the start
     {"parent":0,"action":{"class":kind,...}}                              node 1, and so on
-    {"end":nodes,"cursor":node,"tip":node,"digest":hex}                   of all bytes before
+    {"end":nodes,"cursor":node,"tip":node,"digest":hex,                   of all bytes before
+     "checks":hex,"seal":hex}                                             of each line, and of this one
 
 Every 20th node and the last one carry the fingerprint of their world, and of each field of it.
 
@@ -29,7 +30,7 @@ from typing import Any
 import msgspec
 
 import kipviz
-from kipviz.core import outside_file, whole_file
+from kipviz.core import outside_file, trace_repair, whole_file
 from kipviz.core.model import Model, NotEnabled
 from kipviz.core.trace import Observer, Trace
 from kipviz.core.values import Value, digest_of, fingerprint
@@ -66,7 +67,8 @@ class Loaded(msgspec.Struct, frozen=True, eq=False):
     `changes` is empty when the replay came out as it was saved. `trees` are all traces of the
     file, `trace` the one on which the reader stood: number `at`. `kept` gives for every node of
     the file its tree and its node, or the nearest one above that is still possible. `tip` is the
-    end of the line on which the reader stood.
+    end of the line on which the reader stood. `lost` are the lines of a damaged file that could not be put
+    right, by their nodes, and `damaged` says whether the file was damaged at all.
     """
 
     trace: Trace
@@ -76,6 +78,8 @@ class Loaded(msgspec.Struct, frozen=True, eq=False):
     at: int
     kept: tuple[tuple[int, int], ...]
     tip: int
+    lost: tuple[int, ...] = ()
+    damaged: bool = False
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -88,13 +92,20 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     model: dict[str, Any] | None = None
 
 
-class _End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The last line; without it a file is truncated."""
+class _End(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The last line; without it a file is truncated. Files of older versions have no checks and no seal."""
 
     end: int
     cursor: int
     tip: int
     digest: str
+    checks: str = ""
+    seal: str = ""
+
+    def sealed(self) -> "_End":
+        """Return the line with the check of all it says."""
+        said = _encode(msgspec.structs.replace(self, seal=""))
+        return msgspec.structs.replace(self, seal=trace_repair.check_of(said))
 
 
 _encode = msgspec.json.Encoder().encode
@@ -114,6 +125,7 @@ class Body(msgspec.Struct, frozen=True):
     data: bytes
     firsts: tuple[int, ...]
     nodes: int
+    checks: str
 
 
 def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
@@ -152,18 +164,29 @@ def body_of(
         first = len(lines) - 1
         firsts.append(first)
         lines += [_encode(line) for line in _nodes(trace, first, model)]
-    return Body(b"\n".join(lines) + b"\n", tuple(firsts), len(lines) - 1)
+    data = b"\n".join(lines) + b"\n"
+    return Body(data, tuple(firsts), len(lines) - 1, trace_repair.checks_of(data))
 
 
-def write(body: Body, path: str | os.PathLike[str], tree: int, cursor: int, tip: int) -> None:
+def write(
+    body: Body,
+    path: str | os.PathLike[str],
+    tree: int,
+    cursor: int,
+    tip: int,
+    before: str | os.PathLike[str] | None = None,
+) -> None:
     """Write a file whose reader stands at a node of a tree, on the line that ends at `tip`.
+
+    Where `before` names a place, the file that was there is kept in it.
 
     Raises:
         TraceFileError: if the file cannot be written.
     """
     first = body.firsts[tree]
-    end = _End(body.nodes, first + cursor, first + tip, digest_of(body.data).hex())
-    _write(Path(path), body.data + _encode(end) + b"\n")
+    digest = digest_of(body.data).hex()
+    end = _End(body.nodes, first + cursor, first + tip, digest, body.checks).sealed()
+    _write(Path(path), body.data + _encode(end) + b"\n", before)
 
 
 def _nodes(trace: Trace, first: int, model: Mapping[str, Any] | None) -> Iterator[_Line]:
@@ -203,9 +226,9 @@ def _parts(world: Any) -> dict[str, str]:
     }
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, before: str | os.PathLike[str] | None) -> None:
     try:
-        whole_file.write(path, data)
+        whole_file.write(path, data, before)
     except OSError as error:
         raise TraceFileError(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -217,11 +240,14 @@ def load(
     path: str | os.PathLike[str],
     open_model: Callable[[dict[str, Any]], Model],
     observers: Sequence[Observer] = (),
+    *,
+    recover: bool = False,
 ) -> Loaded:
     """Read a trace file and replay it on the model that `open_model` makes of the header's `model`.
 
     Where the model has changed, steps that are not possible any more are left out together with
-    what came behind them, and `changes` of the answer says so.
+    what came behind them, and `changes` of the answer says so. With `recover` a damaged file is read as far as
+    its lines are whole or can be put right; what is lost is left out in the same way, and `lost` says so.
 
     Raises:
         TraceFileError: if the file cannot be read, is no trace file, is of another format, is
@@ -232,11 +258,17 @@ def load(
         data = outside_file.read(path)
     except OSError as error:
         raise TraceFileError(f"cannot read {path}: {error.strerror or error}") from error
-    header = _header(path, data)
-    end = _checked_end(path, data)
+    found = _recovered(data) if recover else None
+    if found is None:
+        header = _header(path, data)
+        end = _checked_end(path, data)
+        lines: list[bytes | None] = [*data.split(b"\n")[1:-2]]
+    else:
+        (first, *lines), end = found
+        header = _header(path, first or b"")
     replay = _Replay(path, open_model, tuple(observers))
     replay.begin(header["model"])
-    for number, text in enumerate(data.split(b"\n")[1:-2], start=2):
+    for number, text in enumerate(lines, start=2):
         replay.add(number, text)
     if not (0 <= end.cursor < end.end and 0 <= end.tip < end.end and len(replay.ids) == end.end):
         raise TraceFileError(f"{path}: the last line speaks of nodes that the file does not hold")
@@ -246,7 +278,18 @@ def load(
         raise TraceFileError(f"{path}: the last line speaks of two trees at once")
     trace = replay.trees[at].jump(tip).jump(cursor)
     trees = (*replay.trees[:at], trace, *replay.trees[at + 1 :])
-    return Loaded(trace, header, tuple(replay.changes), trees, at, kept, tip)
+    lost = tuple(number for number, text in enumerate(lines) if text is None)
+    changes = tuple(replay.changes)
+    return Loaded(trace, header, changes, trees, at, kept, tip, lost, found is not None)
+
+
+def is_whole(data: bytes) -> bool:
+    """Say whether the bytes of a file are those that were saved, whatever its lines say."""
+    try:
+        _checked_end(Path(), data)
+    except TraceFileError:
+        return False
+    return True
 
 
 def _header(path: Path, data: bytes) -> dict[str, Any]:
@@ -276,11 +319,36 @@ def _checked_end(path: Path, data: bytes) -> _End:
         end = _end_decoder.decode(last)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise TraceFileError(f"{path} is truncated: its last line is missing") from None
-    if digest_of(body + b"\n").hex() != end.digest:
+    if digest_of(body + b"\n").hex() != end.digest or (end.seal and end.sealed() != end):
         raise TraceFileError(
             f"{path} was edited or damaged after it was saved: its digest does not fit its lines"
         )
     return end
+
+
+def _recovered(data: bytes) -> tuple[list[bytes | None], _End] | None:
+    """Return the lines and the end of a damaged file as far as they are known; None if it is not damaged.
+
+    A file whose last line is lost, or which was saved without checks, cannot be told from one that is none.
+    """
+    parts = trace_repair.end_of(data, _is_end)
+    if parts is None:
+        return None
+    body, said = parts
+    end = _end_decoder.decode(said)
+    lines = trace_repair.lines_in(body, end.checks)
+    whole = b"".join(line + b"\n" for line in lines if line is not None)
+    if None not in lines and (digest_of(whole).hex() != end.digest or whole + said + b"\n" == data):
+        return None
+    return lines, end
+
+
+def _is_end(line: bytes) -> bool:
+    try:
+        end = _end_decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return bool(end.seal) and end.sealed() == end
 
 
 class _Replay:
@@ -311,9 +379,12 @@ class _Replay:
         self.trees.append(self.trace)
         self._decoder = msgspec.json.Decoder(opened.action_type)
 
-    def add(self, number: int, text: bytes) -> None:
-        """Replay one line of the file."""
+    def add(self, number: int, text: bytes | None) -> None:
+        """Replay one line of the file; None is one that is lost."""
         id_ = len(self.ids)
+        if text is None:
+            self._leave_out(id_)
+            return
         try:
             line = _line_decoder.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -337,6 +408,17 @@ class _Replay:
         self.trees[-1] = self.trace
         if line.fingerprint is not None and self.ids[id_] is not None:
             self._compare(id_, line)
+
+    def _leave_out(self, id_: int) -> None:
+        """Go on without a line: nobody knows what it followed, so the one before it stands in for it.
+
+        The start of the first tree says nothing that its model does not say.
+        """
+        starts = id_ == self._first
+        self._parents.append(id_ if starts else id_ - 1)
+        self._same.append(0 if starts else None)
+        self.ids.append(0 if starts else None)
+        self._tree_of.append(len(self.trees) - 1)
 
     def kept(self, id_: int) -> tuple[int, int]:
         """Return the tree and its node for a node of the file, or for its nearest one above."""

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kipviz.checking import runs
-from kipviz.checking.runs import Packed
-from kipviz.core.tracefile import TraceFileError
+from kipviz.checking.runs import Packed, Run
+from kipviz.core import outside_file, whole_file
+from kipviz.core.tracefile import TraceFileError, is_whole
 
 
 class Keeper:
@@ -44,7 +47,8 @@ class Keeper:
         if self._packed is None or run.lines != self._lines:
             self._packed, self._lines = runs.pack(run), run.lines
         line = run.lines[run.line]
-        self._packed.write(self._path, line.tree, run.trees[line.tree].trace.cursor, line.tip)
+        cursor = run.trees[line.tree].trace.cursor
+        self._packed.write(self._path, line.tree, cursor, line.tip, copy_of(self._path))
         self._seen = _look(self._path)
 
     def _changed(self, change: Mapping[str, Any]) -> None:
@@ -53,6 +57,52 @@ class Keeper:
             self.write()
         except TraceFileError as wrong:
             self._stepper.notice = f"{wrong}."
+
+
+def copy_of(path: str | os.PathLike[str]) -> Path:
+    """Give the place of the copy from before the last change of a kept file: a hidden file beside it."""
+    place = Path(path)
+    return place.with_name(f".{place.name}.before")
+
+
+def recovered(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run, str]:
+    """Read what can be read of a kept file that was refused, or the copy from before its last change.
+
+    The damaged file is kept under another name. The answer's second part says what was done.
+
+    Raises:
+        TraceFileError: the refusal, if nothing can be read of either.
+    """
+    place = Path(path)
+    try:
+        damaged = outside_file.read(place)
+    except OSError:
+        raise wrong from None
+    if is_whole(damaged):  # of another version, or of a scenario that there is not
+        raise wrong
+    aside = place.with_name(f"{place.name}.damaged")
+    try:
+        run = runs.load(place, recover=True)
+    except TraceFileError:
+        run, said = _before(place, wrong)
+    else:
+        said, run = run.changes[0], msgspec.structs.replace(run, changes=run.changes[1:])
+    try:
+        whole_file.write(aside, damaged)
+    except OSError as problem:
+        raise TraceFileError(
+            f"{place} is damaged and stays as it is, because a copy of it cannot be written: "
+            f"{problem.strerror or problem}"
+        ) from None
+    return run, f"{said}; the damaged file is now {aside.name}"
+
+
+def _before(place: Path, wrong: TraceFileError) -> tuple[Run, str]:
+    try:
+        run = runs.load(copy_of(place))
+    except TraceFileError:
+        raise wrong from None
+    return run, f"{wrong}; what is opened is the copy from before its last change"
 
 
 def _look(path: str | os.PathLike[str]) -> tuple[int, int] | None:

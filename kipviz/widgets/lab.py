@@ -10,9 +10,14 @@ from kipviz.checking.permalink import is_link, open_link
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
 from kipviz.core.given import path as path_given
-from kipviz.widgets.keeper import Keeper
+from kipviz.core.tracefile import TraceFileError
+from kipviz.widgets.keeper import Keeper, recovered
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.stepper import Stepper
+
+
+class KeptFileDamaged(UserWarning):
+    """The file that keeps a run was damaged; the message says what was recovered of it, and how."""
 
 
 class TraceChanged(UserWarning):
@@ -28,7 +33,8 @@ def open_run(
     model has moved on since, a warning says what differs.
 
     With `keep`, a file beside the notebook, everything that is done in the stepper is kept there:
-    branches, their names, and the place. A notebook that is opened again finds all of it. An own
+    branches, their names, and the place. A notebook that is opened again finds all of it. Of a file that was
+    damaged a warning says what could be recovered: all that is whole, or the copy from before its last change. An own
     fault is scripted with the stepper's methods:
 
         stepper = kipviz.open("kip-1289-group-commit", keep="my-run.kipviz")
@@ -58,7 +64,11 @@ def open_run(
 
 def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
     """Read the file that keeps a scenario's run; what a link brought is kept as it was then."""
-    run = runs.load(path)
+    try:
+        run = runs.load(path)
+    except TraceFileError as wrong:
+        run, said = recovered(path, wrong)
+        warnings.warn(said, KeptFileDamaged, stacklevel=4)
     under = run.scenario.designs[0] if design is None else design
     if scenario is not None and (run.scenario.name, run.design.name) != (scenario, under):
         raise ValueError(

@@ -31,6 +31,7 @@ from kipviz.scenarios.changes import BadChange, changed
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import ScriptError
+from kipviz.widgets.keeper import recovered
 from kipviz.widgets.lines import Lab
 from tests.fuzz.corpus import PLACE
 from tests.fuzz.fuzzing import Target
@@ -67,7 +68,7 @@ def sealed(lines: list[bytes]) -> bytes:
         end = None
     if isinstance(end, dict) and "digest" in end:
         end["digest"] = digest_of(body).hex()
-        end.pop("checks", None)
+        end |= {"checks": "", "seal": ""}
         return body + as_json(end) + b"\n"
     return body + lines[-1] + b"\n"
 
@@ -76,6 +77,54 @@ def _read_trace(data: bytes, folder: Path) -> object:
     path = folder / "run.trace"
     path.write_bytes(data)
     return Lab(runs.load(path)).payload
+
+
+# -- kept runs -------------------------------------------------------------------------------------
+
+
+def _kept_run(dice: random.Random) -> bytes:
+    data = bytearray(dice.choice(_files("*.trace")))
+    for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        at = dice.randrange(len(data))
+        match dice.randrange(4):
+            case 0:
+                size = dice.choice((1, 4, 40, 400))
+                data[at : at + size] = bytes(len(data[at : at + size]))
+            case 1:
+                del data[at : at + dice.choice((1, 100, len(data)))]
+            case _:
+                data[at] ^= 1 << dice.randrange(8)
+    return bytes(data) or b"\n"
+
+
+def _open_kept_run(data: bytes, folder: Path) -> object:
+    """Read a damaged kept run: what comes of it is a part of what was saved, whatever the damage is."""
+    path = folder / "run.kipviz"
+    path.write_bytes(data)
+    try:
+        run = runs.load(path)
+    except TraceFileError as wrong:
+        run, said = recovered(path, wrong)
+        assert "was damaged" in said, said
+    whole = _whole_runs()[run.scenario.name]
+    assert actions_of(run) <= whole
+    return Lab(run).payload
+
+
+def actions_of(run: runs.Run) -> frozenset[tuple[Any, ...]]:
+    """Give the actions that lead to every node of a run."""
+    found = []
+    for tree in run.trees:
+        for id_ in range(len(tree.trace)):
+            path = tree.trace.path(id_)
+            found.append(tuple(tree.trace.node(node).action for node in path))
+    return frozenset(found)
+
+
+@cache
+def _whole_runs() -> dict[str, frozenset[tuple[Any, ...]]]:
+    whole = [runs.load(path) for path in sorted(PLACE.glob("*.trace"))]
+    return {run.scenario.name: actions_of(run) for run in whole}
 
 
 # -- links -----------------------------------------------------------------------------------------
@@ -244,6 +293,7 @@ OF_RUNS = (TraceFileError, ValueError)
 
 TARGETS = (
     Target("traces", "a saved run", _trace, _read_trace, (TraceFileError,), 200),
+    Target("kept", "a damaged kept run", _kept_run, _open_kept_run, (TraceFileError,), 40),
     Target("links", "a permalink", _link, _read_link, (BadLink,), 600),
     Target(
         "specs",
