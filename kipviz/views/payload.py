@@ -17,6 +17,7 @@ from kipviz.cluster.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
 from kipviz.designs.design import Design
+from kipviz.lessons.glossary import terms_in
 from kipviz.messages.events import (
     ConnectionLost,
     LeftOnItsWay,
@@ -360,8 +361,11 @@ def payload(
     telling.line(trace, trace.line)
     telling.to_the_end(trace, trace.line[-1], chapters)
     told = telling.suffix()
+    said = [step["sentence"] for step in told["steps"]]
+    said += [chapter.say for chapter in chapters if chapter.end > chapter.first]
     return {
         "format": 1,
+        "glossary": terms_in(said),
         "title": scenario.title,
         "scenario": scenario.name,
         "head": head,

@@ -13,7 +13,8 @@ from typing import Any
 
 Part = Mapping[str, Any]
 
-LANE, SIDE, HEAD = 196, 92, 78
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
+LANE, SIDE, HEAD, GAP = 196, 92, 78, 24
 INK, DIM, EDGE = "#1b2330", "#525c6b", "#b3bac4"
 TONES = {
     "calm": (DIM, "#f4f6f8"),
@@ -62,6 +63,21 @@ def svg(
     if cursor is not None:
         drawing.sentence(f"{cursor}. {payload['steps'][cursor]['sentence']}")
     return drawing.text()
+
+
+def beside(pictures: Sequence[str]) -> str:
+    """Return pictures that `svg` made side by side, as the text of one SVG."""
+    sizes = [tuple(map(int, _SIZE.search(one).groups())) for one in pictures]  # type: ignore[union-attr]
+    lefts = [sum(wide + GAP for wide, _ in sizes[:n]) for n in range(len(sizes))]
+    wide, tall = lefts[-1] + sizes[-1][0], max(height for _, height in sizes)
+    inside = "".join(
+        f'<g transform="translate({left} 0)">{one.strip()}</g>'
+        for left, one in zip(lefts, pictures, strict=True)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{tall}" viewBox="0 0 {wide} {tall}" '
+        f'role="img"><rect width="{wide}" height="{tall}" fill="#fff"/>{inside}</svg>\n'
+    )
 
 
 def plain(text: object) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 import traitlets
 
+from kipviz.views.svg import beside, svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.alignment import differences, first_words, in_step, marks, renamed
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.line import line_of
-from kipviz.widgets.stepper import FRONT, with_words
+from kipviz.widgets.stepper import FRONT, STILL_STEPS, with_words
 
 SIDES = ("left", "right")
 
@@ -154,12 +155,23 @@ class Compare(WithCursor):
         return " | ".join((where, first, *sides, self._fingerprint))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and beside it both flows in words for where no widget can be drawn."""
+        """The widget, and beside it a still picture and both flows in words for where no widget can be drawn."""
         bundle = super()._repr_mimebundle_(**kwargs)
         rows = [repr(self)]
         for side, line in zip(SIDES, (self._left, self._right), strict=True):
             rows += [_design(self.payload[side]), *twin.flow(line)]
-        return with_words(bundle, "\n".join(rows))
+        return with_words(bundle, "\n".join(rows), self.still())
+
+    def still(self) -> str:
+        """Give both diagrams around the first difference, side by side, as the text of an SVG."""
+        pairs, found = self.payload["pairs"], self.payload["differences"]
+        places = pairs[self._place or (found[0]["at"] if found else 0)]
+        return beside(
+            [
+                svg(self.payload[side], cursor=at, around=STILL_STEPS, all_lanes=False)
+                for side, at in zip(SIDES, places, strict=True)
+            ]
+        )
 
 
 def verdict_words(verdict: Mapping[str, Any] | None) -> str:

@@ -425,6 +425,7 @@ class Payload(_Part):
     holds: list[HoldInfo] = []
     moments: list[Moment] = []
     settings: list[Setting] = []
+    glossary: dict[str, str] = {}
 
 
 def read(payload: Mapping[str, Any]) -> Payload:

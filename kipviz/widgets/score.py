@@ -1,7 +1,8 @@
 """The score of a lesson: what was answered before it was shown, and which goals were reached.
 
 The page reports what the learner does; what counts is decided here. An answer counts as it was
-when its question was revealed: what is said afterwards changes nothing. A goal is reached where
+when its question was revealed, and not before: a score that moved at once would give the answer away. What
+is said afterwards changes nothing. A goal is reached where
 the cursor stands at a step at which it holds.
 """
 
@@ -38,7 +39,7 @@ class Score:
 
         Returns:
             ``answered`` and ``right`` of ``questions``: those of the story and the predictions
-            that were answered; ``goals`` reached ``of`` how many, and the names of those reached.
+            that were answered, from when the answer was shown; ``goals`` reached ``of`` how many, and the names of those reached.
         """
         known = self._known(branches)
         for name, option in answers.items():
@@ -58,9 +59,10 @@ class Score:
         )
         goals = [c["goal"] for c in self._payload.get("lesson", {}).get("checkpoints", [])]
         reached = [goal for goal in goals if goal in self._reached]
+        counted = [right for name, right in self._kept.items() if name in self._revealed]
         return {
-            "answered": len(self._kept),
-            "right": sum(self._kept.values()),
+            "answered": len(counted),
+            "right": sum(counted),
             "questions": len(asked),
             "goals": len(reached),
             "of": len(goals),

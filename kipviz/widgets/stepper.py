@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import traitlets
@@ -27,6 +28,9 @@ from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
 
 FRONT = Path(__file__).parent / "static" / "stepper.js"
+
+# So many letters a line of the stored words has: what a notebook shows beside its file browser.
+WORDS_WIDE = 100
 
 # How many steps around the cursor the still picture in a stored notebook shows.
 STILL_STEPS = 40
@@ -401,7 +405,21 @@ class Stepper(Asking, WithCursor):
 
 def with_words(bundle: Any, words: str, picture: str = "") -> Any:
     """The same bundle with these words as its plain text, and a picture if there is one."""
-    more = {"text/plain": words} | ({"image/svg+xml": picture} if picture else {})
+    more = {"text/plain": wrapped(words)} | ({"image/svg+xml": picture} if picture else {})
     if isinstance(bundle, tuple):
         return ({**bundle[0], **more}, *bundle[1:])
     return None if bundle is None else {**bundle, **more}
+
+
+def wrapped(words: str) -> str:
+    """Break lines between words: a notebook that was not run would break them anywhere."""
+    return "\n".join(
+        fill(
+            line,
+            WORDS_WIDE,
+            subsequent_indent="     ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in words.split("\n")
+    )

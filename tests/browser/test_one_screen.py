@@ -229,3 +229,16 @@ def test_p_fills_the_screen_and_escape_of_the_browser_ends_it(show, lock_expiry)
     page.wait_for_function("() => window.model.get('presenter') === false")
     assert page.evaluate("() => document.activeElement.classList.contains('kv')")
     assert no_error(page)
+
+
+# -- words ------------------------------------------------------------------------------------------
+
+
+def test_a_term_is_explained_where_it_stands_and_under_why(show, lock_expiry):
+    page = show(lock_expiry, width=833, height=800, step=30)
+    term = page.locator(".kv-say abbr", has_text="PREPARE_COMMIT")
+    assert "can only commit" in (term.get_attribute("title") or "")
+    assert page.locator(".kv-say").inner_text().startswith("Broker 1 logs PREPARE_COMMIT")
+    page.keyboard.press("w")
+    assert page.locator(".kv-why").get_by_text("The decision, written down").is_visible()
+    assert no_error(page)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
 import kipviz
 from kipviz.checking.task import Task
 from kipviz.clients.application import Call
+from kipviz.views.svg import plain
 from kipviz.widgets import Compare, Stepper
 from kipviz.widgets.alignment import differences, in_step, marks
 from kipviz.widgets.line import Line, line_of
@@ -255,3 +257,17 @@ def test_every_call_has_a_role_and_a_producers_call_is_its_own() -> None:
         "acknowledgeTransactionally": "sendShareAcknowledgementsToTransaction",
     }
     assert all(call.role.role is call.role for call in Call)
+
+
+def test_a_comparison_has_a_still_picture_of_both_sides_at_the_first_difference():
+    shown = kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
+    bundle = shown._repr_mimebundle_()
+    picture = (bundle[0] if isinstance(bundle, tuple) else bundle)["image/svg+xml"]
+    assert picture.count("<svg") == 3
+    assert "repaired" in picture
+    assert "finding-D" in picture
+    first = shown.payload["differences"][0]["at"]
+    left, right = shown.payload["pairs"][first]
+    for side, at in (("left", left), ("right", right)):
+        assert plain(shown.payload[side]["steps"][at]["sentence"])[:30] in picture
+    ET.fromstring(picture)

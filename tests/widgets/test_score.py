@@ -43,12 +43,16 @@ def test_a_fresh_stepper_has_gained_nothing_and_says_of_how_much(stepper):
 
 def test_an_answer_counts_as_it_was_when_its_question_was_revealed(stepper):
     stepper.answers = {STORY: 0}
-    assert (stepper.score["answered"], stepper.score["right"]) == (1, 0)
     stepper.answers = {STORY: 2}
-    assert stepper.score["right"] == 1
     stepper.last()
     stepper.answers = {STORY: 0}
-    assert stepper.score["right"] == 1
+    assert (stepper.score["answered"], stepper.score["right"]) == (1, 1)
+
+
+def test_the_score_gives_no_answer_away_before_it_is_shown(stepper):
+    for option in range(3):
+        stepper.answers = {STORY: option}
+        assert (stepper.score["answered"], stepper.score["right"]) == (0, 0)
 
 
 def test_nothing_is_gained_by_an_answer_after_the_reveal(stepper):
@@ -61,14 +65,16 @@ def test_nothing_is_gained_by_an_answer_after_the_reveal(stepper):
 def test_a_prediction_counts_until_the_page_reveals_it(stepper):
     first, second = asks(stepper, "cannot")[:2]
     stepper.answers = {name_of(stepper, first): right_of(first)}
-    assert (stepper.score["right"], stepper.score["questions"]) == (1, 2)
+    assert (stepper.score["right"], stepper.score["questions"]) == (0, 2)
     stepper.revealed = [name_of(stepper, first), name_of(stepper, second)]
     stepper.answers = {**stepper.answers, name_of(stepper, second): right_of(second)}
     assert (stepper.score["answered"], stepper.score["right"]) == (1, 1)
 
 
 def test_a_question_that_there_is_not_gains_nothing(stepper):
-    stepper.answers = {"n999": 0, "x": 1, name_of(stepper, asks(stepper, "next")[0]): 17}
+    known = name_of(stepper, asks(stepper, "next")[0])
+    stepper.answers = {"n999": 0, "x": 1, known: 17}
+    stepper.revealed = ["n999", "x", known]
     assert stepper.score["right"] == 0
     assert stepper.score["answered"] == 1
 
@@ -106,6 +112,7 @@ def test_a_branch_has_predictions_of_its_own(stepper):
     node = branch["steps"][questions[1][0] - branch["at"] - 1]["node"]
     letter = {"next": "n", "cannot": "c", "answer": "a"}[questions[1][1]]
     stepper.answers = {f"{letter}{node}": right_of(questions[1])}
+    stepper.revealed = [f"{letter}{node}"]
     assert stepper.score["right"] == 1
 
 
@@ -118,6 +125,7 @@ def test_an_answer_on_a_branch_that_was_pruned_still_counts_and_breaks_nothing(s
     node = branch["steps"][question[0] - branch["at"] - 1]["node"]
     name = f"{letter}{node}"
     stepper.answers = {name: right_of(question)}
+    stepper.revealed = [name]
     assert stepper.score["right"] == 1
     stepper.prune()
     stepper.step += 1

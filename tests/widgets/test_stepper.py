@@ -170,11 +170,13 @@ def test_where_no_widget_can_be_drawn_the_flow_is_told_in_words(stepper):
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     assert "application/vnd.jupyter.widget-view+json" in data
     lines = data["text/plain"].splitlines()
-    assert lines[0] == repr(stepper)
-    assert len(lines) == 15
-    assert (
-        lines[9].strip().startswith("9. The decision is durable: Broker 1 writes PREPARE_COMMIT.")
+    assert max(map(len, lines)) <= 100, (
+        "a notebook that was not run breaks longer lines inside words"
     )
+    told = re.sub(r"\n {5}(?=\S)", " ", data["text/plain"]).splitlines()
+    assert told[0] == repr(stepper)
+    assert len(told) == 15
+    assert told[9].strip().startswith("9. The decision is durable: Broker 1 writes PREPARE_COMMIT.")
 
 
 def test_text_is_a_table_of_all_steps_with_the_cursor_and_the_turns_of_the_verdicts(

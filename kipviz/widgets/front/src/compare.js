@@ -290,7 +290,10 @@ export class Compare extends Frame {
     const both = { "=": one.sentence, "<": `Only left: ${one.sentence}`, ">": `Only right: ${other.sentence}` }[mark] ?? `Left: ${one.sentence} Right: ${other.sentence}`;
     const words = found && (found.at === this.at || this.grain === "big") ? found.sentence : both;
     text(sentence.context, this.payload.bigs[big] ? `${big + 1} · ${this.payload.bigs[big].title}` : "");
-    text(sentence.words, words);
+    if (sentence.told !== words) {
+      sentence.told = words;
+      sentence.words.replaceChildren(...sentence.explained(words));
+    }
     const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.called}: ${v.reason || v.sentence}`));
     show(sentence.alarm, alarms.length > 0);
     text(sentence.alarm, alarms.join(" · "));

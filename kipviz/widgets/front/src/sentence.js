@@ -23,12 +23,29 @@ export class Sentence {
     text(this.context, big ? `${line.bigAt[step] + 1} · ${big.title}` : "");
     show(this.context, Boolean(big));
     const words = whole && big.say ? big.say : at.sentence;
-    text(this.words, words);
+    if (this.told !== words) {
+      this.told = words;
+      this.words.replaceChildren(...this.explained(words));
+    }
     attr(this.element, "data-tone", tone(whole ? "calm" : at.tone));
     show(this.alarm, broken.length > 0);
     text(this.alarm, broken.map((verdict) => `⚠ ${verdict.property}: ${verdict.reason || verdict.sentence}`).join(" · "));
     if (!this.why.hidden) this.drawWhy(at);
     this.at = at;
+  }
+
+  /** A sentence with its terms explained: by hovering over one, and with all others under why. */
+  explained(words) {
+    this.terms = new Map();
+    const { glossary = {} } = this.app.payload.left ?? this.app.payload;
+    const terms = Object.keys(glossary).sort((a, b) => b.length - a.length);
+    if (!terms.length) return [words];
+    const found = new RegExp(`(?<![\\w.])(${terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})(?!\\w)`);
+    return words.split(found).map((part) => {
+      if (!(part in glossary)) return part;
+      this.terms.set(part, glossary[part]);
+      return h("abbr", { title: glossary[part] }, part);
+    });
   }
 
   drawWhy(at) {
@@ -41,6 +58,7 @@ export class Sentence {
     if (why.clause) rows.push(["clause", why.clause, why.status]);
     if (why.kafka) rows.push(["Kafka", why.kafka]);
     if (rows.length === 1) rows.push(["rule", "Nothing is recorded for this step."]);
+    for (const [term, sentence] of this.terms ?? []) rows.push([term, sentence]);
     this.why.replaceChildren(...rows.map((row) => this.row(...row)));
   }
 
