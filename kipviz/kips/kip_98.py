@@ -445,7 +445,7 @@ KIP = Kip(
             scenario="kip-98-split-network",
             test="scenarios/test_split_network.py::"
             "test_a_decision_on_one_side_of_a_cut_is_carried_out_when_it_is_healed",
-            page="00-start-here",
+            page="05-break-it-yourself",
             note="a cut lies between two sets of hosts and holds up messages alone: followers stay in sync "
             "across it, and the controller, which has no host, reaches every broker",
         ),
