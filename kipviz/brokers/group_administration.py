@@ -11,10 +11,12 @@ NOT MODELLED: the client's host; what members that were there before the run hav
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kipviz.brokers import group_retention, share_administration
 from kipviz.brokers.authorizer import topics_seen
+from kipviz.brokers.checks import Check, compare, error_of, in_order
 from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
@@ -192,18 +194,25 @@ def on_delete_groups(
     kind = kind_of(me, group_id)
     if me.loading or not group_id or kind == SHARE:
         return share_administration.on_delete_groups(me, request, reply_to, on)
-    error = Errors.NONE if kind else Errors.GROUP_ID_NOT_FOUND
-    if kind and not group_retention.is_empty(me, group_id):
-        error = Errors.NON_EMPTY_GROUP
-    answer = Reply(reply_to, DeleteGroupsResponse(error, group_id))
-    if error is not Errors.NONE:
-        return Effects(me, replies=(answer,))
+    checks = _deletable_checks(me, group_id, kind)
+    answer = Reply(reply_to, DeleteGroupsResponse(error_of(checks), group_id))
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, replies=(answer,), checks=checks)
     places = tuple(_offsets_of(me, group_id))
     records: tuple[Value, ...] = (
         *(OffsetTombstone(group_id, partition) for partition in places),
         *group_retention.tombstones(me, group_id),
     )
-    return written(me, records, (OffsetsExpired(group_id, places, True),), answer, on)
+    forgotten = OffsetsExpired(group_id, places, True)
+    return written(me, records, (forgotten,), answer, on).after(checks)
+
+
+@in_order
+def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterator[Check]:
+    """Check that a regular group is there, and that nobody is in it."""
+    yield compare("kind of group", group_id, kind, bool(kind), Errors.GROUP_ID_NOT_FOUND)
+    empty = group_retention.is_empty(me, group_id)
+    yield compare("group is empty", None, empty, empty, Errors.NON_EMPTY_GROUP)
 
 
 def on_offset_delete(

@@ -8,7 +8,7 @@ NOT MODELLED: that an empty group of one regular protocol becomes one of the oth
 from __future__ import annotations
 
 from kipviz.brokers import group_retention
-from kipviz.brokers.checks import Check
+from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
@@ -47,3 +47,16 @@ def why_not_shared(me: GroupCoordinator, group_id: str) -> Errors:
     """
     regular = kind_of(me, group_id) in (CLASSIC, CONSUMER)
     return Errors.GROUP_ID_NOT_FOUND if regular else Errors.NONE
+
+
+def shared_check(me: GroupCoordinator, group_id: str) -> Check:
+    """Check that an id is free for a share group, or is one's (`why_not_shared`)."""
+    kind, error = kind_of(me, group_id), why_not_shared(me, group_id)
+    return Check("kind of group", group_id, kind, error, (Errors.GROUP_ID_NOT_FOUND,))
+
+
+def known_share_group_check(me: GroupCoordinator, group_id: str) -> Check:
+    """Check that an id is a share group's."""
+    there = group_id in me.share_groups
+    kind = SHARE if there else kind_of(me, group_id)
+    return compare("kind of group", group_id, kind, there, Errors.GROUP_ID_NOT_FOUND)

@@ -14,8 +14,19 @@ NOT MODELLED: several topics to delete in one request, or several groups where i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import group_kinds
 from kipviz.brokers.authorizer import Resource, seen, topics_seen
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    in_order,
+    looked_at,
+    one_after_another,
+)
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.group_state import GroupCoordinator, Operating, as_replicated
 from kipviz.brokers.group_writes import written
@@ -90,18 +101,24 @@ def on_share_group_describe(
     Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager.
     shareGroupDescribe.
     """
-    group = as_replicated(me, on).share_groups.get(request.group_id)
-    error = _unavailable(me, request.group_id)
-    if error is Errors.NONE and group is None:
-        error = Errors.GROUP_ID_NOT_FOUND
-    if group is None or error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+    seen_now = as_replicated(me, on)
+    group = seen_now.share_groups.get(request.group_id)
+    checks = one_after_another(
+        lambda: _available_checks(me, request.group_id),
+        lambda: (group_kinds.known_share_group_check(seen_now, request.group_id),),
+    )
+    if group is None or error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
     members = tuple(
         DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
     )
     held = tuple(p for m in members for p in m.partitions)
-    if not topics_seen(on.image.acls, reply_to.source, held):
-        return _refused(me, request, reply_to, Errors.TOPIC_AUTHORIZATION_FAILED)
+    if on.image.acls is not None:
+        source, allowed = reply_to.source, topics_seen(on.image.acls, reply_to.source, held)
+        denied = Errors.TOPIC_AUTHORIZATION_FAILED
+        checks = (*checks, compare("rights", source, allowed, allowed, denied))
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
     answer = ShareGroupDescribeResponse(
         Errors.NONE,
         request.group_id,
@@ -110,7 +127,8 @@ def on_share_group_describe(
         group.target_epoch,
         members,
     )
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    checks = (*checks, *_standing(group))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
 def on_describe_share_group_offsets(
@@ -122,9 +140,9 @@ def on_describe_share_group_offsets(
     asks the share coordinator of each partition for a summary, which fences nobody. ANSWERS: when
     all of them have. Clause: KIP-932 "DescribeShareGroupOffsets"; KIP-1226.
     """
-    error = _unavailable(me, request.group_id)
-    if error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+    checks = _available_checks(me, request.group_id)
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
     group = me.share_groups.get(request.group_id) or ShareGroup()
     partitions = request.partitions or group.initialized
     known = tuple(p for p in partitions if topic_of(p) in on.image.topic_ids)
@@ -132,7 +150,8 @@ def on_describe_share_group_offsets(
     asked = tuple(
         ReadShareGroupStateSummary(on.image.share_key(request.group_id, p)) for p in known
     )
-    return _operate(me, request, reply_to, asked, (), on, results)
+    done = _operate(me, request, reply_to, asked, (), on, results)
+    return done.after((*checks, *_standing(group)))
 
 
 def on_alter_share_group_offsets(
@@ -148,12 +167,13 @@ def on_alter_share_group_offsets(
     """
     group_id = request.group_id
     group = me.share_groups.get(group_id) or ShareGroup()
-    error = _unavailable(me, group_id)
-    error = error or group_kinds.why_not_shared(me, group_id)
-    if error is Errors.NONE and len(group.members):
-        error = Errors.NON_EMPTY_GROUP
-    if error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+    checks = one_after_another(
+        lambda: _available_checks(me, group_id),
+        lambda: (group_kinds.shared_check(me, group_id),),
+        lambda: (_empty_check(group),),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
     epoch = on.rules.reset_epoch(group.epoch)
     known = tuple((p, start) for p, start in request.starts if p in on.image.leaders)
     unknown = tuple(p for p, _ in request.starts if p not in on.image.leaders)
@@ -170,8 +190,14 @@ def on_alter_share_group_offsets(
         InitializeShareGroupState(on.image.share_key(group_id, p), epoch, start)
         for p, start in known
     )
-    results = tuple(PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION) for p in unknown)
-    return _operate(me, request, reply_to, asked, records, on, results)
+    gone = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    results = tuple(PartitionResult(p, gone) for p in unknown)
+    there = (
+        compare("partition there", p, p in on.image.leaders, p in on.image.leaders, gone)
+        for p, _ in request.starts
+    )
+    made = (*checks, Check("epoch of the reset", epoch, group.epoch), *there)
+    return _operate(me, request, reply_to, asked, records, on, results).after(made)
 
 
 def on_delete_share_group_offsets(
@@ -187,21 +213,23 @@ def on_delete_share_group_offsets(
     """
     group_id, topic = request.group_id, request.topic
     group = me.share_groups.get(group_id)
-    error = _undeletable(me, group_id)
-    if group is None or error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+    checks = _deletable_checks(me, group_id)
+    if group is None or error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
     here = tuple(p for p in group.initialized if topic_of(p) == topic)
     if not here and topic in group.deleting:
         here = tuple(p for p in on.image.leaders if topic_of(p) == topic)
-    if not here or topic not in on.image.topic_ids:
-        nothing = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    there, nothing = bool(here) and topic in on.image.topic_ids, Errors.UNKNOWN_TOPIC_OR_PARTITION
+    stored = compare("state of the topic", topic, here, there, nothing)
+    checks = (*checks, stored)
+    if not there:
         answer = DeleteShareGroupOffsetsResponse(Errors.NONE, group_id, topic, nothing)
-        return Effects(me, replies=(Reply(reply_to, answer),))
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     kept = tuple(p for p in group.initialized if p not in here)
     deleting = tuple(sorted(dict.fromkeys((*group.deleting, topic))))
     record = _partitions(group_id, group.initializing, kept, deleting)
     asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in here)
-    return _operate(me, request, reply_to, asked, (record,), on)
+    return _operate(me, request, reply_to, asked, (record,), on).after(checks)
 
 
 def on_delete_groups(
@@ -215,15 +243,16 @@ def on_delete_groups(
     """
     group_id = request.group_id
     group = me.share_groups.get(group_id)
-    error = _undeletable(me, group_id)
-    if group is None or error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+    checks = _deletable_checks(me, group_id)
+    if group is None or error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
     partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
     topics = tuple(sorted(dict.fromkeys(topic_of(p) for p in partitions)))
     asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in partitions)
     record = (_partitions(group_id, (), (), topics),) if partitions else ()
-    return _operate(me, request, reply_to, asked, record, on)
+    done = _operate(me, request, reply_to, asked, record, on)
+    return done.after((*checks, *_standing(group)))
 
 
 def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Context) -> Effects:
@@ -238,8 +267,10 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
         return Effects(me)
     error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
     if error in AGAIN:
-        return _ask(me, waiting, asked, on)
-    return _noted(me, waiting, asked, answer, on)
+        again = Check("answer of the coordinator", _about(asked, on), error)
+        return _ask(me, waiting, asked, on).after((again,))
+    told = Check("answer of the coordinator", _about(asked, on), error, error)
+    return _noted(me, waiting, asked, answer, on).after((told,))
 
 
 def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context) -> Effects:
@@ -248,7 +279,8 @@ def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context)
     asked = _asked_for(waiting, message)
     if waiting is None or asked is None:
         return Effects(me)
-    return _ask(me, waiting, asked, on)
+    lost = Check("answer of the coordinator", _about(asked, on), Errors.NETWORK_EXCEPTION)
+    return _ask(me, waiting, asked, on).after((lost,))
 
 
 def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
@@ -267,24 +299,44 @@ def refusal_of(request: Message, error: Errors) -> Message:
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def _undeletable(me: GroupCoordinator, group_id: str) -> Errors:
-    """Say why nothing of a group can be deleted: it is not there, or somebody is in it."""
-    error, group = _unavailable(me, group_id), me.share_groups.get(group_id)
-    if error is not Errors.NONE:
-        return error
-    if group is None:
-        return Errors.GROUP_ID_NOT_FOUND
-    return Errors.NON_EMPTY_GROUP if len(group.members) else Errors.NONE
+@in_order
+def _available_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
+    """Check that the coordinator has read its log, and that the request names a group."""
+    loading = me.loading
+    yield compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    yield compare("group id", None, group_id, bool(group_id), Errors.INVALID_GROUP_ID)
 
 
-def _unavailable(me: GroupCoordinator, group_id: str) -> Errors:
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
-    return Errors.NONE if group_id else Errors.INVALID_GROUP_ID
+@in_order
+def _deletable_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
+    """Check that something of a group can be deleted: it is there, and nobody is in it."""
+    yield from _available_checks(me, group_id)
+    yield group_kinds.known_share_group_check(me, group_id)
+    yield _empty_check(me.share_groups[group_id])
 
 
-def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, refusal_of(request, error)),))
+def _empty_check(group: ShareGroup) -> Check:
+    members = group.members.keys()
+    return compare("members of the group", None, members, not members, Errors.NON_EMPTY_GROUP)
+
+
+def _standing(group: ShareGroup) -> Checks:
+    """Give where a group stands: its epoch, and the partitions that have a state."""
+    return (
+        looked_at("group epoch", group.epoch),
+        looked_at("partitions initialized", group.initialized),
+        looked_at("topics being deleted", group.deleting),
+    )
+
+
+def _about(asked: Message, on: Context) -> str:
+    """Name the partition that a share coordinator is asked about."""
+    return _partition(getattr(asked, "key"), on)  # noqa: B009  every such request has one
+
+
+def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+    refusal = Reply(reply_to, refusal_of(request, error_of(checks)))
+    return Effects(me, replies=(refusal,), checks=checks)
 
 
 def _partition(key: str, on: Context) -> str:
@@ -332,8 +384,10 @@ def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context
     if broker != NOBODY:
         asked = Request(CHANNEL, broker, message, ROLE, me.shard, waiting.tag)
         return Effects(me, requests=(asked,))
-    unavailable = LOST[type(message)](Errors.COORDINATOR_NOT_AVAILABLE, key)
-    return _noted(me, waiting, message, unavailable, on)
+    error = Errors.COORDINATOR_NOT_AVAILABLE
+    nobody = Check("share coordinator", _about(message, on), broker, error)
+    unavailable = LOST[type(message)](error, key)
+    return _noted(me, waiting, message, unavailable, on).after((nobody,))
 
 
 def _noted(
@@ -405,43 +459,50 @@ def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
     each = tuple(sorted(results, key=lambda result: result.partition))
     answered = AlterShareGroupOffsetsResponse(Errors.NONE, request.group_id, each)
     reply = Reply(done.reply_to, answered)
+    checks = tuple(Check("result", r.partition, r.error, r.error) for r in each if r.error)
     group = me.share_groups.get(request.group_id)
     if group is None or not asked:
-        return written(me, (), (), reply, on)
+        return written(me, (), (), reply, on).after(checks)
     initializing = tuple(p for p in group.initializing if p not in asked)
     initialized = tuple(sorted(dict.fromkeys((*group.initialized, *made))))
     record = _partitions(request.group_id, initializing, initialized, group.deleting)
-    return written(me, (record,), (), reply, on)
+    return written(me, (record,), (), reply, on).after(checks)
 
 
 def _offsets_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
     request = done.request
     assert isinstance(request, DeleteShareGroupOffsets)
-    error = _first_error(done)
+    results = _result_checks(done, on)
+    error = error_of(results)
     answer = DeleteShareGroupOffsetsResponse(Errors.NONE, request.group_id, request.topic, error)
     group = me.share_groups.get(request.group_id)
     records: tuple[Value, ...] = ()
     if error is Errors.NONE and group is not None:
         left = tuple(t for t in group.deleting if t != request.topic)
         records = (_partitions(request.group_id, group.initializing, group.initialized, left),)
-    return written(me, records, (), Reply(done.reply_to, answer), on)
+    return written(me, records, (), Reply(done.reply_to, answer), on).after(results)
 
 
 def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
     """Delete the group's own records, unless somebody has joined it in the meantime."""
     request = done.request
     assert isinstance(request, DeleteGroups)
-    error = _first_error(done)
     group = me.share_groups.get(request.group_id)
-    if error is Errors.NONE and group is not None and len(group.members):
-        error = Errors.NON_EMPTY_GROUP
+    checks = one_after_another(
+        lambda: _result_checks(done, on),
+        lambda: (_empty_check(group),) if group is not None else (),
+    )
+    error = error_of(checks)
     answer = Reply(done.reply_to, DeleteGroupsResponse(error, request.group_id))
     if error is not Errors.NONE or group is None:
-        return written(me, (), (), answer, on)
+        return written(me, (), (), answer, on).after(checks)
     records = tuple(ShareGroupDeleted(request.group_id, of) for of in OF_A_GROUP)
-    return written(me, records, (), answer, on)
+    return written(me, records, (), answer, on).after(checks)
 
 
-def _first_error(done: Operating) -> Errors:
-    errors: list[Errors] = [getattr(answer, "error") for answer in done.answers]  # noqa: B009
-    return next((error for error in errors if error is not Errors.NONE), Errors.NONE)
+@in_order
+def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
+    """Give what every share coordinator has answered, up to the first error."""
+    for answer in done.answers:
+        error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+        yield Check("result", _about(answer, on), error, error)

@@ -87,7 +87,7 @@ def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -
         if own[partition] is not Errors.NONE:
             yield Check("staged", partition, own[partition], own[partition])
         elif error is not Errors.NONE:
-            yield Check("staged with the others", partition, Errors.NONE, error)
+            yield Check("staged with the others", partition, True, error)
 
 
 def _decided(

@@ -8,6 +8,7 @@ NOT MODELLED: several topics in a subscription, racks, that a target may be made
 
 from __future__ import annotations
 
+from kipviz.brokers.checks import Check, compare
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
@@ -74,15 +75,14 @@ def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
     return group.but(members=group.members.set(record.member_id, known))
 
 
-def heartbeat_error(member: ShareMember, epoch: int) -> Errors:
-    """Say whether a heartbeat carries the wrong epoch.
+def epoch_check(member: ShareMember, epoch: int) -> Check:
+    """Check that a heartbeat carries the member's epoch.
 
     The epoch before is good: then only the answer with the newer one was lost.
     Source: GroupMetadataManager.throwIfShareGroupMemberEpochIsInvalid.
     """
-    if epoch in (member.epoch, member.previous_epoch):
-        return Errors.NONE
-    return Errors.FENCED_MEMBER_EPOCH
+    known = epoch in (member.epoch, member.previous_epoch)
+    return compare("member epoch", epoch, member.epoch, known, Errors.FENCED_MEMBER_EPOCH)
 
 
 def unassigned(group: ShareGroup) -> bool:

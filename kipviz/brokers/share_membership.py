@@ -10,7 +10,10 @@ NOT MODELLED: the interval at which an initialisation is tried again (it is trie
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import group_kinds, share_group
+from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, session_of, target_waits, written
@@ -57,17 +60,18 @@ def on_share_group_heartbeat(
     ANSWERS: the member's epoch, and its assignment if that is new to it or it said its topics.
     Clause: KIP-932 "ShareGroupHeartbeat"; GroupMetadataManager.shareGroupHeartbeat.
     """
-    error = _error(me, request, on)
-    if error is not Errors.NONE:
-        answer = ShareGroupHeartbeatResponse(error, request.member_id)
-        return Effects(me, replies=(Reply(reply_to, answer),))
+    checks = _checks(me, request, on)
+    if error_of(checks) is not Errors.NONE:
+        answer = ShareGroupHeartbeatResponse(error_of(checks), request.member_id)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     group_id, name = request.group_id, request.member_id
     group = me.share_groups.get(group_id) or ShareGroup()
     known = group.members.get(name)
     if request.member_epoch == LEAVING:
         answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
         event = _moved(group_id, name, known or ShareMember(), ShareMember(), "it left")
-        return written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
+        left = written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
+        return left.after(checks)
     records: tuple[Value, ...] = ()
     if request.topic and (known is None or known.topic != request.topic):
         records = (ShareGroupMemberRecord(group_id, name, request.topic),)
@@ -93,7 +97,7 @@ def on_share_group_heartbeat(
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
     because = "it joined" if known is None else "it was given its target"
     event = _moved(group_id, name, known or ShareMember(), after, because)
-    done = written(me, records, event, Reply(reply_to, answer), on)
+    done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
     return done if records and not done.appends else done.but(requests=asked)
 
 
@@ -135,27 +139,35 @@ def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
     }
 
 
-def _error(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Errors:
+@in_order
+def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Iterator[Check]:
+    """Check a heartbeat: what it says makes sense, and the member may join, or is known with this epoch."""
     epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
-    if me.loading:
-        return Errors.COORDINATOR_LOAD_IN_PROGRESS
-    if not request.group_id or not request.member_id or epoch < LEAVING:
-        return Errors.INVALID_REQUEST
-    if epoch == JOINING and not request.topic:
-        return Errors.INVALID_REQUEST
-    if epoch == JOINING and group_kinds.why_not_shared(me, request.group_id):
-        return Errors.GROUP_ID_NOT_FOUND
+    loading, invalid = me.loading, Errors.INVALID_REQUEST
+    yield compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    named = bool(request.group_id and request.member_id) and epoch >= LEAVING
+    yield compare("ids and epoch make sense", None, named, named, invalid)
     if epoch == JOINING:
+        topic = request.topic
+        yield compare("subscription", None, topic, bool(topic), invalid)
+        yield group_kinds.shared_check(me, request.group_id)
         members = group.members if group is not None else Table[str, ShareMember].of()
-        full = len(members) >= on.settings.share_group_max_size
-        new = request.member_id not in members
-        return Errors.GROUP_MAX_SIZE_REACHED if full and new else Errors.NONE
-    if group is None:
-        return Errors.GROUP_ID_NOT_FOUND
-    member = group.members.get(request.member_id)
-    if member is None:
-        return Errors.UNKNOWN_MEMBER_ID
-    return Errors.NONE if epoch == LEAVING else share_group.heartbeat_error(member, epoch)
+        most, there = on.settings.share_group_max_size, len(members)
+        room = there < most or request.member_id in members
+        yield compare("members", most, there, room, Errors.GROUP_MAX_SIZE_REACHED)
+    else:
+        yield group_kinds.known_share_group_check(me, request.group_id)
+        assert group is not None
+        member = group.members.get(request.member_id)
+        found = request.member_id if member is not None else None
+        there_is, unknown = member is not None, Errors.UNKNOWN_MEMBER_ID
+        yield compare("member id", request.member_id, found, there_is, unknown)
+        assert member is not None
+        if epoch != LEAVING:
+            yield share_group.epoch_check(member, epoch)
+    if group is not None:
+        yield looked_at("group epoch", group.epoch)
+        yield looked_at("partitions initialized", group.initialized)
 
 
 def _initializing(

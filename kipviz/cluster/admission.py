@@ -82,14 +82,18 @@ def admitted(
             return Admission(checks, message, _refused(source, message, error, image))
         topics = kept_out(image.acls, source, message, nameless)
         if topics:
-            lacking = Errors.TOPIC_AUTHORIZATION_FAILED
-            checks = (*checks, Check("topics without a right", None, topics, lacking))
+            checks = (*checks, *lacking(topics))
             message = partly.without(message, topics)
     gone = refusals.gone(message, image)
     if gone is not None:
         there = Check("topic there", None, False, error_in(gone))
         return Admission((*checks, there), message, gone, topics)
     return Admission(checks, message, None, topics)
+
+
+def lacking(topics: tuple[str, ...]) -> Checks:
+    """Give the check by which topics are kept out of a request, and have an error in its response."""
+    return (Check("topics without a right", None, topics, Errors.TOPIC_AUTHORIZATION_FAILED),)
 
 
 def unserved(

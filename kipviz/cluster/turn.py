@@ -270,6 +270,9 @@ class Turn:
             return
         if serving.refused:
             message = partly.told(message, serving.message, serving.refused)
+            lacking = admission.lacking(serving.refused)
+            if not any(lacking[0] in each.checks for each in self.checks):
+                self.checks.append(Checked(*desk, lacking))
         answer = Envelope(message, serving.role, serving.shard, serving.tag)
         self.connections = self.connections.set(
             (to.source, to.broker),

@@ -37,6 +37,12 @@ WORDS = {
     "answer of the coordinator": ("asked about", "told"),
     "kind of group": ("request", "kind:"),
     "answer for several requests": ("sent as", "instead of"),
+    "members": ("at most", "has"),
+    "member epoch": ("request", "group"),
+    "partition there": ("of", "there:"),
+    "state of the topic": ("of", "partitions:"),
+    "result": ("of", "result:"),
+    "epoch of the reset": ("reset", "group"),
     "share session": ("of", "known:"),
     "session epoch": ("request", "session"),
     "share sessions": ("at most", "open:"),
@@ -59,7 +65,7 @@ WORDS = {
     "acknowledged": ("of", "result:"),
     "fetched": ("of", "result:"),
     "staged": ("of", "result:"),
-    "staged with the others": ("of", "alone:"),
+    "staged with the others": ("of", "well by itself:"),
     "state epoch of the answer": ("answer", "loaded"),
 }
 

@@ -240,6 +240,8 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
     if isinstance(message, AddPartitionsToTxn) and message.further:
         return
     role = world.roles.get(dispatch.role_for(message, action.broker, world.image))
+    if isinstance(role, ShareLeader):
+        return
     yield from _leaders(world, action.broker, message)
     if role is None:
         return
@@ -264,8 +266,6 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
             yield from membership.classic(role, message)
         case name if name in OF_GROUPS:
             yield from of_operator(role, message)
-        case "ShareGroupHeartbeat":
-            yield from membership.share_heartbeat(role, message)
         case _:
             return
 

@@ -90,13 +90,3 @@ def looked_up(world: World, message: Any) -> Iterator[tuple[str, str]]:
     topics = (message.topic,) if isinstance(message, CreateTopics) else message.topics
     for topic in topics:
         yield f"id of {topic}", world.image.topic_ids.get(topic, "unknown")
-
-
-def share_heartbeat(role: Any, message: Any) -> Iterator[tuple[str, str]]:
-    """Give what a share group's coordinator knows of whoever sends a heartbeat."""
-    group = role.share_groups.get(message.group_id)
-    member = group.members.get(message.member_id) if group is not None else None
-    yield "member epoch of the request", str(message.member_epoch)
-    yield "member epoch known", str(member.epoch) if member is not None else "none"
-    yield "group epoch", str(group.epoch) if group is not None else "no such group"
-    yield "initialised", listed(group.initialized) if group is not None else "none"

@@ -100,28 +100,18 @@ def of_operator(role: Any, message: Any) -> Iterator[tuple[str, str]]:
         yield "groups", listed(groups_of(message))
         return
     group_id = message.group_id
-    kind = kind_of(role, group_id)
-    if type(message).__name__ not in OF_ANY_KIND or kind == SHARE:
-        yield from _of_share_group(role, group_id)
+    if type(message).__name__ not in OF_ANY_KIND:
         return
+    kind = kind_of(role, group_id)
     yield group_id, f"a {kind} group" if kind else "no such group"
+    if kind == SHARE:
+        return
     group = role.classic_groups.get(group_id) or role.groups.get(group_id)
     if group is not None:
         yield "members", listed(group.members.keys())
     yield "committed", listed(tuple(p for known, p in role.offsets if known == group_id))
     pending = (p for staged in role.pending.values() for p in staged)
     yield "pending", listed(tuple(p.partition for p in pending if p.group_id == group_id))
-
-
-def _of_share_group(role: Any, group_id: str) -> Iterator[tuple[str, str]]:
-    group = role.share_groups.get(group_id)
-    if group is None:
-        yield group_id, "no such share group"
-        return
-    yield "members", listed(group.members.keys())
-    yield "group epoch", str(group.epoch)
-    yield "state there", listed(group.initialized)
-    yield "being deleted", listed(group.deleting)
 
 
 def found_out(message: Any) -> Iterator[tuple[str, str]]:

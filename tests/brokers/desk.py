@@ -9,12 +9,16 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from kipviz.brokers.checks import Check
 from kipviz.brokers.context import Context, Effects, Image, Leadership, LocalCall, ReplyTo, Request
 from kipviz.brokers.partition_log import PartitionLog, append, delete_records, forget, replicate
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
@@ -49,6 +53,7 @@ class Desk:
         self.requests: list[Request] = []
         self.local: list[LocalCall] = []
         self.events: list[Event] = []
+        self.checks: tuple[Check, ...] = ()
         self._clients = count(1)
 
     @property
@@ -86,7 +91,13 @@ class Desk:
         return self.replies[-1][1]
 
     def do(self, effects: Effects) -> None:
-        """Carry out what a handler wants, in the order of the cluster."""
+        """Carry out what a handler wants, in the order of the cluster.
+
+        What a share-partition leader or a share coordinator refuses it has a check for.
+        """
+        if isinstance(effects.state, ShareLeader | ShareCoordinator):
+            assert refusals(effects) <= {check.error for check in effects.checks}
+        self.checks = effects.checks or self.checks
         self.role = effects.state
         self.next_producer_id += effects.new_producer_ids
         self.replies += [(r.to, r.message) for r in effects.replies]
@@ -114,6 +125,16 @@ class Desk:
 
     def sent(self, kind: type) -> list[Message]:
         return [r.message for r in self.requests if isinstance(r.message, kind)]
+
+
+def refusals(effects: Effects) -> set[Errors]:
+    """The errors in the replies of a handler."""
+    found = {
+        getattr(reply.message, field, Errors.NONE)
+        for reply in effects.replies
+        for field in ("error", "acknowledge_error")
+    }
+    return found - {Errors.NONE}
 
 
 def source_log(first: int, last: int) -> PartitionLog:

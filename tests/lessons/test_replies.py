@@ -9,21 +9,12 @@ import pytest
 from kipviz.checking import runs
 from kipviz.checking.task import Task
 from kipviz.core.trace import Node
-from kipviz.lessons.replies import LEGAL
+from kipviz.lessons.replies import LEGAL, meaning_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
-from kipviz.messages.message import Message
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.views.lesson import LessonTelling
 from tests.scenarios.story import nodes, played
 from tests.views.test_checks import SAMPLE, STORIES, WILD, errors_of
-
-
-def told(message: Message) -> list[Errors]:
-    """The errors in a response: of the whole, and of each further partition."""
-    if isinstance(message, TxnShareAcknowledgeResponse):
-        found = (message.error, *(error for _, error in message.further))
-        return [error for error in found if error is not Errors.NONE]
-    return errors_of(message)
 
 
 def given(path: Iterable[Node]) -> set[tuple[str, Errors]]:
@@ -44,7 +35,7 @@ def given(path: Iterable[Node]) -> set[tuple[str, Errors]]:
                 waiting = asked.get((event.source, event.broker))
                 if waiting:
                     name = waiting.pop(0)
-                    found |= {(name, error) for error in told(event.message)}
+                    found |= {(name, error) for error in errors_of(event.message)}
     return found
 
 
@@ -69,3 +60,75 @@ def test_every_error_of_every_story_is_legal_for_its_request(name, under):
 def test_every_error_of_a_hostile_run_is_legal_for_its_request(name, under, seed):
     run = runs.replay(Task(name, under, "hostile", seed, 250))
     assert not_offered(run.trace.node(node) for node in run.trace.line) == []
+
+
+def asked_about(name: str, under: str) -> list[tuple[str, dict[str, tuple[bool, str]]]]:
+    """The questions of a story about answers: their texts, and each option with whether it is right and its meaning."""
+    trace, _ = played(name, under)
+    telling = LessonTelling(trace.model, ())
+    for k, node in enumerate(nodes(trace)):
+        telling.see(k, node.action, node.world, node.events)
+        telling.choices(k, node.world, [], None)
+    asks = telling.told(-1)["asks"]
+    texts = asks["texts"]
+    return [
+        (texts[text], {texts[o]: (bool(right), texts[say]) for o, right, say in options})
+        for _, kind, text, _, options in asks["questions"]
+        if kind == "answer"
+    ]
+
+
+SHARES = [
+    story
+    for story in STORIES
+    if story[0].startswith(("kip-932", "kip-1289", "kip-1191", "kip-11-"))
+]
+UNKNOWN = meaning_of(Errors.UNKNOWN_SERVER_ERROR)
+
+
+def badly_asked(name: str, under: str) -> list[str]:
+    """The questions about share groups' requests that offer too little, or an error without a meaning."""
+    of_shares = (each for each in asked_about(name, under) if "Share" in each[0].split()[0])
+    return [
+        text
+        for text, options in of_shares
+        if len(options) < 3
+        or "no error" not in options
+        or any(say == UNKNOWN for _, say in options.values())
+    ]
+
+
+@pytest.mark.parametrize(("name", "under"), SHARES[::8])
+def test_a_share_request_is_asked_about_with_three_answers_at_least_that_have_a_meaning(
+    name, under
+):
+    assert badly_asked(name, under) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "under"), SHARES)
+def test_every_share_request_is_asked_about_with_three_answers_at_least_that_have_a_meaning(
+    name, under
+):
+    assert badly_asked(name, under) == []
+
+
+def test_the_answers_offered_for_an_acknowledgement_are_those_of_its_checks():
+    (question,) = (
+        options
+        for text, options in asked_about("kip-932-slow-member", "kafka")
+        if text.startswith("ShareAcknowledge ") and "INVALID_RECORD_STATE" in options
+    )
+    checked = {
+        "SHARE_SESSION_NOT_FOUND",
+        "INVALID_SHARE_SESSION_EPOCH",
+        "INVALID_REQUEST",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+    assert [name for name, (right, _) in question.items() if right] == ["INVALID_RECORD_STATE"]
+    assert len(question) == 4
+    assert set(question) <= {"INVALID_RECORD_STATE", "no error", *checked}
+
+
+def test_no_table_lists_the_answers_to_requests_of_share_groups():
+    assert [name for name in LEGAL if "Share" in name] == []

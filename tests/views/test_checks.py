@@ -19,7 +19,9 @@ from kipviz.brokers.checks import (
 from kipviz.checking import runs
 from kipviz.checking.task import Task
 from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Event
 from kipviz.core.trace import Node
+from kipviz.designs.catalogue import design
 from kipviz.messages.coordinators import FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
@@ -30,11 +32,19 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeatResponse
 from kipviz.messages.producing import FetchResponse, ProduceResponse
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsetsResponse,
+    DeleteGroupsResponse,
+    DeleteShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponse,
+    ShareGroupDescribeResponse,
+)
 from kipviz.messages.share_groups import (
     ShareAcknowledgeResponse,
     ShareFetchResponse,
     TxnShareAcknowledgeResponse,
 )
+from kipviz.messages.share_membership import ShareGroupHeartbeatResponse
 from kipviz.messages.share_state import (
     DeleteShareGroupStateResponse,
     InitializeShareGroupStateResponse,
@@ -51,7 +61,7 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
     WriteTxnMarkersResponse,
 )
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.views import checks
 from tests.scenarios.story import nodes, played
 
@@ -79,16 +89,35 @@ EXPLAINED = (
     WriteShareGroupStateResponse,
     TxnWriteShareGroupStateResponse,
     DeleteShareGroupStateResponse,
+    ShareGroupHeartbeatResponse,
+    ShareGroupDescribeResponse,
+    DescribeShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsResponse,
+    DeleteGroupsResponse,
 )
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 # Every seventh in the order of the library; all of them are among the slow tests.
 SAMPLE = STORIES[::7]
+# Designs whose brokers refuse what others take.
+STRANGERS = ("finding-L", "finding-X6", "finding-X8", "finding-X13")
 WILD = [
     ("kip-98-zombie", "kafka", 5),
     ("kip-1289-group-commit", "kafka", 5),
     ("kip-98-stuck-lso", "kafka", 7),
     ("kip-447-zombie", "kafka", 3),
     ("kip-1289-share-commit", "repaired", 11),
+    ("kip-1289-two-members", "as-written", 3),
+    ("kip-932-members", "kafka", 2),
+    ("kip-932-reset-fences", "kafka", 6),
+    ("kip-932-several-partitions", "kafka", 9),
+]
+# Every share group's story, each with its own seeds, for the thorough sweep.
+WILD_SHARES = [
+    (name, under, 100 * seed + at)
+    for at, (name, under) in enumerate(STORIES)
+    if name.startswith(("kip-932", "kip-1289", "kip-1191"))
+    for seed in range(3)
 ]
 
 
@@ -103,6 +132,10 @@ def errors_of(message: Any) -> list[Errors]:
         found = [message.error, *(e for p in each for e in (p.error, p.acknowledge_error))]
     elif isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
         found = [error for _, error in message.of_each]
+    elif isinstance(message, AlterShareGroupOffsetsResponse):
+        found = [message.error, *(result.error for result in message.results)]
+    elif isinstance(message, DeleteShareGroupOffsetsResponse):
+        found = [message.error, message.topic_error]
     else:
         found = [each.error for each in (message, *getattr(message, "further", ()))]
     return [error for error in found if error is not Errors.NONE]
@@ -155,6 +188,13 @@ def test_every_error_of_every_story_is_decided_by_a_check(name, under):
 
 @pytest.mark.parametrize(("name", "under", "seed"), WILD)
 def test_every_error_of_a_hostile_run_is_decided_by_a_check(name, under, seed):
+    run = runs.replay(Task(name, under, "hostile", seed, 250))
+    assert unexplained(run.model, [run.trace.node(node) for node in run.trace.line]) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "under", "seed"), WILD_SHARES)
+def test_every_error_of_a_share_group_s_hostile_run_is_decided_by_a_check(name, under, seed):
     run = runs.replay(Task(name, under, "hostile", seed, 250))
     assert unexplained(run.model, [run.trace.node(node) for node in run.trace.line]) == []
 
@@ -243,3 +283,84 @@ def test_where_designs_respond_differently_from_one_state_their_checks_differ(na
                 continue
             made = [checks.checks_of(t.model, before.world, node.action) for t in (first, other)]
             assert made[0] != made[1], (name, node.action)
+
+
+SHARED = [
+    (s.name, s.designs)
+    for s in LIBRARY
+    if len(s.designs) > 1 and s.name.startswith(("kip-932", "kip-1289", "kip-1191"))
+]
+
+
+def divergences(name: str, designs: tuple[str, ...]) -> list[tuple[int, bool]]:
+    """The steps of a story at which another design responds with other errors, and whether its checks differ.
+
+    Each design takes every step of the others' stories that is possible for it, from the same world.
+    """
+    found = []
+    for own in designs:
+        trace, _ = played(name, own)
+        for other in dict.fromkeys((*designs, *STRANGERS)):
+            model = scenario(name).model(design(other))
+            for step, (before, node) in enumerate(pairwise(nodes(trace)), 1):
+                if other == own or model.why_not(before.world, node.action) is not None:
+                    continue
+                outcome = model.step(before.world, node.action)
+                answers = [answered(events) for events in (node.events, outcome.events)]
+                if answers[0] != answers[1]:
+                    made = checks.checks_of(trace.model, before.world, node.action)
+                    found.append((step, made != outcome.checks))
+    return found
+
+
+def answered(events: tuple[Event, ...]) -> list[Errors]:
+    sent = (event.message for event in events if isinstance(event, MessageSent))
+    return [e for m in sent if isinstance(m, EXPLAINED) for e in errors_of(m)]
+
+
+@pytest.mark.parametrize(("name", "designs"), SHARED[::6])
+def test_where_a_share_request_gets_another_error_under_a_design_its_checks_differ(name, designs):
+    assert all(differ for _, differ in divergences(name, designs))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "designs"), SHARED)
+def test_where_any_share_request_gets_another_error_under_a_design_its_checks_differ(name, designs):
+    assert all(differ for _, differ in divergences(name, designs))
+
+
+def test_the_member_s_epoch_is_compared_in_every_design_and_held_against_it_in_one():
+    stale = ("member epoch", "request 3 · group 4 → STALE_MEMBER_EPOCH")
+    assert rows_at("kip-1289-corner-8-snapshot", "finding-L", 40)[-1] == stale
+    assert ("member epoch", "request 3 · group 4") in rows_at(
+        "kip-1289-corner-8-snapshot", "repaired", 40
+    )
+    assert divergences("kip-1289-corner-8-snapshot", ("repaired", "finding-L"))
+
+
+def test_an_operator_s_reset_while_a_vote_is_pending_shows_whose_vote_stands_against_it():
+    found = rows_at("kip-1289-small-reset", "repaired", 48)
+    assert found[-1] == ("votes of producer ids", "9 → CONCURRENT_TRANSACTIONS")
+
+
+def test_a_refused_write_is_shown_with_the_record_the_answer_and_the_error_that_the_client_gets():
+    assert rows_at("kip-932-reset-fences", "kafka", 30) == (
+        ("records", "100-101"),
+        ("record state", "ACKNOWLEDGED"),
+        ("held by", "M1"),
+        ("delivery count", "1"),
+        (
+            "answer of the coordinator",
+            "asked about acknowledge · told FENCED_STATE_EPOCH → FENCED_STATE_EPOCH",
+        ),
+        ("error to a client", "FENCED_STATE_EPOCH → NOT_LEADER_OR_FOLLOWER"),
+    )
+
+
+def test_where_all_parts_are_refused_with_one_the_page_says_which_was_well_by_itself():
+    trace, _ = played("kip-1289-corner-11-one-leader", "as-written")
+    refused = ("staged with the others", "of src-0 · well by itself: yes → INVALID_RECORD_STATE")
+    assert any(
+        refused in checks.rows(checks.checks_of(trace.model, before.world, node.action))
+        for before, node in pairwise(nodes(trace))
+    )
