@@ -46,6 +46,7 @@ from kipviz.recordings.admission import Acls, Admission
 from kipviz.recordings.answering import ANYBODY, answer
 from kipviz.recordings.appends import PRODUCE, Appends
 from kipviz.recordings.arrival import as_early, as_written, span_of, with_earliest
+from kipviz.recordings.doubts import doubts_about
 from kipviz.recordings.effects import Effects
 from kipviz.recordings.elections import (
     LEARNS_MS,
@@ -74,32 +75,12 @@ from kipviz.recordings.questions import questions, reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked, Question, Said, refused_in
-from kipviz.recordings.sent import by_request
+from kipviz.recordings.sent import by_request, request_of
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
 from kipviz.recordings.unreadable import LACKS, reason, unreadable
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
-
-# Fields of answers that no decision of the protocol is in, by their names in Kafka.
-LEFT_OUT = {
-    "throttleTimeMs": "quotas are not modelled",
-    "heartbeatIntervalMs": "a setting",
-    "acquisitionLockTimeoutMs": "a setting",
-    "transactionTimeoutMs": "the client's own setting, as it was sent",
-    "transactionStartTimeMs": "a time",
-    "lastTimestamp": "a time",
-    "logAppendTimeMs": "a time",
-    "logStartOffset": "in Produce; it is compared in Fetch",
-    "recordsSizeInBytes": "records have no sizes here; whether there are any is compared",
-    "port": "where brokers are: they are looked up at once",
-    "sessionId": "a number that the broker draws",
-    "authorizedOperations": "what whoever asks may do",
-    "preferredReadReplica": "NOT MODELLED: reading from followers",
-    "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
-    "nodeEndpoints": "where brokers are: they are looked up at once",
-    "currentLeader": "NOT MODELLED: where the leader is now, told beside an error",
-}
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
@@ -205,7 +186,10 @@ class Acceptor:
             except RecordingError as problem:
                 self._unreadable[number] = problem.why
         followed = (*self.shared(), *self.joined())
-        return tuple(sorted((*found, *followed), key=lambda asked: asked.number))
+        told = sorted((*found, *followed), key=lambda asked: asked.number)
+        sent = {request for request, _ in self._sent}
+        noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
+        return doubts_about(told, self.exchanges, frozenset(noted))
 
     def joined(self) -> tuple[Asked, ...]:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.recordings.elections import Known
@@ -24,6 +25,8 @@ from kipviz.recordings.sayings import Said, error_name, named
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
+# How a consumer fills the field in which a follower replica has its broker's number.
+NO_REPLICA = -1
 # The version of Fetch with which a reader may ask a follower.
 FROM_FOLLOWERS = 11
 # A reader knows a newer leader than the broker does; the model's readers never do.
@@ -33,6 +36,7 @@ MARKS = 4
 UNKNOWN_SESSION = "its session began before the first request that is known"
 # A broker keeps so many sessions only, and none over a restart (FETCH_SESSION_ID_NOT_FOUND).
 FORGOTTEN: Said = (("error", error_name(70)),)
+OF_REPLICA = "NOT MODELLED: a fetch of a follower replica; replication is no request in the model"
 CLOSES = "it closes its session and asks for nothing"
 # In the answer to a reader of all records there is no list.
 NO_LIST = None
@@ -69,7 +73,7 @@ class Fetching:
         self._before: dict[int, tuple[bool, dict[str, Reading]]] = {}
         sessions: dict[int, dict[str, Reading]] = {}
         for number, exchange in enumerate(exchanges):
-            if exchange.api == "FETCH":
+            if exchange.api == "FETCH" and not of_replica(exchange):
                 self._before[number] = _asked(exchange, names, sessions)
                 told = _marked(self._before[number][1], exchange.response, names)
                 sessions[exchange.response.get("sessionId", 0)] = told
@@ -91,6 +95,8 @@ class Fetching:
 
     def why_not(self, number: int) -> str:
         """Say why nothing of a fetch is asked."""
+        if number not in self._before:
+            return OF_REPLICA
         within, partitions = self._before[number]
         if within and not partitions:
             return UNKNOWN_SESSION
@@ -102,6 +108,8 @@ class Fetching:
         Raises:
             KeyError, TypeError, ValueError: if it lacks what its version has.
         """
+        if number not in self._before:
+            return
         within, partitions = self._before[number]
         error = exchange.response.get("errorCode", 0)
         told = _told(exchange.response, self._names)
@@ -123,6 +131,17 @@ class Fetching:
         if error:
             silent = (("error", error_name(error)),)
         yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
+
+
+def of_replica(exchange: Exchange) -> bool:
+    """Return whether a fetch is a follower replica's: it names its broker, a consumer names -1.
+
+    Source: FetchRequest.replicaId; since version 15 the number stands in ReplicaState (KIP-903).
+    """
+    state = exchange.request.get("replicaState")
+    told = state.get("replicaId", NO_REPLICA) if isinstance(state, Table) else NO_REPLICA
+    number = exchange.request.get("replicaId", told)
+    return isinstance(number, int) and number >= 0
 
 
 def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 A request may be about several things (partitions, groups, transactions), each with an answer of its own,
 and the model's messages are about one. `ASKED` says per API how an exchange is taken apart, and what of
 the model's reply stands against it. Fields that say nothing about the protocol's decisions are left
-out: `accept.LEFT_OUT`.
+out: `left_out.LEFT_OUT`.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from typing import Any
 from kipviz.core.given import path as path_given
 from kipviz.core.values import Value
 from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.causes import Cause, first_causes, subjects_of
+from kipviz.recordings.clocks import hours_apart, shifted
 from kipviz.recordings.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
@@ -18,53 +20,84 @@ from kipviz.recordings.sayings import Asked, sayings
 
 
 class Report(Value, frozen=True):
-    """How many requests there were, every answer that was asked for, and what was not asked.
+    """A broker's answers in three groups: accepted, refused, and those that cannot be judged.
 
-    `not_asked` are (API, reason, number of requests), and `not_read` says what of the logs could not be read.
+    `asked` are the answers that were compared, `causes` the first ones of those that are refused with what may
+    follow from them. `not_asked` are (API, reason, number of requests) that were not compared, `not_read` says what
+    of the logs could not be read, and `clock` is a sentence about an offset from UTC that fits better, or "".
     """
 
     requests: int
     asked: tuple[Asked, ...]
     not_asked: tuple[tuple[str, str, int], ...]
     not_read: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    clock: str = ""
+
+    @property
+    def accepted(self) -> tuple[Asked, ...]:
+        """The answers that the model could have given."""
+        return tuple(each for each in self.asked if each.accepted)
 
     @property
     def refused(self) -> tuple[Asked, ...]:
         """The answers that the model could not have given."""
-        return tuple(each for each in self.asked if not each.accepted)
+        return tuple(each for each in self.asked if each.refused)
+
+    @property
+    def doubted(self) -> tuple[Asked, ...]:
+        """The answers that differ from the model's, of which the difference cannot be judged."""
+        return tuple(each for each in self.asked if not each.accepted and each.doubt)
+
+    @property
+    def cannot_judge(self) -> tuple[tuple[str, str, int], ...]:
+        """What cannot be judged: (API, reason, number of requests), the requests that were not compared first."""
+        doubted = Counter((each.api, each.doubt) for each in self.doubted)
+        return (*self.not_asked, *((*what, n) for what, n in sorted(doubted.items())))
 
     def lines(self) -> Iterator[str]:
-        """Tell it in lines of text."""
-        refused = self.refused
-        some = f"{len(self.asked) - len(refused)} of them" if refused else "all of them"
+        """Return the report as lines of text."""
+        refused, doubted = self.refused, len(self.doubted)
         yield (
-            f"{self.requests} requests, {len(self.asked)} answers that can be asked for: "
-            f"the model could have given {some}."
+            f"{self.requests} requests, {len(self.asked)} answers compared: {len(self.accepted)} accepted, "
+            f"{len(refused)} refused, {doubted} that cannot be judged."
         )
-        for api, count in sorted(Counter(each.api for each in self.asked).items()):
-            yield f"  {count:>5}  {api}"
+        yield from (self.clock,) if self.clock else ()
         yield from (f"not read: {each}" for each in self.not_read)
-        for each in refused:
-            yield from _differs(each)
-        if self.not_asked:
-            yield from ("", "not asked:")
-            for reason in dict.fromkeys(reason for _, reason, _ in self.not_asked):
-                which = [(api, n) for api, why, n in self.not_asked if why == reason]
+        yield "accepted (the model could have given them):"
+        for api, count in sorted(Counter(each.api for each in self.accepted).items()):
+            yield f"  {count:>5}  {api}"
+        if refused:
+            yield from ("", "refused (the model could not have given them):")
+            yield f"  {len(refused)} answers, {_first_causes(len(self.causes))}"
+            for cause in self.causes:
+                yield from _differs(cause)
+        if rows := self.cannot_judge:
+            yield from ("", "cannot judge (no evidence, not modelled, or nothing to compare):")
+            for reason in dict.fromkeys(reason for _, reason, _ in rows):
+                which = [(api, n) for api, why, n in rows if why == reason]
                 told = ", ".join(f"{n} {api}" for api, n in which)
                 yield f"  {sum(n for _, n in which):>5}  {reason}: {told}"
 
     def document(self) -> dict[str, Any]:
-        """Give it as plain data."""
+        """Return the report as plain data."""
         return {
             "requests": self.requests,
             "answers": len(self.asked),
-            "accepted": len(self.asked) - len(self.refused),
+            "accepted": len(self.accepted),
             "refused": [_told(each) for each in self.refused],
-            "asked": dict(sorted(Counter(each.api for each in self.asked).items())),
-            "not_asked": [
-                {"api": api, "reason": reason, "requests": n} for api, reason, n in self.not_asked
+            "first_causes": [
+                {"request": c.first.number, "follow_ups": [each.number for each in c.follow_ups]}
+                for c in self.causes
             ],
+            "cannot_judge": [
+                {"api": api, "reason": reason, "requests": n}
+                for api, reason, n in self.cannot_judge
+            ],
+            "doubted": [_told(each) | {"reason": each.doubt} for each in self.doubted],
+            "asked": dict(sorted(Counter(each.api for each in self.asked).items())),
             "not_read": list(self.not_read),
+            "clock": self.clock,
         }
 
     def __str__(self) -> str:
@@ -112,38 +145,81 @@ def report(
             utc_offset=utc_offset,
             settings=settings,
         )
+        found = of_evidence(evidence)
+        return (
+            found.but(clock=_about_clock(evidence, found, utc_offset)) if found.refused else found
+        )
     return of_evidence(evidence)
 
 
+def _about_clock(evidence: Evidence, found: Report, utc_offset: str) -> str:
+    """Return which other offset from UTC fits better; "" unless fewer answers are refused with it."""
+    apart = hours_apart(evidence)
+    other = shifted(utc_offset, apart)
+    if not apart or not other:
+        return ""
+    moved = tuple(
+        x.but(received_ms=x.received_ms - apart, answered_ms=x.answered_ms - apart)
+        if not x.problem
+        else x
+        for x in evidence.exchanges
+    )
+    left = len(of_evidence(evidence.but(exchanges=moved)).refused)
+    if left >= len(found.refused):
+        return ""
+    return (
+        f"The clocks differ: the times of the request log fit those of the partitions' logs with --utc-offset="
+        f"{other} instead of {utc_offset}, and then {left} answers are refused instead of {len(found.refused)}."
+    )
+
+
 def of_evidence(evidence: Evidence) -> Report:
-    """Ask for every answer, and count what could not be asked.
+    """Compare every answer that can be compared, and count what cannot.
 
     Raises:
         RecordingError: if a request or an answer lacks what its API has.
     """
     acceptor = Acceptor(evidence)
     asked = acceptor.asked()
-    spoken = {each.number: True for each in asked}
+    compared = {each.number for each in asked}
     left = Counter(
         (exchange.api, acceptor.why_not(number))
         for number, exchange in enumerate(evidence.exchanges)
-        if number not in spoken
+        if number not in compared
     )
+    refused = [each for each in asked if each.refused]
+    exchanges = evidence.exchanges
+    about = {each: subjects_of(each, exchanges[each.number], acceptor.names) for each in refused}
     return Report(
-        len(evidence.exchanges),
+        len(exchanges),
         asked,
         tuple((*what, n) for what, n in sorted(left.items())),
         evidence.not_read,
+        first_causes(refused, about),
     )
 
 
-def _differs(asked: Asked) -> Iterator[str]:
+# How many requests that follow from a first cause are listed by their numbers.
+LISTED_MAX = 12
+
+
+def _first_causes(count: int) -> str:
+    return f"{count} first cause{'' if count == 1 else 's'}"
+
+
+def _differs(cause: Cause) -> Iterator[str]:
+    asked = cause.first
     yield from ("", f"request {asked.number}, {asked.api}, {asked.about}")
     yield f"  the broker: {sayings(asked.recorded)}"
     for said in asked.possible:
         yield f"  the model:  {sayings(said)}"
     if not asked.possible:
         yield "  the model:  no answer yet"
+    if more := cause.follow_ups:
+        numbers = [str(number) for number in dict.fromkeys(each.number for each in more)]
+        listed = ", ".join(numbers[:LISTED_MAX]) + (", …" if len(numbers) > LISTED_MAX else "")
+        answers = "1 later answer" if len(more) == 1 else f"{len(more)} later answers"
+        yield f"  {answers} may follow from this one: request{'s' if len(numbers) > 1 else ''} {listed}"
 
 
 def _told(asked: Asked) -> dict[str, Any]:

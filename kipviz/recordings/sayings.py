@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
@@ -24,18 +25,27 @@ class Question(Value, frozen=True):
 
 
 class Asked(Value, frozen=True):
-    """One answer: what the broker said, and what the model might have said in its place."""
+    """One answer: what the broker said, and what the model might have said in its place.
+
+    `doubt` is the reason why a difference between the two cannot be judged, "" if it can.
+    """
 
     number: int
     api: str
     about: str
     recorded: Said
     possible: tuple[Said, ...]
+    doubt: str = ""
 
     @property
     def accepted(self) -> bool:
         """Whether the model could have given the recorded answer."""
         return self.recorded in self.possible
+
+    @property
+    def refused(self) -> bool:
+        """Whether the answer differs from all that the model could give, and nothing excuses the difference."""
+        return not self.accepted and not self.doubt
 
     def __str__(self) -> str:
         doubt = "" if self.accepted else ", which the model could not have said"
@@ -48,8 +58,10 @@ def refused_in(asked: Iterable[Asked]) -> int:
 
 
 def error_name(code: int) -> str:
-    """Give an error's name, or its number where the model never says it."""
-    return Errors(code).name if code in Errors.__members__.values() else f"error {code}"
+    """Return an error's name as Kafka has it, or "error N" for a number that Kafka gives no name."""
+    if code in Errors.__members__.values():
+        return Errors(code).name
+    return UNMODELLED_ERRORS.get(code, f"error {code}")
 
 
 def error_named(code: int) -> Errors:

@@ -69,15 +69,13 @@ def test_a_recording_is_told_with_what_was_asked_and_what_was_not(
 ) -> None:
     assert main(["log", str(RELEASE / "share-acknowledge"), "--accept"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(
-        "answers that can be asked for: the model could have given all of them."
-    )
+    assert lines[0].endswith("answers compared: 25 accepted, 0 refused, 0 that cannot be judged.")
     assert any(line.split() == ["3", "SHARE_ACKNOWLEDGE"] for line in lines)
     assert any(line.split() == ["2", "FIND_COORDINATOR"] for line in lines)
     assert main(["log", str(RELEASE / "reader"), "--accept"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[-2:] == [
-        "not asked:",
+        "cannot judge (no evidence, not modelled, or nothing to compare):",
         "      2  it closes its session and asks for nothing: 2 FETCH",
     ]
 
@@ -114,15 +112,29 @@ def test_a_broker_s_own_logs_and_requests_say_what_the_recording_says(
         "api": "FIND_COORDINATOR",
         "reason": "a broker's own logs do not say who leads what",
         "requests": looked_up,
-    } in own["not_asked"]
+    } in own["cannot_judge"]
 
 
-def test_a_setting_that_was_not_told_shows_in_the_first_answer_that_depends_on_it(
+def test_a_setting_that_was_not_told_shows_in_the_first_answer_and_the_others_are_counted_under_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logs, requests = broker("share-locks", tmp_path)
-    assert main(["log", str(logs), "--accept", "--requests", str(requests)]) == 1
-    assert "ARCHIVED d3" in capsys.readouterr().out
+    words = ["log", str(logs), "--accept", "--requests", str(requests)]
+    assert main(words) == 1
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("  17 answers, 1 first cause")
+    assert lines[at + 2].startswith("request 26, SHARE_FETCH, g1 ")
+    assert lines[at + 3] == "  the broker: NONE, acknowledged NONE, acquired ((1; 3))"
+    assert lines[at + 5].startswith(
+        "  16 later answers may follow from this one: requests 27, 28, "
+    )
+    assert len([line for line in lines if line.startswith("request ")]) == 1
+    assert main([*words, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["refused"]) == 17
+    ((first, follow_ups),) = ((c["request"], c["follow_ups"]) for c in told["first_causes"])
+    assert [first, *follow_ups] == [each["request"] for each in told["refused"]]
+    assert "ARCHIVED d3" in str(told["refused"])
 
 
 def test_an_answer_that_the_model_cannot_give_is_told_beside_those_that_it_can(
@@ -176,23 +188,39 @@ def test_an_acknowledge_type_that_does_not_exist_does_not_refuse_the_file(
         return line
 
     logs, requests = broker("share-acknowledge", tmp_path, unknown_type)
-    assert main(["log", str(logs), "--accept", "--requests", str(requests)]) == 1
+    assert main(["log", str(logs), "--accept", "--requests", str(requests), "--json"]) == 1
     said = capsys.readouterr()
     assert said.err == ""
-    assert "  the model:  INVALID_REQUEST" in said.out.splitlines()
+    assert ["INVALID_REQUEST"] in [each["possible"] for each in json.loads(said.out)["refused"]]
 
 
-def test_a_clock_of_another_zone_is_told_by_its_offset(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["commit-and-abort", "share-acknowledge"])
+def test_a_clock_of_another_zone_is_told_with_the_offset_that_fits(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def later(line: dict[str, Any]) -> dict[str, Any]:
         return line | {name: line[name] + 7_200_000 for name in ("received", "answered")}
 
-    logs, requests = broker("commit-and-abort", tmp_path, later)
+    logs, requests = broker(name, tmp_path, later)
     words = ["log", str(logs), "--accept", "--requests", str(requests)]
     assert main(words) == 1
+    clock = capsys.readouterr().out.splitlines()[1]
+    assert clock.startswith(
+        "The clocks differ: the times of the request log fit those of the partitions' logs with "
+        "--utc-offset=+02:00 instead of +00:00, and then 0 answers are refused instead of "
+    )
+    assert main([*words, "--utc-offset=-03:30"]) == 1
+    assert "--utc-offset=+02:00 instead of -03:30" in capsys.readouterr().out.splitlines()[1]
     assert main([*words, "--utc-offset", "+02:00"]) == 0
-    capsys.readouterr()
+    assert "clocks" not in capsys.readouterr().out
+
+
+def test_a_true_refusal_is_not_blamed_on_the_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs, requests = broker("share-locks", tmp_path)
+    assert main(["log", str(logs), "--accept", "--requests", str(requests)]) == 1
+    assert "clocks" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

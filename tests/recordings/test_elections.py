@@ -77,7 +77,7 @@ def test_brokers_first_leaders_and_when_each_began_come_from_the_decisions() -> 
         (1, 1, 10, "NOT_LEADER_OR_FOLLOWER"),
         (4, -1, 12, "NOT_LEADER_OR_FOLLOWER"),
         (2, 0, 12, "FENCED_LEADER_EPOCH"),
-        (1, 2, 10, "error 75"),
+        (1, 2, 10, "UNKNOWN_LEADER_EPOCH"),
     ],
 )
 def test_a_reader_is_refused_who_has_another_leader_in_mind(

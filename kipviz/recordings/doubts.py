@@ -1,0 +1,108 @@
+"""Differences between a broker's answer and the model's that cannot be judged, with the reason.
+
+The evidence may lack what decides (a refused batch is in no log), or the model may lack it (records have no sizes).
+Such a difference says nothing against the broker, and it is reported apart from the answers that are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kipviz.messages.errors import Errors
+from kipviz.recordings.appends import PRODUCE
+from kipviz.recordings.joining import JOINING
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Asked
+
+# What a leader looks at in a batch that the model does not have: the error, and what decides it.
+OF_BATCHES = {
+    "CORRUPT_MESSAGE": "checksums of batches",
+    "MESSAGE_TOO_LARGE": "sizes of records",
+    "RECORD_LIST_TOO_LARGE": "sizes of records",
+    "INVALID_TIMESTAMP": "limits of time stamps",
+    "UNSUPPORTED_COMPRESSION_TYPE": "compression",
+    "INVALID_RECORD": "keys and headers of records",
+    "POLICY_VIOLATION": "policies of an operator",
+}
+# Errors that follow from a batch's producer id, epoch and sequence.
+OF_IDENTITY = frozenset(
+    error.name
+    for error in (
+        Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        Errors.DUPLICATE_SEQUENCE_NUMBER,
+        Errors.INVALID_PRODUCER_EPOCH,
+        Errors.INVALID_PRODUCER_ID_MAPPING,
+        Errors.INVALID_TXN_STATE,
+        Errors.TRANSACTION_ABORTABLE,
+        Errors.UNKNOWN_PRODUCER_ID,
+        Errors.PRODUCER_FENCED,
+        Errors.CONCURRENT_TRANSACTIONS,
+    )
+)
+OF_SEQUENCE = frozenset(
+    error.name for error in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.DUPLICATE_SEQUENCE_NUMBER)
+)
+NO_BATCH = "no evidence: a refused batch is in no log, and its producer id, epoch and sequence stand nowhere"
+UPGRADE = (
+    "NOT MODELLED: a group that changes between the classic and the consumer protocol (KIP-848, "
+    "online upgrade)"
+)
+CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
+
+
+def doubts_about(
+    asked: Iterable[Asked], exchanges: tuple[Exchange, ...], noted: frozenset[int]
+) -> tuple[Asked, ...]:
+    """Return the answers, each that differs with the reason why that cannot be judged, if there is one.
+
+    `noted` are the requests of which the batches were noted as they were sent.
+    """
+    changing = groups_that_change(exchanges)
+    return tuple(
+        each
+        if each.accepted
+        else each.but(
+            doubt=_why(each, exchanges[each.number], changing, noted=each.number in noted)
+        )
+        for each in asked
+    )
+
+
+def _why(asked: Asked, exchange: Exchange, changing: Mapping[str, int], *, noted: bool) -> str:
+    if exchange.api == PRODUCE:
+        return _why_of_batch(asked, exchange, noted=noted)
+    since = min((changing[g] for g in groups_of(exchange) if g in changing), default=None)
+    return UPGRADE if since is not None and exchange.answered_ms >= since else ""
+
+
+def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
+    error = dict(asked.recorded).get("error")
+    if error in OF_BATCHES:
+        return f"NOT MODELLED: {OF_BATCHES[error]}, which decide {error}"
+    unnamed = not exchange.request["transactionalId"]
+    if not noted and error in (OF_IDENTITY if unnamed else OF_SEQUENCE):
+        return NO_BATCH
+    return ""
+
+
+def groups_of(exchange: Exchange) -> tuple[str, ...]:
+    """Return the consumer groups that a request names."""
+    said = exchange.request
+    named = [said.get("groupId"), *(g.get("groupId") for g in said.get("groups") or ())]
+    return tuple(name for name in named if isinstance(name, str))
+
+
+def groups_that_change(exchanges: Iterable[Exchange]) -> dict[str, int]:
+    """Return the groups in which both protocols were served, with the time (ms) of the later one's first answer."""
+    first: dict[str, dict[bool, int]] = {}
+    for exchange in exchanges:
+        if exchange.api in (*JOINING, CONSUMER) and _served(exchange.response):
+            for group in groups_of(exchange):
+                times = first.setdefault(group, {})
+                times.setdefault(exchange.api == CONSUMER, exchange.answered_ms)
+    return {group: max(times.values()) for group, times in first.items() if len(times) > 1}
+
+
+def _served(answer: Any) -> bool:
+    return bool(answer.get("errorCode") == 0)

@@ -1,0 +1,140 @@
+"""A difference that cannot be judged is reported with its reason, and apart from the answers that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kipviz.core.table import Table
+from kipviz.recordings.causes import first_causes
+from kipviz.recordings.doubts import NO_BATCH, UPGRADE, groups_that_change
+from kipviz.recordings.evidence import Evidence, of_recording
+from kipviz.recordings.fetching import OF_REPLICA
+from kipviz.recordings.recorded import Exchange, plain
+from kipviz.recordings.report import of_evidence
+from kipviz.recordings.sayings import Asked, error_name
+
+RELEASE = Path(__file__).parent / "kafka-4.4.0"
+
+
+def refusing_the_last_batch(evidence: Evidence, code: int) -> Evidence:
+    """The last produce request of a recording is answered with an error, and its batch is in no log."""
+    wire = [x for x in evidence.exchanges if x.api != "DESCRIBE_PRODUCERS"]
+    number = max(n for n, x in enumerate(wire) if x.api == "PRODUCE")
+    (topic,) = wire[number].response["responses"]
+    (part,) = topic["partitionResponses"]
+    refused = part.set("errorCode", code).set("baseOffset", -1)
+    told = topic.set("partitionResponses", (refused,))
+    wire[number] = wire[number].but(response=wire[number].response.set("responses", (told,)))
+    names = {topic_id: name for name, topic_id in evidence.topics}
+    partition = f"{names[topic['topicId']]}-{part['index']}"
+    entries = tuple(
+        e
+        for e in evidence.entries
+        if (e.partition, e.batch.base_offset) != (partition, part["baseOffset"])
+    )
+    return evidence.but(exchanges=tuple(wire), entries=entries, sent=())
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "reason"),
+    [
+        ("idempotent", 45, NO_BATCH),
+        ("idempotent", 47, NO_BATCH),
+        ("idempotent", 10, "NOT MODELLED: sizes of records, which decide MESSAGE_TOO_LARGE"),
+        (
+            "idempotent",
+            87,
+            "NOT MODELLED: keys and headers of records, which decide INVALID_RECORD",
+        ),
+    ],
+)
+def test_a_refused_batch_of_which_nothing_is_known_cannot_be_judged(
+    name: str, code: int, reason: str
+) -> None:
+    told = of_evidence(refusing_the_last_batch(of_recording(RELEASE / name), code))
+    assert told.refused == ()
+    assert ("PRODUCE", reason, 1) in told.cannot_judge
+    assert f"      1  {reason}: 1 PRODUCE" in list(told.lines())
+    (doubted,) = told.document()["doubted"]
+    assert (doubted["api"], doubted["reason"]) == ("PRODUCE", reason)
+
+
+def test_an_error_that_no_batch_decides_is_refused_as_before() -> None:
+    told = of_evidence(refusing_the_last_batch(of_recording(RELEASE / "idempotent"), 29))
+    (refused,) = told.refused
+    assert dict(refused.recorded)["error"] == "TOPIC_AUTHORIZATION_FAILED"
+
+
+def test_errors_that_the_model_never_says_have_kafka_s_names() -> None:
+    assert [error_name(code) for code in (0, 10, 75, 87, 134)] == [
+        "NONE",
+        "MESSAGE_TOO_LARGE",
+        "UNKNOWN_LEADER_EPOCH",
+        "INVALID_RECORD",
+        "GROUP_DELETION_FAILED",
+    ]
+    assert error_name(999) == "error 999"
+
+
+@pytest.mark.parametrize(
+    "replica",
+    [{"replicaState": {"replicaId": 2, "replicaEpoch": 7}}, {"replicaId": 2}],
+    ids=["since version 15", "before"],
+)
+def test_a_follower_replica_s_fetch_is_no_reader_s(replica: dict[str, object]) -> None:
+    """It asks for all records beyond the high watermark, too, so a reader's answers do not fit."""
+    evidence = of_recording(RELEASE / "reader")
+    wire = list(evidence.exchanges)
+    number = next(n for n, x in enumerate(wire) if x.api == "FETCH" and x.response["responses"])
+    before = of_evidence(evidence)
+    said = Table.of({**dict(wire[number].request.items()), **dict(plain(replica).items())})
+    wire.append(wire[number].but(request=said))
+    told = of_evidence(evidence.but(exchanges=tuple(wire)))
+    assert told.asked == before.asked
+    assert ("FETCH", OF_REPLICA, 1) in told.cannot_judge
+
+
+def heartbeat(group: str, at_ms: int) -> Exchange:
+    said = {
+        "groupId": group,
+        "memberId": "late",
+        "memberEpoch": 5,
+        "instanceId": None,
+        "rackId": None,
+        "rebalanceTimeoutMs": -1,
+        "subscribedTopicNames": None,
+        "subscribedTopicRegex": None,
+        "serverAssignor": None,
+        "topicPartitions": None,
+    }
+    answer = {"errorCode": 0, "memberId": "late", "memberEpoch": 5, "assignment": None}
+    told = (plain(said), plain(answer))
+    return Exchange("CONSUMER_GROUP_HEARTBEAT", 1, "late", at_ms - 1, at_ms, *told)
+
+
+def test_a_group_that_is_upgraded_online_cannot_be_judged_from_then_on() -> None:
+    evidence = of_recording(RELEASE / "classic-members")
+    joined = next(x for x in evidence.exchanges if x.api == "SYNC_GROUP")
+    group, last = joined.request["groupId"], evidence.exchanges[-1].answered_ms
+    mixed = evidence.but(exchanges=(*evidence.exchanges, heartbeat(group, last + 5)))
+    assert groups_that_change(evidence.exchanges) == {}
+    assert groups_that_change(mixed.exchanges) == {group: last + 5}
+    told = of_evidence(mixed)
+    assert told.refused == ()
+    assert ("CONSUMER_GROUP_HEARTBEAT", UPGRADE, 1) in told.cannot_judge
+    other = evidence.but(exchanges=(*evidence.exchanges, heartbeat("another", last + 5)))
+    assert [each.api for each in of_evidence(other).refused] == ["CONSUMER_GROUP_HEARTBEAT"]
+
+
+def test_refused_answers_that_share_a_subject_follow_from_the_first_of_them() -> None:
+    a, b, c, d = (Asked(n, "FETCH", f"p{n}", (("error", "NONE"),), ()) for n in range(4))
+    shared = {
+        a: frozenset({("share session", "m1"), ("share-partition", "s-0")}),
+        b: frozenset({("producer", "tx")}),
+        c: frozenset({("share session", "m2"), ("share-partition", "s-0")}),
+        d: frozenset({("share session", "m2"), ("share-partition", "s-1")}),
+    }
+    found = first_causes((a, b, c, d), shared)
+    assert [(cause.first, cause.follow_ups) for cause in found] == [(a, (c, d)), (b, ())]
