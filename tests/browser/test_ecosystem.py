@@ -109,7 +109,7 @@ def steps_by_keys(page) -> None:
     assert left.locator(".kv-error").is_hidden()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 def test_two_steppers_step_apart_in_notebook_7(serve, visit, scheme):
     token = secrets.token_hex(16)
     root = ["--allow-root"] if os.getuid() == 0 else []

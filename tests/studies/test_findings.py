@@ -89,6 +89,8 @@ SEEN_AFTER = {
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
 # Whose search takes more than about a second.
+# A search of half a minute each, and one of a whole minute: make thorough has them, beside the whole page.
+MINUTES = {"X9", "X11", "X25"}
 LONG = ("B", "C", "E", "I", "X3", "X4", "X5", "X9", "X12", "X15")
 
 
@@ -126,7 +128,15 @@ def test_the_findings_of_the_review_are_numbered_without_a_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in STEPS]
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.thorough)
+        if n in MINUTES
+        else pytest.param(n, marks=pytest.mark.slow)
+        if n in LONG
+        else n
+        for n in STEPS
+    ],
 )
 def test_the_shortest_run_of_a_finding_is_as_long_as_pinned(name: str) -> None:
     told = shown(finding(name))
