@@ -8,10 +8,12 @@ DURABILITY: volatile; a broken connection makes the operator ask again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kipviz.brokers import group_administration, share_administration
 from kipviz.brokers.authorizer import refusal
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local import AskedOfOne
@@ -36,20 +38,35 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
     """
     refused: list[Message] = []
     calls: list[LocalCall] = []
+    made: Checks = ()
     for group_id in groups_of(request):
         part = about(request, (group_id,))
         home = on.image.home_of(CONSUMER_OFFSETS, group_id)
-        error = refusal(on.image.acls, reply_to.source, part)
-        if error is Errors.NONE and on.image.leader_of(home) != on.broker:
-            error = Errors.NOT_COORDINATOR
-        if error is Errors.NONE:
+        checks = _checks(part, group_id, home, reply_to, on)
+        made += checks
+        if error_of(checks) is Errors.NONE:
             calls.append(LocalCall("group_coordinator", home, AskedOfOne(reply_to, part)))
         else:
-            refused.append(_refusal_of(part, error))
+            refused.append(_refusal_of(part, error_of(checks)))
     pending = PendingGroups(reply_to, groups_of(request), tuple(refused))
     if not calls:
-        return Effects(me, replies=(Reply(reply_to, _whole(pending)),))
-    return Effects(me.but(groups=me.groups.set(reply_to.source, pending)), local=tuple(calls))
+        return Effects(me, replies=(Reply(reply_to, _whole(pending)),), checks=made)
+    waits = me.but(groups=me.groups.set(reply_to.source, pending))
+    return Effects(waits, local=tuple(calls), checks=made)
+
+
+@in_order
+def _checks(
+    part: Message, group_id: str, home: str, reply_to: ReplyTo, on: Context
+) -> Iterator[Check]:
+    """Check that whoever asks may ask about a group, and that it is coordinated here."""
+    yield looked_at("group", group_id)
+    if on.image.acls is not None:
+        error = refusal(on.image.acls, reply_to.source, part)
+        yield Check("rights", reply_to.source, error is Errors.NONE, error)
+    leader = on.image.leader_of(home)
+    here = leader == on.broker
+    yield compare("leader", on.broker, leader, here, Errors.NOT_COORDINATOR)
 
 
 def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
@@ -68,7 +85,17 @@ def on_answered(me: KafkaApis, reply: Reply) -> Effects:
     if len(pending.answers) < len(pending.asked):
         return Effects(me.but(groups=me.groups.set(source, pending)))
     done = me.but(groups=me.groups.without(source))
-    return Effects(done, replies=(Reply(reply.to, _whole(pending)),))
+    answer = Reply(reply.to, _whole(pending))
+    return Effects(done, replies=(answer,), checks=_results(pending))
+
+
+def _results(pending: PendingGroups) -> Checks:
+    """Give the errors that go out with an answer, each with its group."""
+    return tuple(
+        Check("result", each.group_id, each.error, each.error)
+        for each in pending.answers
+        if each.error is not Errors.NONE
+    )
 
 
 def _whole(pending: PendingGroups) -> Message:

@@ -86,6 +86,24 @@ def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the
         [(GROUP, E.NONE), (MISSPELT, E.NOT_COORDINATOR), (BILLING, E.NON_EMPTY_GROUP)],
     )
     assert not several.waits_for(desk.role, TO)
+    assert [(check.asked, check.error) for check in desk.checks] == [
+        (MISSPELT, E.NOT_COORDINATOR),
+        (BILLING, E.NON_EMPTY_GROUP),
+    ]
+
+
+def test_the_checks_of_a_request_about_several_groups_say_of_which_group_they_are(
+    desk: Desk,
+) -> None:
+    desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, MISSPELT),)}
+    ask(desk, DescribeGroups(GROUP, (MISSPELT,)))
+    assert [(check.name, check.asked, check.found, check.error) for check in desk.checks] == [
+        ("group", None, GROUP, E.NONE),
+        ("rights", "op/admin", False, E.GROUP_AUTHORIZATION_FAILED),
+        ("group", None, MISSPELT, E.NONE),
+        ("rights", "op/admin", True, E.NONE),
+        ("leader", 1, 3, E.NOT_COORDINATOR),
+    ]
 
 
 @pytest.mark.parametrize("kind", [DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe])

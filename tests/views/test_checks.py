@@ -364,3 +364,18 @@ def test_where_all_parts_are_refused_with_one_the_page_says_which_was_well_by_it
         refused in checks.rows(checks.checks_of(trace.model, before.world, node.action))
         for before, node in pairwise(nodes(trace))
     )
+
+
+def test_the_answer_of_a_session_repeats_what_was_decided_of_a_partition_when_it_arrived():
+    trace, _ = played("kip-932-one-answer", "kafka")
+    (rows,) = (
+        checks.rows(checks.checks_of(trace.model, before.world, node.action))
+        for before, node in pairwise(nodes(trace))
+        for message in told_in(node)
+        if isinstance(message, ShareFetchResponse) and errors_of(message)
+    )
+    unknown, moved = "UNKNOWN_TOPIC_OR_PARTITION", "NOT_LEADER_OR_FOLLOWER"
+    assert rows[-2:] == (
+        ("acknowledged", f"of src-0 · result: {unknown} → {unknown}"),
+        ("fetched", f"of src-0 · result: {moved} → {moved}"),
+    )
