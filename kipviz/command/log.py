@@ -134,7 +134,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
 def _open(arguments: argparse.Namespace, path: Path) -> int:
     """Say who holds readers back, and write the page in which the logs are stepped through."""
     from kipviz.recordings.recording_error import RecordingError
-    from kipviz.views.blocked import blocked
+    from kipviz.views.blocked import blocked, pending_offsets
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
     from kipviz.widgets.rebuilt import LAST, run_of_logs
@@ -147,28 +147,59 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
     not_read = run.scenario.not_read  # type: ignore[attr-defined]
-    rows = blocked(run.model, run.trace.world)  # type: ignore[arg-type]
+    model, world = run.model, run.trace.world
+    whole = log_folder.has_all_coordinators(path, world.image.internal_partitions)
+    rows = blocked(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
+    pending = pending_offsets(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
     lab = Lab(run)
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), "log.html"))
     write_whole(to, page(lab.payload, 0, run.trace.depth))
     document = {
         "sentence": run.scenario.sentence,
         "blocked": [_fields(row) for row in rows],
+        "pending_offsets": [_fields(row) for row in pending],
         "steps": run.trace.depth,
         "file": to,
         "not_read": list(not_read),
     }
     lines = [run.scenario.sentence, *(f"not read: {each}" for each in not_read)]
-    for row in rows:
-        lines += ["", f"{row.partition}: {row.why}", f"  open since {row.since} UTC"]
-        lines.append(f"  what frees it: {row.frees}")
+    lines += [line for row in rows for line in _open_transaction(row)]
+    lines += [line for row in pending for line in _pending(row)]
     lines += [] if rows else ["No last stable offset is behind its high watermark."]
     answer(document, [*lines, "", f"{to}: step {run.trace.depth}"], as_json=arguments.json)
     if not arguments.no_browser:
         import webbrowser
 
         webbrowser.open(Path(to).resolve().as_uri())
-    return int(bool(rows))
+    return int(bool(rows or pending))
+
+
+def _open_transaction(row: Any) -> Iterator[str]:
+    """Return the lines about one open transaction of a user's partition."""
+    mark = f" ({row.hanging})" if row.hanging else ""
+    yield from ("", f"{row.partition}: open transaction from offset {row.first_offset}{mark}")
+    if row.blocks:
+        yield f"  the last stable offset stays at {row.last_stable_offset}, the high watermark is {row.high_watermark}"
+    name = f"transactional.id {row.transactional_id}, " if row.transactional_id else ""
+    yield f"  {name}producer id {row.producer_id}, epoch {row.producer_epoch}"
+    yield from (f"  {row.why}", f"  open since {row.since} UTC")
+    yield from _ways_out(row)
+
+
+def _pending(row: Any) -> Iterator[str]:
+    """Return the lines about the pending offsets of one group."""
+    mark = f" ({row.hanging})" if row.hanging else ""
+    yield from ("", f"group {row.group_id}: pending offsets in {row.log}{mark}")
+    offsets = ", ".join(f"{partition} {offset}" for partition, offset in row.offsets)
+    name = f"transactional.id {row.transactional_id}, " if row.transactional_id else ""
+    yield f"  {name}producer id {row.producer_id}: {offsets}"
+    yield "  OffsetFetch with requireStable returns UNSTABLE_OFFSET_COMMIT until the transaction ends"
+    yield f"  pending since {row.since} UTC"
+    yield from _ways_out(row)
+
+
+def _ways_out(row: Any) -> Iterator[str]:
+    yield from (f"  what ends it: {way}" for way in row.frees)
 
 
 def _kind(part: Any) -> str:

@@ -120,7 +120,7 @@ def _unstable(world: World, log: PartitionLog) -> Reason:
         return Reason(text, f"{log.name} is replicated.", SOON)
     producer_id = log.open[0][1]
     epoch = log.producers[producer_id].epoch
-    reason = _open(world, log.name, producer_id, epoch)
+    reason = of_open_transaction(world, log.name, producer_id, epoch)
     where = f"Offset {lso} is the first record of an open transaction"
     if log.open[0][0] < lso:
         where = f"A transaction is open since offset {log.open[0][0]}, which was deleted"
@@ -128,8 +128,8 @@ def _unstable(world: World, log: PartitionLog) -> Reason:
     return reason.but(text=text)
 
 
-def _open(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
-    """Say who could end an open transaction of a producer on a partition."""
+def of_open_transaction(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
+    """Say who could end an open transaction of a producer on a partition; NEVER is a hanging transaction."""
     found = next(((b, t) for b, t in _transactions(world) if t.producer_id == producer_id), None)
     if found is None:
         return _unknown(world, producer_id)
@@ -201,7 +201,8 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     )
     app = _application(world, name)
     if app is None:
-        return Reason("It waits for its producer, which is not here.", f"{timeout}.", SOMEONE)
+        text = "Its producer has not ended it; whether that still runs is not to be seen here."
+        return Reason(text, f"{timeout}.", SOMEONE)
     see = ((f"clients:{app.name}", "process"),)
     if not app.alive:
         text = f"It waits for {app.name} to commit or abort, but {app.name} is down: nobody will say so."

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from kipviz.command.main import main
+from kipviz.recordings.segments import read_partition
 
 RECORDED = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "commit-and-abort"
 
@@ -103,3 +105,35 @@ def test_options_that_say_nothing_here_are_refused_in_one_sentence(
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1
+
+
+def test_open_transactions_are_told_with_what_ends_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The logs end within the first transaction: its batch and its offset are there, and no marker."""
+    for name in ("output-A-0", "__transaction_state-45", "src-0"):
+        shutil.copytree(RECORDED / name, tmp_path / "logs" / name)
+    for name, batches in (("output-A-0", 1), ("__transaction_state-45", 2)):
+        log = tmp_path / "logs" / name / "00000000000000000000.log"
+        log.write_bytes(
+            log.read_bytes()[: read_partition(RECORDED / name)[0].batches[batches].position]
+        )
+    words = [
+        "log",
+        str(tmp_path / "logs"),
+        "--open",
+        "--no-browser",
+        "--to",
+        str(tmp_path / "x.html"),
+    ]
+    assert main(words) == 1
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("output-A-0: open transaction from offset 0")
+    assert lines[at + 1 : at + 3] == [
+        "  the last stable offset stays at 0, the high watermark is 1",
+        "  transactional.id my-txn, producer id 0, epoch 0",
+    ]
+    ways = [line for line in lines if line.startswith("  what ends it: ")]
+    assert len(ways) == 4
+    assert ways[-1].endswith(" forceTerminateTransaction --transactionalId my-txn")
+    assert not any("which is not here" in line for line in lines)

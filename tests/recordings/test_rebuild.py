@@ -26,7 +26,7 @@ from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
-from kipviz.views.blocked import blocked
+from kipviz.views.blocked import TOOL, blocked, pending_offsets
 from kipviz.views.holding import findings
 from kipviz.widgets.rebuilt import run_of_logs
 
@@ -212,8 +212,16 @@ def test_a_log_that_ends_within_a_transaction_names_the_producer_that_blocks_it(
     assert (row.transactional_id, row.producer_id, row.producer_epoch) == ("my-txn", 0, 0)
     assert row.state == "ONGOING"
     assert row.since == next(e.at for e in model.entries if e.partition == "output-A-0")
-    assert "It waits for its producer, which is not here." in row.why
-    assert "transaction.timeout.ms (60 s) runs out" in row.frees
+    assert (
+        "Its producer has not ended it; whether that still runs is not to be seen here." in row.why
+    )
+    assert (row.blocks, row.hanging) == (True, "")
+    assert row.frees == (
+        "its producer commits or aborts it, if it still runs",
+        "a producer starts with transactional.id=my-txn: its initTransactions() aborts it",
+        "its coordinator aborts it when transaction.timeout.ms (60 s) is over",
+        f"{TOOL} forceTerminateTransaction --transactionalId my-txn",
+    )
 
 
 def test_a_decided_transaction_waits_for_the_marker_that_is_missing(tmp_path: Path) -> None:
@@ -228,9 +236,58 @@ def test_a_decided_transaction_waits_for_the_marker_that_is_missing(tmp_path: Pa
 def test_a_transaction_that_its_coordinator_does_not_know_is_a_hanging_one(tmp_path: Path) -> None:
     folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1, __transaction_state_45=1)
     model, nodes = rebuilt(folder)
-    (row,) = blocked(model, nodes[-1].world)
+    (row,) = blocked(model, nodes[-1].world, coordinators_complete=True)
+    assert row.hanging == "hanging"
     assert "This is a hanging transaction." in row.why
-    assert "kafka-transactions.sh abort" in row.frees
+    abort = (
+        "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic output-A --partition 0 "
+        "--start-offset 0"
+    )
+    assert row.frees == (abort,)
+
+
+def test_every_open_transaction_of_a_log_has_a_row_and_the_hanging_one_behind_is_marked(
+    tmp_path: Path,
+) -> None:
+    """Two producers write to one log, and only the older one's coordinator has its transaction."""
+    folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1, __transaction_state_45=2)
+    model, nodes = rebuilt(folder)
+    world = nodes[-1].world
+    log = world.logs["output-A-0"]
+    behind = log.producers[0].but(transaction_first_offset=1)
+    both = log.but(open=(*log.open, (1, 77)), producers=log.producers.set(77, behind))
+    entry = next(e for e in model.entries if e.partition == "output-A-0")
+    model.entries += (entry.but(batch=entry.batch.but(base_offset=1, producer_id=77)),)
+    after = world.but(logs=world.logs.set("output-A-0", both))
+    older, hanging = blocked(model, after, coordinators_complete=True)
+    assert (older.transactional_id, older.blocks, older.hanging) == ("my-txn", True, "")
+    assert (hanging.producer_id, hanging.blocks, hanging.hanging) == (77, False, "hanging")
+    abort = f"{TOOL} abort --topic output-A --partition 0 --start-offset 1"
+    assert hanging.frees == (abort,)
+    _, perhaps = blocked(model, after)
+    assert perhaps.hanging == "perhaps hanging"
+    assert "It hangs if none in the cluster does" in perhaps.why
+    assert perhaps.frees[-1] == f"{abort}, if it hangs"
+
+
+def test_offsets_that_are_pending_in_a_transaction_are_named_for_their_group(
+    tmp_path: Path,
+) -> None:
+    """The group's log ends behind the offset that the transaction has written, before its marker."""
+    source = RELEASE / "commit-and-abort"
+    (offsets,) = (f.name for f in source.glob("__consumer_offsets-*") if any(f.glob("*.log")))
+    for batches in range(1, 40):
+        name = offsets.replace("-", "_")
+        folder = cut(source, tmp_path / str(batches), **{name: batches}, __transaction_state_45=3)
+        model, nodes = rebuilt(folder)
+        if rows := pending_offsets(model, nodes[-1].world):
+            break
+    (row,) = rows
+    assert (row.log, row.transactional_id, row.hanging) == (offsets, "my-txn", "")
+    assert [partition for partition, _ in row.offsets] == ["src-0"]
+    assert any(
+        way.endswith("forceTerminateTransaction --transactionalId my-txn") for way in row.frees
+    )
 
 
 def test_without_the_coordinators_log_nobody_says_what_it_knows(tmp_path: Path) -> None:
