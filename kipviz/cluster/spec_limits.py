@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
-from kipviz.core.field_types import why_no_value
+from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS
 from kipviz.records.transaction_state import NOT_ENTERED
@@ -89,7 +89,7 @@ OF_CLUSTERS: dict[str, Limit] = {
 def why_no_type(spec: Any) -> str:
     """Say which field has not the type that it has to have, or nothing."""
     try:
-        read = msgspec.convert(msgspec.to_builtins(spec), type(spec))
+        msgspec.convert(msgspec.to_builtins(spec), type(spec))
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as wrong:
         told = (
             str(wrong)
@@ -98,10 +98,9 @@ def why_no_type(spec: Any) -> str:
             .replace("object", "a value of its own kind")
         )
         return f"a field of the cluster has the wrong type: {told}"
-    if read != spec:  # a dict, say, where a value of a class has to be
-        wrong_kind = why_no_value(spec, type(spec), "the cluster")
-        return f"a field of the cluster has the wrong type: {wrong_kind}" if wrong_kind else ""
-    return ""
+    # A dict, say, where a value of a class has to be, or a number beyond 64 bits.
+    found = why_not_as_declared(spec, type(spec), "the cluster")
+    return f"a field of the cluster has the wrong type: {found}" if found else ""
 
 
 def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:

@@ -68,6 +68,8 @@ BAD_INPUT = 2
 MISTAKE = 70
 INTERRUPTED = 130
 NOBODY_READS = 141
+# What a name ends with that no file can have, or that may not be looked at.
+CANNOT_BE_A_FILE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 # What a print to a full disk, over a quota, to a broken device or to a closed stream ends with.
 CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
 
@@ -97,6 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _leave_stdout()
         return NOBODY_READS
     except OSError as error:
+        if error.filename is not None and error.errno in CANNOT_BE_A_FILE:
+            _say(f"kipviz: {sentence(f'cannot use {error.filename}: {error.strerror}')}")
+            return BAD_INPUT
         if error.errno not in CANNOT_BE_WRITTEN or error.filename is not None:
             return _mistake()
         _leave_stdout()

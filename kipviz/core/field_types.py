@@ -25,7 +25,9 @@ def why_not_as_declared(held: object, kind: type[Value], place: str) -> str:
     What is as it should be is seen at once, twenty times faster than `why_no_value` looks for what is not.
     """
     try:
-        same = msgspec.convert(msgspec.to_builtins(held), kind) == held
+        # msgpack has no number beyond 64 bits, and neither has a fingerprint.
+        read = msgspec.msgpack.decode(msgspec.msgpack.encode(held))
+        same = msgspec.convert(read, kind) == held
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError, RecursionError):
         same = False
     return "" if same else why_no_value(held, kind, place)
@@ -50,7 +52,11 @@ def why_no_value(held: object, kind: Any, place: str) -> str:
             for name, of_field in _fields(type(held))
         )
         return next(filter(None, told), "")
-    return "" if _is_of(held, origin or kind) else f"{place} is {_words(kind)}, not {_short(held)}"
+    if not _is_of(held, origin or kind):
+        return f"{place} is {_words(kind)}, not {_short(held)}"
+    if kind is int and not -(2**63) <= held < 2**64:  # type: ignore[operator]
+        return f"{place} is a whole number of at most 64 bits, not {_short(held)}"
+    return ""
 
 
 def _of_several(held: object, kinds: tuple[Any, ...], place: str) -> str:

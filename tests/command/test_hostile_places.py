@@ -88,6 +88,11 @@ def test_a_shell_that_gives_no_stdout_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("words", [("log",), ("log", ".", "--accept", "--requests")])
+def test_a_log_of_a_name_that_no_file_can_have_is_refused_in_one_sentence(refused, words):
+    assert "File name too long" in refused(*words, "a" * 256)
+
+
 @pytest.mark.parametrize("name", ["{}.json", "{}/run.json"])
 def test_a_name_of_256_letters_is_refused_in_one_sentence(refused, name):
     to = name.format("a" * 256)

@@ -47,6 +47,11 @@ GOOD = Outer("a", Inner(1), (Inner(2), Inner(3)), (4, "b"), flag=True)
         (GOOD.but(several=(Inner("x"),)), "it.several[0].number is a whole number, not 'x'"),
         (GOOD.but(pair=(1,)), "it.pair has 2 items, not 1"),
         (GOOD.but(pair=(1, 2)), "it.pair[1] is a text, not 2"),
+        (GOOD.but(pair=(2**64, "")), "it.pair[0] is a whole number of at most 64 bits, not 18446"),
+        (
+            GOOD.but(inner=Inner(-(10**5_000))),
+            "it.inner.number is a whole number of at most 64 bits, not a number of thousands of digits",
+        ),
         ("a", "it is a value of the class Outer, not 'a'"),
         (
             GOOD.but(name=10**5_000),

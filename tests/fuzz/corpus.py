@@ -25,6 +25,7 @@ from kipviz.widgets.lab import open_run, save
 PLACE = Path(__file__).parent / "corpus"
 TESTS = Path(__file__).parents[1]
 RECORDED = TESTS / "recordings" / "kafka-4.4.0"
+DOCUMENTS = TESTS.parent / "kipviz" / "scenarios" / "stories"
 MESSAGES = TESTS / "messages" / "kafka-4.4.0" / "bytes.jsonl"
 
 MESSAGES_EVERY = 13
@@ -121,6 +122,8 @@ def stories() -> None:
     """Whole scenarios and the specs of some, as JSON, with changes of settings."""
     for name in STORIES[:2]:
         _json(f"{name}.story.json", msgspec.to_builtins(scenario(name)))
+        (story,) = DOCUMENTS.glob(f"*/{name}.md")
+        (PLACE / f"{name}.story.md").write_bytes(story.read_bytes())
     changes = ["delivery_count_limit=2", "app-1.max_records=2", "clock=timed", "crash_broker=1"]
     changes += ["share.record.lock.duration.ms=30000", "splits=B1 | *", "eviction=allowed"]
     for name in SPECS:

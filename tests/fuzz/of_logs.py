@@ -156,7 +156,7 @@ def _text(name: str) -> str:
 
 
 TARGETS = (
-    Target("wire", "a message of a client or broker", _message, _read_message, (WireError,), 4_000),
+    Target("wire", "a message of a client or broker", _message, _read_message, (WireError,), 2_500),
     Target("segments", "a log segment", _segment, _read_segment, (RecordingError,), 1_000),
     Target(
         "folders",
@@ -172,6 +172,6 @@ TARGETS = (
         _request_log,
         _read_request_log,
         (RecordingError, ValueError),
-        400,
+        150,
     ),
 )

@@ -57,4 +57,4 @@ def _hear(data: bytes, _: Path) -> object:
     return said
 
 
-TARGETS = (Target("page", "what a page says to the kernel", _messages, _hear, (), 60),)
+TARGETS = (Target("page", "what a page says to the kernel", _messages, _hear, (), 25),)

@@ -28,6 +28,8 @@ from kipviz.designs.catalogue import design
 from kipviz.designs.options import UnknownDesign
 from kipviz.lessons.goals import UnknownGoal
 from kipviz.scenarios.changes import BadChange, changed
+from kipviz.scenarios.documents.bad_story import BadStory
+from kipviz.scenarios.documents.read import read_story
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import ScriptError
@@ -237,6 +239,43 @@ def _story(dice: random.Random) -> bytes:
     return as_json(document)
 
 
+@cache
+def _documents() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(PLACE.glob("*.story.md"))]
+
+
+def _document(dice: random.Random) -> bytes:
+    text = dice.choice(_documents())
+    if not dice.randrange(3):
+        return of_bytes([each.encode() for each in _documents()], dice)
+    lines = text.splitlines(keepends=True)
+    for _ in range(dice.choice((1, 1, 2, 3))):
+        at = dice.randrange(len(lines))
+        match dice.randrange(5):
+            case 0:
+                del lines[at]
+            case 1:
+                lines.insert(at, dice.choice(lines))
+            case 2:
+                lines[at] = "  " + lines[at]
+            case 3:
+                lines[at] = (
+                    dice.choice((*STEPS, "---", "```", "# ", "- ", "a: [", "x: {", ": ")) + "\n"
+                )
+            case _:
+                head, colon, _ = lines[at].partition(":")
+                lines[at] = f"{head}{colon} {dice.choice(ODD)!s:.60}\n"
+        lines = lines or ["\n"]
+    return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _read_document(data: bytes, _: Path) -> object:
+    story = read_story(data.decode("utf-8", "replace")).scenario
+    chosen = design(story.designs[0])
+    trace, _ = story.play(chosen)
+    return trace
+
+
 STEPS = ("quiet", "quiet but *", "until *", "maybe *", "*", "[", "B1 | * are cut apart", "until [!")
 STEPS += ("B1 | B1 are joined", "| are cut apart", "*" * 200, "quiet but " + "*a" * 60, "maybe ")
 
@@ -294,14 +333,14 @@ OF_RUNS = (TraceFileError, ValueError)
 TARGETS = (
     Target("traces", "a saved run", _trace, _read_trace, (TraceFileError,), 200),
     Target("kept", "a damaged kept run", _kept_run, _open_kept_run, (TraceFileError,), 40),
-    Target("links", "a permalink", _link, _read_link, (BadLink,), 600),
+    Target("links", "a permalink", _link, _read_link, (BadLink,), 300),
     Target(
         "specs",
         "a cluster and changes of its settings",
         _spec,
         _read_spec,
         (BadSpec, BadChange, Unplayable),
-        300,
+        150,
     ),
     Target(
         "stories",
@@ -311,6 +350,14 @@ TARGETS = (
         (BadSpec, BadChange, Unplayable, ScriptError, UnknownGoal),
         200,
     ),
+    Target(
+        "documents",
+        "a story as a Markdown document",
+        _document,
+        _read_document,
+        (BadStory, BadSpec, Unplayable, ScriptError, UnknownDesign),
+        150,
+    ),
     Target("searches", "an unfinished search", _search, _read_search, (SearchFileError,), 1_000),
-    Target("values", "a value as bytes", _value, _read_value, (NotAValue,), 4_000),
+    Target("values", "a value as bytes", _value, _read_value, (NotAValue,), 1_500),
 )
