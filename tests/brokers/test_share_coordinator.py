@@ -389,3 +389,19 @@ def test_a_coordinator_that_reads_a_log_that_was_pruned_has_forgotten_the_older_
         desk.logs[HERE] = log.but(batches=kept)
         loaded = sc.on_loaded(role, desk.on).state
         assert loaded.states[KEY].newest_leader == fenced
+
+
+def test_a_new_leader_is_told_the_votes_of_its_own_share_partition_and_of_no_other():
+    """Another group's leader that took them over would hold records that nobody has staged there."""
+    other = KEY.replace("g1", "g2")
+    role = ShareCoordinator(HERE, loading=True)
+    desk = Desk(sc, role, leaders={HERE: 1, HOME: 7})
+    records = tuple(ShareSnapshotRecord(key, 0, 2, 0, 0, 0, ()) for key in (KEY, other))
+    desk.logs[HERE] = replicate(append(desk.logs[HERE], Batch(0, records)))
+    desk.do(sc.on_loaded(desk.role, desk.on))
+    stage(desk, (0, 1, ACCEPT, 2))
+    enlisted(desk)
+    assert read(desk, leader_epoch=1, key=other).pending == ()
+    assert [vote.staged for vote in read(desk, leader_epoch=1).pending] == [
+        StagedBatch(0, 1, ACCEPT, 2)
+    ]

@@ -400,3 +400,64 @@ def test_whoever_waits_for_a_record_is_told_when_the_coordinator_resigns(desk):
     assert init(desk) is None
     done = tc.on_resigned(desk.role, desk.on)
     assert [r.message.error for r in done.replies] == [Errors.NOT_COORDINATOR]
+
+
+# -- guards, each with a neighbour on its other side ----------------------------------------------
+
+
+@pytest.mark.parametrize(("version", "remembered"), [(3, 0), (4, 2), (5, 2)])
+def test_from_version_4_on_a_partition_is_added_by_a_client_of_transaction_version_2(
+    desk, version, remembered
+):
+    """TransactionCoordinator.handleAddPartitionsToTransaction: clientTransactionVersion."""
+    init(desk)
+    request = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=version)
+    assert desk.ask(tc.on_add_partitions, request).error is Errors.NONE
+    assert known(desk).client_transaction_version == remembered
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_end_that_bumps_remembers_the_epoch_that_it_ended(ongoing, committed):
+    end(ongoing, 9, 0, commit=committed)
+    assert (known(ongoing).producer_epoch, known(ongoing).last_producer_epoch) == (1, 0)
+    assert ongoing.next_producer_id == 10  # no new producer id is drawn for a bump
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_end_that_does_not_bump_keeps_what_it_remembered(ongoing, committed):
+    old = EndTxn("t", 9, 0, committed, version=4)
+    assert ongoing.ask(tc.on_end_txn, old).error is Errors.NONE
+    assert (known(ongoing).producer_epoch, known(ongoing).last_producer_epoch) == (0, -1)
+
+
+def test_a_new_instance_that_aborts_remembers_the_epoch_that_it_fenced(desk):
+    """A client of epoch 1 is fenced by the bump to 2 (transaction version 2)."""
+    init(desk)
+    add(desk, 9, 0, "out-0")
+    end(desk, 9, 0)
+    marked(desk, ("out-0", Errors.NONE))
+    add(desk, 9, 1, "out-0")
+    assert (known(desk).producer_epoch, known(desk).last_producer_epoch) == (1, 0)
+    init(desk)
+    assert (known(desk).producer_epoch, known(desk).last_producer_epoch) == (2, 1)
+
+
+def test_a_marker_that_was_not_lost_stays_sent(ongoing):
+    end(ongoing, 9, 0)
+    before = known(ongoing).sent
+    lost = ongoing.sent(WriteTxnMarkers)[0]
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
+    assert sorted(known(ongoing).sent) == sorted(before)
+
+
+def test_several_partitions_that_nobody_leads_all_wait(desk):
+    desk.leaders["other-1"] = NOBODY
+    init(desk)
+    add(desk, 9, 0, "other-0", "other-1", "out-0")
+    end(desk, 9, 0)
+    assert sorted(known(desk).to_send) == ["other-0", "other-1"]
+    marked(desk, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
+    assert sorted(known(desk).to_send) == ["other-0", "other-1"]
+    desk.leaders["out-0"] = NOBODY
+    marked(desk, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
+    assert sorted(known(desk).to_send) == ["other-0", "other-1", "out-0"]

@@ -8,6 +8,7 @@ from kipviz.clients import producer as p
 from kipviz.clients.outgoing import OutgoingBatch
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.producer_errors import POISONED
+from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -295,3 +296,24 @@ def test_a_batch_that_expires_while_the_transaction_is_aborted_is_only_given_up(
     assert (me.state, me.error, me.batches) == (S.ABORTING_TRANSACTION, "", ())
     request, _ = sends(me)
     assert request == EndTxn("t", 9, 0, committed=False)
+
+
+@pytest.mark.parametrize(("version", "bump"), [(1, True), (2, False)])
+def test_a_batch_that_expires_after_it_was_sent_asks_for_a_bump_only_below_version_2(version, bump):
+    """TransactionManager.maybeResolveSequences: whether it arrived is not known (KIP-360)."""
+    me = p.send(begun(), "out-0", RECORD)
+    sent = tuple(b.but(sent=True, broker=-1) for b in me.batches)
+    me = p.expired(me.but(version=version, batches=sent))
+    assert (me.state, me.batches, me.bump) == (S.ABORTABLE_ERROR, (), bump)
+
+
+def test_behind_an_end_everything_of_the_transaction_is_forgotten():
+    me = p.send(begun(), "out-0", RECORD)
+    produce, me = sends(me)
+    me = p.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    me = p.end_transaction(me, committed=True)
+    _, me = sends(me)
+    me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.producer_id, me.producer_epoch, me.done) == (S.READY, 9, 1, True)
+    assert (me.sequences, me.partitions, me.transaction_started) == (Table.of(), (), False)
+    assert isinstance(produce, Produce)

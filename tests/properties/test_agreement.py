@@ -9,11 +9,13 @@ import pytest
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
-from kipviz.messages.events import DatabaseChanged, TransactionDecided
-from kipviz.properties.agreement import Agreement, OneOutcome
+from kipviz.messages.events import BatchAppended, DatabaseChanged, TransactionDecided
+from kipviz.properties.agreement import Agreement, OneOutcome, Stores, fold
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
+from kipviz.records.batches import DataRecord
+from kipviz.records.consumer_offsets import OffsetTombstone
 from tests.properties.history import WORLD, output
 
 APP = SimpleNamespace(others=Table.of({"database": ExternalDatabase("app-1/database")}))
@@ -118,3 +120,70 @@ def test_a_database_in_doubt_is_pending_until_it_is_told():
     assert said(NothingPending(), database("prepared")).status == PENDING
     for told in ("committed", "rolled back"):
         assert said(NothingPending(), database("prepared"), database(told)).status == HOLDS
+
+
+# -- clause by clause: one that is refused, and a neighbour that is accepted ----------------------
+
+WRITTEN, STORED, BACK = database("written"), database("committed"), database("rolled back")
+SOURCELESS = BatchAppended("out-0", 0, (DataRecord("f"),), 9, 0, "")
+TOMBSTONE = BatchAppended("__consumer_offsets-0", 0, (OffsetTombstone("g", "src-0"),), 9, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("refused", "kept"),
+    [
+        # An output outside any transaction is no promise of a commit, and producer id 0 is a producer.
+        ((output(100, pid=-1), WRITTEN, STORED), (output(100, pid=0), WRITTEN, STORED)),
+        # Only a record that is made of a source record has to be in the database.
+        ((output(100), SOURCELESS, COMMIT), (SOURCELESS, TOMBSTONE, COMMIT)),
+        # A row whose output was aborted is lost, unless another output of it may yet be committed.
+        (
+            (output(100), WRITTEN, STORED, ABORT),
+            (output(100), output(100, epoch=1), WRITTEN, STORED, ABORT, decided(True, 1)),
+        ),
+        # What was rolled back is not being written any more.
+        ((output(100), WRITTEN, BACK, COMMIT), (output(100), WRITTEN, BACK, ABORT)),
+    ],
+)
+def test_a_clause_of_the_two_stores_refuses_the_one_and_accepts_the_other(refused, kept):
+    assert said(Agreement(), *refused[:-1]).status == HOLDS
+    assert said(Agreement(), *refused).status == BROKEN
+    assert said(Agreement(), *kept).status == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("refused", "kept"),
+    [
+        ((ABORT, database("committed", state="9:0")), (COMMIT, database("committed", state="9:0"))),
+        (
+            (database("committed", state="9:0"), ABORT),
+            (database("rolled back", state="9:0"), ABORT),
+        ),
+        (
+            (database("committed", state="9:0"), ABORT),
+            (database("committed", state="9:1"), ABORT),
+        ),
+    ],
+)
+def test_the_state_that_the_database_has_committed_is_not_aborted(refused, kept):
+    assert said(OneOutcome(), *refused).status == BROKEN
+    assert said(OneOutcome(), *kept).status == HOLDS
+
+
+def test_the_first_reason_of_each_promise_stays():
+    torn = (output(100), COMMIT, output(100, epoch=1), decided(True, 1))
+    assert said(Agreement(), *torn) == said(Agreement(), *torn[:2])
+    unheard = (database("committed", state="9:0"), ABORT, decided(False, 1))
+    later = (*unheard, database("committed", state="9:1"))
+    assert said(OneOutcome(), *later) == said(OneOutcome(), *unheard)
+    assert "9:0" in said(OneOutcome(), *later).reason
+
+
+def test_what_says_nothing_of_a_source_record_leaves_the_very_same_state():
+    """A search that took these for another situation would visit everything twice."""
+    start = Stores()
+    assert fold(start, (SOURCELESS,)) is start
+    assert fold(start, (TOMBSTONE,)) is start
+    assert fold(start, (DatabaseChanged("app-1", "committed", (), ""),)) == start
+    idle = Agreement().initial(WORLD)
+    assert Agreement().observe(idle, None, Outcome(WORLD, (output(100), COMMIT))) is idle
