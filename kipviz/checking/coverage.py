@@ -18,6 +18,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Outcome
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageDelivered, MessageSent
@@ -54,13 +55,17 @@ class Coverage:
             ValueError: if the task names something that there is not.
         """
         for moment in moments(task, self._watched(task)):
-            self._note("action", type(moment.action).__name__)
-            for event in moment.outcome.events:
-                message = getattr(event, "message", None)
-                if isinstance(event, MessageDelivered) and event.way == "request":
-                    self._note(*_handler(type(event.message)))
-                elif isinstance(event, MessageSent) and event.way == "response":
-                    self._answered(message)
+            self.take_in(moment.action, moment.outcome)
+
+    def take_in(self, action: ClusterAction, outcome: Outcome) -> None:
+        """Count what fires in one step; slots are counted by `run` only."""
+        self._note("action", type(action).__name__)
+        for event in outcome.events:
+            message = getattr(event, "message", None)
+            if isinstance(event, MessageDelivered) and event.way == "request":
+                self._note(*_handler(type(event.message)))
+            elif isinstance(event, MessageSent) and event.way == "response":
+                self._answered(message)
 
     def rows(self) -> tuple[Fired, ...]:
         """Give every rule with its count, in the order of their names."""

@@ -36,6 +36,7 @@ from kipviz.command import (
     replay,
     review,
     study,
+    swarm,
 )
 from kipviz.command.arguments import Parser
 from kipviz.command.output import begin, was_cut_short
@@ -49,6 +50,7 @@ COMMANDS = {
     "explore": explore,
     "compare": compare,
     "campaign": campaign,
+    "swarm": swarm,
     "outcomes": outcomes,
     "audit": audit,
     "replay": replay,

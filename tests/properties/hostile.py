@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kipviz.checking.liveness import settle
+from kipviz.checking.swarm import GIVES_UP
 from kipviz.checking.task import STUCK, Task, model_of, moments
 from kipviz.checking.verdicts import EVERY_PROPERTY
 from kipviz.clients.calls import STAGING
@@ -14,20 +15,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario
 
-# Stories in which the application itself gives up what keeps the promise.
-MISUSED = (
-    "kip-447-group-id-only",
-    "kip-447-one-bounce",  # nor here, and there is no second one
-    "kip-447-two-bounces",  # before its second bounce nobody says which member it is
-    "kip-848-no-listener",
-    "kip-447-offsets-beside",
-    "kip-1310-two-threads",  # one thread commits and does not ask what the other one is doing
-    "kip-98-threads-stray-record",  # nor here: what the other one sends comes too late
-    "kip-98-threads-stuck-commit",
-    "kip-98-threads-timed-out",  # a worker that dies is not waited for
-    "kip-709-old-coordinator",  # an old client's offsets name no member
-    "kip-211-forgotten",  # a group that was away for a week begins again
-)
+MISUSED = GIVES_UP
 
 
 def each_once(stories: Iterable[Scenario]) -> tuple[Scenario, ...]:

@@ -1,0 +1,73 @@
+"""Swarm testing: what is drawn, that it is the same everywhere, and how far the runs reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking import swarm as s
+from kipviz.checking.coverage import Coverage
+from kipviz.cluster.spec import FaultBudget
+from kipviz.scenarios.library import scenario
+
+SAMPLE = range(40)
+
+
+@pytest.fixture(scope="module")
+def sample() -> tuple[s.Drawn, ...]:
+    return tuple(s.drawn(seed) for seed in SAMPLE)
+
+
+def test_the_same_seed_draws_the_same_run_and_another_seed_another_one(sample) -> None:
+    assert s.drawn(7) == sample[7]
+    assert len({repr(each.but(seed=0)) for each in sample}) == len(sample)
+    assert {each.design for each in sample} == set(s.DESIGNS)
+
+
+def test_each_fault_is_switched_off_in_some_runs_and_on_in_others(sample) -> None:
+    for name in FaultBudget.__struct_fields__:
+        found = [name in each.switched_on for each in sample]
+        assert {True, False} == set(found), name
+    assert all(len(each.switched_on) < len(FaultBudget.__struct_fields__) for each in sample)
+
+
+def test_a_cluster_is_a_story_s_with_changes_that_it_can_have(sample) -> None:
+    specs = [(scenario(each.story).spec, each.spec) for each in sample]
+    assert any(known.replication != drawn.replication for known, drawn in specs)
+    assert any(known.records != drawn.records for known, drawn in specs)
+    assert any(known.placements != drawn.placements for known, drawn in specs)
+    assert any(len(known.applications) > len(drawn.applications) for known, drawn in specs)
+    for known, drawn in specs:
+        assert {p.partition for p in known.placements} == {p.partition for p in drawn.placements}
+
+
+def test_no_run_of_a_small_swarm_breaks_a_promise_or_ends_in_an_error() -> None:
+    coverage = Coverage()
+    verdicts = tuple(s.swarm(0, 60, coverage=coverage))
+    assert [v for v in verdicts if v.status != "holds"] == []
+    assert s.run(s.drawn(3)) == verdicts[3]
+    reached = [row for row in coverage.rows() if row.role == "action" and row.times]
+    assert len(reached) >= 27  # all 36 are in the record of the long run
+    assert {row.guard for row in coverage.rows()} > {"NONE", "INVALID_TXN_STATE"}
+
+
+def test_a_design_that_breaks_a_promise_is_found_and_the_run_is_named() -> None:
+    broken = [v for v in s.swarm(0, 80, ("repaired+staged_acks=memory_only",)) if v.broken]
+    assert broken
+    first = broken[0]
+    assert s.run(s.drawn(first.drawn.seed, ("repaired+staged_acks=memory_only",))) == first
+    assert first.step > 0
+    assert first.reason
+
+
+def test_a_run_that_ends_in_an_error_is_a_verdict(sample, monkeypatch) -> None:
+    def wrong(*_: object) -> None:
+        raise KeyError("src-0")
+
+    monkeypatch.setattr(s.ClusterModel, "step", wrong)
+    verdict = s.run(sample[0])
+    assert (verdict.status, verdict.step, verdict.reason) == ("error", 1, "KeyError: 'src-0'")
+
+
+def test_a_design_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="no-such"):
+        s.drawn(0, ("no-such",))

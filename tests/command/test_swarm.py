@@ -1,0 +1,28 @@
+"""swarm: what it prints, and what nonsense is told."""
+
+from __future__ import annotations
+
+
+def test_a_swarm_says_how_far_it_got_and_the_same_twice(kipviz):
+    done = kipviz("swarm", "--runs", "5", "--seed", "3")
+    assert done.status == 0
+    first, second, third = done.out.splitlines()
+    assert first.startswith("5 runs, ")
+    assert first.endswith(": 0 failed")
+    assert " of 36; never " in second
+    assert third.startswith("answers: ")
+    assert kipviz("swarm", "--runs", "5", "--seed", "3").out == done.out
+
+
+def test_a_broken_promise_is_told_with_its_seed_and_ends_with_1(kipviz):
+    words = ("--designs", "repaired+staged_acks=memory_only", "--runs", "80", "--json")
+    done = kipviz("swarm", *words)
+    assert done.status == 1
+    assert done.document["failed"][0]["status"] == "breaks"
+    assert not done.document["holds"]
+
+
+def test_an_unknown_design_is_refused_in_one_sentence(kipviz):
+    done = kipviz("swarm", "--designs", "no-such")
+    assert done.status == 2
+    assert "no-such" in done.err
