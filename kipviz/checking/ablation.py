@@ -217,7 +217,8 @@ class _Work:
         *,
         to_the_first: bool,
     ) -> Judged:
-        search = Search(self._scenario.model(design, budget), properties)
+        model = self._scenario.model(design, budget)
+        search = Search(model, properties)
 
         def told(states: int, depth: int) -> bool:
             if self._progress is not None and not self._progress(design.name, states, depth):
@@ -226,7 +227,7 @@ class _Work:
 
         bounds = self._bounds.but(breaks_max=1) if to_the_first else self._bounds
         explored = search.run(bounds, told)
-        cells = cells_of(explored, properties)
+        cells = cells_of(explored, properties, model.spec)
         return Judged(self._scenario.name, design.name, design.status, budget, explored, cells)
 
 

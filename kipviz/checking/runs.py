@@ -34,6 +34,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios.changes import BadChange, changed, under
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.program_faults import blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import Chapter
 
@@ -108,7 +109,8 @@ class Run(msgspec.Struct, frozen=True, eq=False):
 class Judgement(Value, frozen=True):
     """What a property says of a whole run: "holds", "pending" (undecided) or "broken".
 
-    `step` is where it broke, -1 where it did not; `reason` says what broke it or is still due.
+    `step` is where it broke, -1 where it did not; `reason` says what broke it or is still due. `blame` says
+    which program of the story breaks it under every design, "" if it is for the design to answer for.
     """
 
     property: str
@@ -116,6 +118,7 @@ class Judgement(Value, frozen=True):
     status: str
     reason: str
     step: int
+    blame: str = ""
 
 
 class _Origin(msgspec.Struct, frozen=True):
@@ -417,7 +420,8 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
             elif status == BROKEN:
                 at = trace.depth
                 reason = f"{settled.what}, and no continuation without a new fault resolves it"
-        found.append(Judgement(prop.name, prop.sentence, status, reason, at))
+        blame = blamed(run.model.spec, reason) if status == BROKEN else ""
+        found.append(Judgement(prop.name, prop.sentence, status, reason, at, blame))
     return tuple(found)
 
 
@@ -436,7 +440,12 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
         each.promise: each for each in breaks_later(run.model, trace.world, states, PROPERTIES)
     }
     return tuple(
-        found.but(status=BROKEN, reason=later[found.property].sentence, step=trace.depth)
+        found.but(
+            status=BROKEN,
+            reason=later[found.property].sentence,
+            step=trace.depth,
+            blame=blamed(run.model.spec, later[found.property].sentence),
+        )
         if found.status != BROKEN and found.property in later
         else found
         for found in judged

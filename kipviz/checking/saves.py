@@ -82,7 +82,7 @@ def decisions(
             )
             asked = (property_named(made.broken),)
             explored = Search(model, asked).run(bounds.but(breaks_max=1), told)
-            (cell,) = cells_of(explored, asked)
+            (cell,) = cells_of(explored, asked, model.spec)
             decision = decision.but(searched=f"{cell.words}, {explored.states:,} states")
         found.append(decision)
     return tuple(found)

@@ -34,12 +34,14 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES
 
 # What a run still has to do by itself; when none of it is left, only accidents could go on.
 BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
 DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
 STUCK = "nothing pending for ever"
+PROGRAM = "program"
 
 
 class Task(Value, frozen=True):
@@ -55,8 +57,10 @@ class Task(Value, frozen=True):
 class Verdict(Value, frozen=True):
     """What came of a run.
 
-    `status` is "holds", "breaks" or "error"; `broken` names the property, `step` the step at
-    which it broke (-1: none, or the end for "nothing pending for ever").
+    `status` is "holds", "breaks", "program" or "error"; `broken` names the property, `step` the step at
+    which it broke (-1: none, or the end for "nothing pending for ever"). "program" says that the story's own
+    program breaks it under every design (`kipviz.scenarios.program_faults`), and that the design broke
+    nothing else.
     """
 
     task: Task
@@ -177,18 +181,29 @@ def run(task: Task) -> Verdict:
     states = tuple(p.initial(world) for p in PROPERTIES)
     step = transactions = 0
     broken: tuple[str, int, str] | None = None
+    by_program: tuple[str, int, str] | None = None
     try:
         for moment in moments(task):
             step, world, states = moment.step, moment.outcome.world, moment.observations
             transactions += sum(_completes(e) for e in moment.outcome.events)
-            if broken is None:
-                broken = _broken(states, step)
-        if broken is None:
-            broken = _stuck(model, world, states)
+            for found in _broken(states, step) if broken is None else ():
+                if not blamed(model.spec, found[2]):
+                    broken = found
+                    break
+                by_program = by_program or found
+        if broken is None and (stuck := _stuck(model, world, states)):
+            if blamed(model.spec, stuck[2]):
+                by_program = by_program or stuck
+            else:
+                broken = stuck
     except Exception as error:  # noqa: BLE001  one bad run must not end a campaign
         reason = f"{type(error).__name__} at step {step + 1}: {error}".splitlines()[0]
         return Verdict(task, "error", reason=reason, steps=step, transactions=transactions)
     mark = world.digest.hex()
+    if broken is None and by_program is not None:
+        name, at, reason = by_program
+        reason = f"{reason}; {THE_PROGRAM}: {blamed(model.spec, reason)}"
+        return Verdict(task, PROGRAM, name, at, reason, step, transactions, mark)
     if broken is None:
         return Verdict(task, "holds", steps=step, transactions=transactions, fingerprint=mark)
     name, at, reason = broken
@@ -255,12 +270,11 @@ def _completes(event: Event) -> bool:
     return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
 
 
-def _broken(states: tuple[Any, ...], step: int) -> tuple[str, int, str] | None:
+def _broken(states: tuple[Any, ...], step: int) -> Iterator[tuple[str, int, str]]:
     for prop, state in zip(PROPERTIES, states, strict=True):
         finding = prop.finding(state)
         if finding.status == BROKEN:
-            return prop.name, step, finding.reason
-    return None
+            yield prop.name, step, finding.reason
 
 
 def _stuck(

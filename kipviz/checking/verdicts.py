@@ -12,7 +12,7 @@ from typing import Any
 from kipviz.checking.budgets import budget_words
 from kipviz.checking.explore import ProgressTold, Search
 from kipviz.checking.found import Bounds, Explored
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.spec import ClusterSpec, FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.agreement import Agreement, OneOutcome
@@ -21,6 +21,7 @@ from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.promises import PROMISES
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES
 
 HOLDS = "holds"
@@ -53,18 +54,28 @@ class Cell(Value, frozen=True):
     """What is to be said of one property under one design.
 
     `asked` is the property, `verdict` is "holds", "holds so far" or "breaks"; `actions` is a shortest story
-    that breaks it.
+    that breaks it. `blame` says which program of the scenario breaks it under every design, "" if the design
+    has to answer for it.
     """
 
     asked: str
     verdict: str
     reason: str = ""
     actions: tuple[Any, ...] = ()
+    blame: str = ""
 
     @property
     def words(self) -> str:
-        """The cell in words: "holds", or after how many steps it breaks."""
-        return f"breaks after {len(self.actions)}" if self.verdict == BREAKS else self.verdict
+        """The cell in words: "holds", or after how many steps it breaks, and whether only a program does it."""
+        if self.verdict != BREAKS:
+            return self.verdict
+        whose = f" ({THE_PROGRAM})" if self.blame else ""
+        return f"breaks after {len(self.actions)}{whose}"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the design breaks the property; what only the program breaks does not count."""
+        return self.verdict == BREAKS and not self.blame
 
 
 class Judged(Value, frozen=True):
@@ -126,11 +137,20 @@ def judge(
     chosen = design_named(design)
     model = scenario_named(scenario).model(chosen, budget)
     explored = Search(model, properties).run(bounds, progress)
-    return Judged(scenario, design, chosen.status, budget, explored, cells_of(explored, properties))
+    return Judged(
+        scenario,
+        design,
+        chosen.status,
+        budget,
+        explored,
+        cells_of(explored, properties, model.spec),
+    )
 
 
-def cells_of(explored: Explored, properties: tuple[Property, ...]) -> tuple[Cell, ...]:
-    """Say of each property what a search found of it."""
+def cells_of(
+    explored: Explored, properties: tuple[Property, ...], spec: ClusterSpec
+) -> tuple[Cell, ...]:
+    """Say of each property what a search of a cluster found of it."""
     found = {c.property: c for c in explored.counterexamples}
     sure = explored.complete and not explored.undecided
     cells = []
@@ -139,7 +159,8 @@ def cells_of(explored: Explored, properties: tuple[Property, ...]) -> tuple[Cell
         if story is None:
             cells.append(Cell(prop.name, HOLDS if sure else SO_FAR))
         else:
-            cells.append(Cell(prop.name, BREAKS, story.reason, story.actions))
+            blame = blamed(spec, story.reason)
+            cells.append(Cell(prop.name, BREAKS, story.reason, story.actions, blame))
     return tuple(cells)
 
 

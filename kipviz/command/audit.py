@@ -39,11 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
         "unfinished": result.unfinished,
         "counts": {kind: result.count(kind) for kind in _kinds()},
         "findings": [
-            {**row, "command": replay_words(row, arguments.steps_max)} for row in findings
+            {**row, "blame": blame, "command": replay_words(row, arguments.steps_max)}
+            for row, blame in zip(findings, result.blames, strict=True)
         ],
     }
     answer(document, _lines(result, findings, arguments.steps_max), as_json=arguments.json)
-    return int(bool(findings))
+    return int(result.fails)
 
 
 def _kinds() -> tuple[str, ...]:
@@ -53,12 +54,16 @@ def _kinds() -> tuple[str, ...]:
 
 
 def _lines(result: AuditResult, findings: list[dict[str, Any]], steps_max: int) -> Iterator[str]:
+    from kipviz.scenarios.program_faults import THE_PROGRAM
+
     yield repr(result)
-    for row in findings:
+    for row, blame in zip(findings, result.blames, strict=True):
         outputs = f"{row['outputs']} committed output{'s' if row['outputs'] != 1 else ''}"
         yield ""
         yield (
             f"{row['finding']}: {row['source']}@{row['offset']} at step {row['step']}, {outputs}, "
             f"delivered {row['deliveries']} times"
         )
+        if blame:
+            yield f"  {THE_PROGRAM}: {blame}"
         yield f"  {replay_words(row, steps_max)}"

@@ -128,7 +128,7 @@ def _write_events(arguments: argparse.Namespace, work: Campaign, progress: Progr
 
 
 def _broken(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if row["status"] != "holds"]
+    return [row for row in rows if row["status"] not in {"holds", "program"}]
 
 
 def _document(
@@ -214,4 +214,11 @@ def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str
     for row in first:
         what = f"{row['broken']} breaks" if row["status"] == "breaks" else "error"
         yield f"  {row['design']}: {what}: {row['reason']}"
+        yield f"    {replay_words(row, result.plan.steps_max)}"
+    programs = [row for row in result.table.to_pylist() if row["status"] == "program"]
+    if programs:
+        yield ""
+        yield "the first run of each scenario that only its own program breaks:"
+    for row in {row["scenario"]: row for row in reversed(programs)}.values():
+        yield f"  {row['scenario']}: {row['broken']} breaks: {row['reason']}"
         yield f"    {replay_words(row, result.plan.steps_max)}"

@@ -166,7 +166,14 @@ def run(arguments: argparse.Namespace) -> int:
         "saved": saved,
     }
     answer(document, _lines(found, broken, decided, saved), as_json=arguments.json)
-    return int(bool(broken))
+    return int(any(not _blame(each) for each in broken))
+
+
+def _blame(broken: Breaking) -> str:
+    """Say which program of the scenario breaks it under every design, "" if the design does."""
+    from kipviz.scenarios.program_faults import blamed
+
+    return blamed(broken.run.model.spec, broken.reason)
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -262,6 +269,7 @@ def _example(
     return {
         "property": broken.broken,
         "reason": broken.reason,
+        "blame": _blame(broken),
         "steps": steps,
         "saving_step": None if broken.saved is None else broken.saved.at + 1,
         "sentence": broken.sentence,
@@ -287,6 +295,7 @@ def _lines(
     saved: str | None,
 ) -> list[str]:
     from kipviz.checking.runs import labels
+    from kipviz.scenarios.program_faults import THE_PROGRAM
     from kipviz.views.review import saves_page
 
     lines = [found.sentence]
@@ -294,6 +303,11 @@ def _lines(
         lines += ["", f"✗ {each.broken} breaks after {each.step} steps:"]
         lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(each.run), 1)]
         lines += [f"      {each.reason}", f"      {each.sentence}"]
+        if blame := _blame(each):
+            lines += [
+                f"      {THE_PROGRAM}: {blame}",
+                "      Below that state nothing more was asked of the design.",
+            ]
     for each, tried in zip(broken, decided, strict=True):
         if tried:
             lines += ["", *saves_page(each, tried).splitlines()]

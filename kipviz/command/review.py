@@ -61,8 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     verdicts = [_verdict(row) for row in rows]
     document = {"folder": str(folder), "files": files, "verdicts": verdicts}
     answer(document, [f"{folder}/{name}" for name in files], as_json=arguments.json)
-    broken = (c["verdict"] == "breaks" for row in verdicts for c in row["cells"])
-    return int(any(broken))
+    return int(any(cell.fails for row in rows for cell in row.cells))
 
 
 def _verdict(row: Judged) -> dict[str, Any]:
@@ -71,7 +70,8 @@ def _verdict(row: Judged) -> dict[str, Any]:
         "states": row.explored.states,
         "complete": row.explored.complete,
         "cells": [
-            {"property": c.asked, "verdict": c.verdict, "reason": c.reason} for c in row.cells
+            {"property": c.asked, "verdict": c.verdict, "reason": c.reason, "blame": c.blame}
+            for c in row.cells
         ],
     }
 

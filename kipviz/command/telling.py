@@ -20,6 +20,7 @@ from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.changes import BadChange
 from kipviz.scenarios.library import UnknownScenario
+from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
 from kipviz.views.payload import payload
@@ -107,6 +108,8 @@ def verdict_lines(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
         where = f" breaks at step {found.step}" if found.status == BROKEN else f" {found.status}"
         reason = f": {found.reason}" if found.reason else ""
         yield f"{twin.SIGNS[found.status]} {found.property}{where}{reason}"
+        if found.blame:
+            yield f"  {THE_PROGRAM}: {found.blame}"
     if run.error:
         yield f"! the model failed: {run.error}"
     yield f"fingerprint {mark(run)}"
@@ -135,6 +138,7 @@ def document_of(run: Run, judged: tuple[Judgement, ...]) -> dict[str, Any]:
                 "status": found.status,
                 "step": found.step,
                 "reason": found.reason,
+                "blame": found.blame,
             }
             for found in judged
         ],
@@ -147,8 +151,8 @@ def document_of(run: Run, judged: tuple[Judgement, ...]) -> dict[str, Any]:
 
 
 def fails(run: Run, judged: tuple[Judgement, ...]) -> bool:
-    """Say whether a property does not hold, or the model gave up."""
-    return bool(run.error) or any(found.status == BROKEN for found in judged)
+    """Say whether the design breaks a property, or the model gave up."""
+    return bool(run.error) or any(f.status == BROKEN and not f.blame for f in judged)
 
 
 def mark(run: Run) -> str:

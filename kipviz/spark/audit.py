@@ -19,12 +19,15 @@ Functions named ``with_`` and ``only_`` take a DataFrame and give one; no row pa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
+from kipviz.scenarios.library import UnknownScenario
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.spark.failures import explained
 from kipviz.spark.progress import CancelSwitch, OnProgress, watched
 from kipviz.spark.session import first_line
@@ -252,10 +255,33 @@ class AuditResult:
         """How many findings of one kind."""
         return self.table["finding"].to_pylist().count(finding)
 
+    @cached_property
+    def blames(self) -> tuple[str, ...]:
+        """For each row, which program of its story does it under every design, "" if the design does."""
+        rows = self.table.select(["scenario", "finding"]).to_pylist()
+        return tuple(blame_of(row["scenario"], row["finding"]) for row in rows)
+
+    @property
+    def fails(self) -> bool:
+        """Whether there is a finding that a design has to answer for."""
+        return not all(self.blames)
+
     def __repr__(self) -> str:
         found = ", ".join(f"{self.count(kind)} {kind}" for kind in FINDINGS)
         rest = f" ({self.unfinished} of them not ended)" if self.unfinished else ""
-        return f"Audit of {self.runs} runs{rest}: {found}"
+        excused = sum(map(bool, self.blames))
+        whose = f"; {excused} of them by {THE_PROGRAM}" if excused else ""
+        return f"Audit of {self.runs} runs{rest}: {found}{whose}"
+
+
+@cache
+def blame_of(scenario: str, finding: str) -> str:
+    """Say which program of a story does it under every design, "" if none or if the story is unknown."""
+    try:
+        spec = scenario_named(scenario).spec
+    except UnknownScenario:
+        return ""  # a log of another version, or somebody's own
+    return blamed(spec, finding)
 
 
 def audit_log(

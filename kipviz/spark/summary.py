@@ -27,11 +27,15 @@ class Cell(Value, frozen=True):
 
 
 class SummaryRow(Value, frozen=True):
-    """What became of the runs of one design (or scenario, or fault profile)."""
+    """What became of the runs of one design (or scenario, or fault profile).
+
+    `program` counts the runs that only the story's own program breaks, under every design.
+    """
 
     name: str
     runs: int
     holds: int
+    program: int
     broken: tuple[Cell, ...]
     errors: Cell | None
 
@@ -47,12 +51,15 @@ def summarised(table: pa.Table, by: str, plan: Plan) -> tuple[SummaryRow, ...]:
     names: tuple[str, ...] = getattr(plan, DIMENSIONS[by])
     holds: Counter[str] = Counter()
     runs: Counter[str] = Counter()
+    programs: Counter[str] = Counter()
     cells: dict[tuple[str, str, str], Cell] = {}
     for row in table.select(_COLUMNS).to_pylist():
         name = row[by]
         runs[name] += 1
         if row["status"] == "holds":
             holds[name] += 1
+        elif row["status"] == "program":
+            programs[name] += 1
         else:
             key = (name, row["status"], row["broken"])
             cells[key] = _counted(cells.get(key), row)
@@ -61,6 +68,7 @@ def summarised(table: pa.Table, by: str, plan: Plan) -> tuple[SummaryRow, ...]:
             name=name,
             runs=runs[name],
             holds=holds[name],
+            program=programs[name],
             broken=tuple(cells[key] for key in sorted(cells) if key[:2] == (name, "breaks")),
             errors=cells.get((name, "error", "")),
         )
@@ -79,6 +87,10 @@ def _counted(cell: Cell | None, row: dict[str, Any]) -> Cell:
     return Cell(cell.name, cell.count + 1, first.scenario, first.faults, first.seed, first.step)
 
 
+# The column of runs that fail no design, where there are some.
+_BY_PROGRAM = ("the program",)
+
+
 def properties_of(rows: tuple[SummaryRow, ...]) -> tuple[str, ...]:
     """Every property that broke somewhere, in alphabetical order."""
     return tuple(sorted({cell.name for row in rows for cell in row.broken}))
@@ -87,11 +99,19 @@ def properties_of(rows: tuple[SummaryRow, ...]) -> tuple[str, ...]:
 def summary_text(rows: tuple[SummaryRow, ...]) -> str:
     """The summary as a table of plain characters, the same wherever it is printed."""
     properties = properties_of(rows)
-    lines = [("", "runs", "holds", *properties, "errors")]
+    by_program = any(row.program for row in rows)
+    lines = [("", "runs", "holds", *(_BY_PROGRAM if by_program else ()), *properties, "errors")]
     for row in rows:
         cells = [row.cell(name) for name in properties]
         lines.append(
-            (row.name, str(row.runs), str(row.holds), *map(cell_text, cells), cell_text(row.errors))
+            (
+                row.name,
+                str(row.runs),
+                str(row.holds),
+                *((str(row.program),) if by_program else ()),
+                *map(cell_text, cells),
+                cell_text(row.errors),
+            )
         )
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     return "\n".join(

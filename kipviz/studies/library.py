@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kipviz.checking.task import Task, run
+from kipviz.checking.task import PROGRAM, Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
 from kipviz.studies import (
@@ -73,7 +73,8 @@ def _counts(label: str, task: tuple[str, str, str], seeds: range, tell: Tell) ->
         verdicts.append(run(Task(scenario, design, faults, seed)))
         if not tell(f"{len(verdicts)} of {len(seeds)} seeded runs"):
             raise StoppedEarly
-    broken = [v for v in verdicts if v.status == "breaks"]
+    # Some rivals are programs, so what only the program breaks counts here, too.
+    broken = [v for v in verdicts if v.status in {"breaks", PROGRAM}]
     first = f"seed {broken[0].task.seed}: {broken[0].reason}" if broken else ""
     committed = sum(v.transactions for v in verdicts)
     return ((label, design, str(len(verdicts)), str(committed), str(len(broken)), first),)

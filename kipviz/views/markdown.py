@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kipviz.checking.runs import Judgement
+from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.views.lifetimes import covers
 
 Part = Mapping[str, Any]
@@ -55,7 +56,8 @@ def plain(text: str) -> str:
 def _said(judgement: Judgement) -> str:
     where = f" since step {judgement.step}" if judgement.step >= 0 else ""
     words = f"{SIGNS[judgement.status]} {plain(judgement.property)}: {judgement.status}{where}."
-    return f"{words} {plain(judgement.reason)}".rstrip()
+    blame = f" ({THE_PROGRAM}: {plain(judgement.blame)})" if judgement.blame else ""
+    return f"{words} {plain(judgement.reason)}".rstrip() + blame
 
 
 def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:

@@ -30,6 +30,7 @@ from kipviz.messages.message import Message
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.changes import settings
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.beliefs import Beliefs
@@ -242,6 +243,8 @@ class Telling:
 
     def _verdict(self, k: int, name: str, status: str, reason: str) -> None:
         """Keep what is said of a property from a step on; a second word about that step replaces the first."""
+        if status == BROKEN and (whose := blamed(self._model.spec, reason)):
+            reason = f"{reason}; {THE_PROGRAM}: {whose}"
         before = self._open_verdicts.get(name)
         if before and (before["state"], before["reason"]) == (status, reason):
             return

@@ -34,6 +34,7 @@ class Row(Protocol):
     name: str
     runs: int
     holds: int
+    program: int
     broken: Sequence[Cell]
     errors: Cell | None
 
@@ -65,6 +66,7 @@ BROKEN = (
     ("#0072B2", "+"),
     ("#F0E442", "\\"),
 )
+PROGRAM = ("#0072B2", ".")
 ERRORS = ("#555555", "|")
 
 # plotly's default template is 7 kB of JSON in every stored output; this is what the charts use of it.
@@ -202,19 +204,26 @@ def outcome_sentence(rows: Sequence[Row]) -> str:
     broken = sum(cell.count for row in rows for cell in row.broken)
     errors = sum(row.errors.count for row in rows if row.errors)
     failed = f", {errors} could not be run" if errors else ""
+    program = sum(row.program for row in rows)
+    own = f", {program} break one by the program, not the design" if program else ""
     if broken:
-        return f"{broken} of {runs} runs break a property{failed}."
+        return f"{broken} of {runs} runs break a property{own}{failed}."
+    if program:
+        return f"No design breaks a property in {runs - errors} runs{own}{failed}."
     return f"No property breaks in {runs - errors} runs{failed}."
 
 
 def table_html(rows: Sequence[Row]) -> str:
     """The verdict table in HTML; every word of it is escaped."""
     properties = _properties(rows)
-    head = ("", "runs", "holds", *properties, "errors")
+    by_program = any(row.program for row in rows)
+    own = ("the program",) if by_program else ()
+    head = ("", "runs", "holds", *own, *properties, "errors")
     lines = ["".join(f'<th scope="col" style="{_CELL}">{escape(word)}</th>' for word in head)]
     for row in rows:
         cells = [_cell(row, name) for name in properties]
-        words = (str(row.runs), f"✓ {row.holds}", *map(_words, cells), _words(row.errors))
+        own = (str(row.program),) if by_program else ()
+        words = (str(row.runs), f"✓ {row.holds}", *own, *map(_words, cells), _words(row.errors))
         body = "".join(f'<td style="{_CELL}">{escape(word)}</td>' for word in words)
         lines.append(f'<th scope="row" style="{_CELL}">{escape(row.name)}</th>{body}')
     trs = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -234,6 +243,9 @@ def outcome_chart(rows: Sequence[Row]) -> go.Figure:
         cells = [_cell(row, name) for row in rows]
         look = BROKEN[number % len(BROKEN)]
         bars.append(_bar(f"breaks {name}", names, _counts(cells), _seeds(cells), look))
+    programs = [row.program for row in rows]
+    if any(programs):
+        bars.append(_bar("the program", names, programs, ["" for _ in rows], PROGRAM))
     errors = [row.errors for row in rows]
     if any(errors):
         bars.append(_bar("error", names, _counts(errors), _seeds(errors), ERRORS))

@@ -3,6 +3,7 @@
 import re
 import shlex
 
+import pyarrow as pa
 import pytest
 
 from kipviz.checking.task import Task, run
@@ -52,6 +53,60 @@ def test_the_table_of_a_campaign_has_a_line_for_each_design(kipviz):
     assert title.startswith("Campaign of ")
     assert heads.split()[:2] == ["runs", "holds"]
     assert [row.split()[0] for row in rows[:2]] == BOTH[1].split(",")
+
+
+def test_what_a_story_s_own_program_breaks_fails_no_design(kipviz):
+    words = ("--scenario", "kip-1289-small-members", "--designs", "repaired", "--runs", "4")
+    done = kipviz("campaign", *words, "--way", "loop")
+    assert done.status == 0
+    assert done.out.splitlines()[1].split() == ["runs", "holds", "the", "program", "errors"]
+    assert "; the program, not the design: app-2 acknowledges what it reads" in done.out
+    told = kipviz("campaign", *words, "--way", "loop", "--json").document
+    assert told["holds"]
+    assert told["broken"] == []
+    assert sum(row["program"] for row in told["summary"]) > 0
+    line = next(each.strip() for each in done.out.splitlines() if "kipviz replay" in each)
+    again = kipviz(*shlex.split(line)[1:])
+    assert again.status == 0
+    assert "  the program, not the design: app-2 acknowledges what it reads" in again.out
+
+
+def test_a_search_says_that_the_program_breaks_it(kipviz):
+    words = ("explore", "kip-1289-small-members", "--design", "repaired", "--states-max", "3000")
+    done = kipviz(*words, "--json")
+    assert done.status == 0
+    (example,) = done.document["counterexamples"]
+    assert example["blame"].startswith("app-2 acknowledges what it reads")
+    assert "the program, not the design: app-2" in kipviz(*words).out
+
+
+def test_an_audit_fails_for_what_a_design_does_and_not_for_what_a_program_does():
+    pytest.importorskip("pyspark")
+    from kipviz.spark.audit import AuditResult
+
+    def result(*rows):
+        columns = {"scenario": [s for s, _ in rows], "finding": [f for _, f in rows]}
+        return AuditResult(pa.table(columns), 2, 0)
+
+    lost = ("kip-1289-small-members", "loss")
+    assert not result(lost).fails
+    assert repr(result(lost)).endswith("1 of them by the program, not the design")
+    assert result(lost, ("kip-1289-small-members", "stuck")).fails
+    assert result(("kip-1289-small", "duplicate")).fails
+    assert result(("a story of somebody else", "loss")).fails
+    assert not result().fails
+
+
+@pytest.mark.spark
+@pytest.mark.thorough
+def test_an_audit_says_whose_program_loses_records(kipviz, spark, tmp_path):
+    log = tmp_path / "events"
+    words = ("--scenario", "kip-1289-small-members", "--designs", "repaired", "--runs", "2")
+    assert kipviz("campaign", *words, "--events", log).status == 0
+    done = kipviz("audit", log)
+    assert done.status == 0
+    assert "of them by the program, not the design" in done.out.splitlines()[0]
+    assert "  the program, not the design: app-2 acknowledges" in done.out
 
 
 @pytest.mark.spark

@@ -209,3 +209,4 @@ class Row:
     holds: int
     broken: tuple
     errors: Cell | None
+    program: int = 0

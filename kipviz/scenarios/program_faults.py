@@ -1,0 +1,172 @@
+"""What a story's own programs break, whatever the brokers and clients below them do.
+
+A design is judged by what it does to a program that is written for exactly once. Some programs are not:
+they send outputs in a transaction and leave their position out of it, two groups each write a copy, a
+reader acknowledges what it never answers. Such a program is at-least-once (or at-most-once) under every
+design, so a run in which that shows says nothing of the design.
+
+Nothing here is a list of stories. Each fault is read off the lines of the programs and the groups that
+they are in, and each causes only some kinds of break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.clients.application import Call, Line
+from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
+from kipviz.core.values import Value
+from kipviz.messages.share_groups import AcknowledgeType
+
+DUPLICATE, LOSS, IN_DOUBT = "duplicate", "loss", "in doubt"
+
+# How the reason of a broken property ends or begins for each kind of break.
+THE_PROGRAM = "the program, not the design"
+_ENDS = (("it is duplicated", DUPLICATE), ("it is lost", LOSS))
+_OF_A_DATABASE = "database transaction of "
+
+_STAGING = (
+    Call.SEND_OFFSETS,
+    Call.SEND_SHARE_ACKNOWLEDGEMENTS,
+)
+_OF_DATABASES = (Call.DATABASE_INSERT, Call.DATABASE_VOTE, Call.DATABASE_COMMIT)
+_RECOVERING = (Call.DATABASE_COMMIT, Call.DATABASE_ROLLBACK)
+
+
+class ProgramFault(Value, frozen=True):
+    """One thing that a program does wrong: whose program, which kinds of break it causes, and why."""
+
+    application: str
+    causes: tuple[str, ...]
+    sentence: str
+
+
+def program_faults(spec: ClusterSpec) -> tuple[ProgramFault, ...]:
+    """Return what the programs of a cluster break by themselves, in the order of the applications."""
+    apps = tuple(app for app in spec.applications if not app.admin)
+    return tuple(fault for app in apps for fault in _of_one(app, apps))
+
+
+def blamed(spec: ClusterSpec, broken: str) -> str:
+    """Say which program explains a break, or return "" if the design has to.
+
+    Args:
+        spec: the cluster with its programs.
+        broken: one of `DUPLICATE`, `LOSS` and `IN_DOUBT`, or the reason of a broken property.
+    """
+    kind = broken if broken in {DUPLICATE, LOSS, IN_DOUBT} else kind_of(broken)
+    return next((f.sentence for f in program_faults(spec) if kind in f.causes), "")
+
+
+def kind_of(reason: str) -> str:
+    """Return the kind of break that the reason of a broken property tells of, "" for another one."""
+    if reason.startswith(_OF_A_DATABASE):
+        return IN_DOUBT
+    return next((kind for end, kind in _ENDS if reason.endswith(end)), "")
+
+
+def _of_one(app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]) -> Iterator[ProgramFault]:
+    yield from _position(app)
+    yield from _acknowledges_for_nothing(app, apps)
+    yield from _copies_of_two_groups(app, apps)
+    yield from _leaves_in_doubt(app)
+
+
+def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
+    """Tell of outputs without the position that they stand for, or with one that nobody can fence."""
+    calls = {line.call.role for line in app.program}
+    if not _copies(app):
+        return
+    if calls.isdisjoint(_STAGING):
+        if Call.SEEK in calls and not calls.isdisjoint(_OF_DATABASES):
+            return  # the database keeps the position, in its own transaction
+        how = "in transactions" if app.plain is None else "without a transaction"
+        where = (
+            "commits its position beside them"
+            if Call.COMMIT_SYNC in calls or Call.COMMIT_ASYNC in calls
+            else "never stages its position in one"
+        )
+        yield ProgramFault(
+            app.name,
+            (DUPLICATE, LOSS) if _acknowledges(app) else (DUPLICATE,),
+            f"{app.name} sends its outputs {how} and {where}, so a restart sends them again",
+        )
+    elif any(line.call.role is Call.SEND_OFFSETS and not line.metadata for line in app.program):
+        yield ProgramFault(
+            app.name,
+            (DUPLICATE,),
+            f"{app.name} stages offsets with nothing but the group's id, so the group coordinator "
+            "cannot fence it after a rebalance",
+        )
+
+
+def _acknowledges_for_nothing(
+    app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]
+) -> Iterator[ProgramFault]:
+    """Tell of a member that takes records for good and sends nothing, in a group that sends outputs."""
+    others = [other for other in apps if other.group_id == app.group_id and _copies(other)]
+    if others and not _copies(app) and _acknowledges(app):
+        yield ProgramFault(
+            app.name,
+            (LOSS,),
+            f"{app.name} acknowledges what it reads and sends no output, in the group of "
+            f"{others[0].name}, which does",
+        )
+
+
+def _copies_of_two_groups(
+    app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]
+) -> Iterator[ProgramFault]:
+    """Tell of a second group that writes its own output of the same records."""
+    if not _copies(app):
+        return
+    for other in apps[: apps.index(app)]:
+        shared = _sources(app) & _sources(other)
+        if shared and other.group_id != app.group_id and _copies(other):
+            yield ProgramFault(
+                app.name,
+                (DUPLICATE,),
+                f"{other.name} and {app.name} read {min(shared)} in two groups, and each sends an "
+                "output of every record",
+            )
+            return
+
+
+def _leaves_in_doubt(app: ApplicationSpec) -> Iterator[ProgramFault]:
+    """Tell of a program that votes in a database and, started again, does not look for its vote."""
+    lines = app.program
+    votes = [k for k, line in enumerate(lines) if line.call is Call.DATABASE_VOTE]
+    if votes and not any(line.call in _RECOVERING for line in lines[: votes[0]]):
+        yield ProgramFault(
+            app.name,
+            (IN_DOUBT,),
+            f"{app.name} prepares in its database and has no line that looks for what is in doubt "
+            "after a restart",
+        )
+
+
+def _copies(app: ApplicationSpec) -> bool:
+    """Say whether a program reads records and sends outputs of them."""
+    calls = {line.call.role for line in app.program}
+    return Call.POLL in calls and Call.SEND in calls
+
+
+def _acknowledges(app: ApplicationSpec) -> bool:
+    """Say whether a program takes records for good outside a transaction."""
+    calls = {line.call.role for line in app.program}
+    if Call.POLL not in calls:
+        return False
+    if not app.share:
+        return not calls.isdisjoint((Call.COMMIT_SYNC, Call.COMMIT_ASYNC))
+    if app.explicit:
+        return any(_accepts(line) for line in app.program)
+    return calls.isdisjoint(_STAGING)  # the next poll() or close() acknowledges the batch
+
+
+def _accepts(line: Line) -> bool:
+    said = {acknowledge for _, acknowledge in line.verdicts}
+    return line.call is Call.ACKNOWLEDGE and AcknowledgeType.ACCEPT in said
+
+
+def _sources(app: ApplicationSpec) -> set[str]:
+    return {app.source, *app.further_sources}
