@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab test check coverage mutants thorough fuzz lint format notebooks front bench set-up-run set-up-test set-up-front
+.PHONY: help lab test check coverage mutants thorough fuzz lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-lock
 .NOTPARALLEL:
 
 help:
@@ -30,9 +30,10 @@ help:
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
 	@echo 'make fuzz        hold mutated inputs against every reader of foreign data, for as long as you like'
+	@echo 'make lock        lock every package for Binder and conda again, and list the licences'
 	@echo 'make bench       measure the speed'
 
-set-up-run set-up-test set-up-front: set-up-%:
+set-up-run set-up-test set-up-front set-up-lock: set-up-%:
 	@PYTHON='$(PYTHON)' sh .ci/set-up $*
 
 lab: set-up-run
@@ -64,6 +65,9 @@ thorough: set-up-test
 # `make fuzz ARGS="--seconds 600 --target wire --seed 5"`; tests/fuzz/README.md says the rest.
 fuzz: set-up-test
 	@exec $(BIN)/python -m tests.fuzz $(ARGS)
+
+lock: set-up-lock
+	@$(BIN)/python tests/setup/lock.py
 
 format: set-up-test
 	@$(BIN)/ruff check --fix-only --quiet .

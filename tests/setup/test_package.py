@@ -1,5 +1,6 @@
 """The project file: its floors, its lint, what the package holds, what Binder gets."""
 
+import datetime as dt
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.setup import lock
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -32,18 +35,22 @@ def requirements(lines):
 # --- Binder and conda ---------------------------------------------------------------------------
 
 
-def pip_lines():
-    (pip,) = [each["pip"] for each in ENVIRONMENT["dependencies"] if isinstance(each, dict)]
-    return requirements(pip)
-
-
-def test_binder_has_the_same_environment():
-    assert (ROOT / "binder/environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
+def test_conda_and_binder_install_the_same_lock():
+    for place, name in (
+        ("environment.yml", "binder/lock.txt"),
+        ("binder/environment.yml", "lock.txt"),
+    ):
+        said = yaml.safe_load((ROOT / place).read_text())
+        assert said["dependencies"][:-1] == ENVIRONMENT["dependencies"][:-1]
+        # pip is started in the folder of the file, so the name is seen from there.
+        assert said["dependencies"][-1] == {"pip": [f"--requirement {name}"]}
+        assert ((ROOT / place).parent / name).samefile(lock.LOCK)
 
 
 def test_binder_has_no_other_files_that_it_would_obey():
     assert sorted(path.name for path in (ROOT / "binder").iterdir()) == [
         "environment.yml",
+        "lock.txt",
         "postBuild",
     ]
 
@@ -62,14 +69,45 @@ def test_conda_brings_python_and_java_only():
     )
 
 
-def test_the_environment_has_every_dependency_in_one_exact_version_that_is_allowed():
+def test_the_lock_has_every_dependency_and_all_that_they_need_in_one_exact_version_with_hashes():
+    text = lock.LOCK.read_text()
+    versions = lock.pinned(text)
     wanted = requirements(PROJECT["project"]["dependencies"])
-    pinned = pip_lines()
-    assert set(pinned) == set(wanted)
-    for name, requirement in pinned.items():
-        (specifier,) = requirement.specifier
-        assert specifier.operator == "=="
-        assert wanted[name].specifier.contains(specifier.version), name
+    for name, requirement in wanted.items():
+        assert requirement.specifier.contains(versions[name]), name
+    # All that an installed package needs on this system is locked, too.
+    for name, about in lock.installed(versions).items():
+        for need in map(Requirement, about.get_all("Requires-Dist", [])):
+            if need.marker is None or need.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(need.name) in versions, f"{name} needs {need}"
+    pins = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)[1:]
+    assert len(pins) == len(versions) > 90
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
+    assert "://" not in text
+
+
+def test_the_lock_is_of_these_dependencies_and_not_old():
+    day, digest = lock.made(lock.LOCK.read_text())
+    assert digest == lock.digest(), "pyproject.toml has changed since: run `make lock`"
+    age = dt.datetime.now(tz=dt.UTC).date() - day
+    assert age.days <= 365, "the lock is older than a year: run `make lock`"
+
+
+def test_a_lock_of_other_dependencies_is_noticed(monkeypatch):
+    before = lock.digest()
+    monkeypatch.setattr(lock.tomllib, "loads", lambda _: {"project": {"dependencies": ["a"]}})
+    assert lock.digest() != before
+
+
+def test_the_licence_of_every_package_of_the_lock_is_listed():
+    versions = lock.pinned(lock.LOCK.read_text())
+    paper = lock.LICENCES.read_text()
+    rows = [line.strip("| ").split(" | ") for line in paper.splitlines() if line.startswith("| ")]
+    listed = {name: (version, licence) for name, version, licence in rows[1:]}
+    assert {name: version for name, (version, _) in listed.items()} == versions
+    for name, about in lock.installed(versions).items():
+        assert listed[name][1] == lock.licence(about), f"{name}: run `make lock`"
+    assert all(licence not in {"", "not said", "UNKNOWN"} for _, licence in listed.values())
 
 
 def test_binder_installs_the_package_without_its_dependencies():

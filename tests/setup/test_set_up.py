@@ -90,7 +90,12 @@ def pretender(path, statement):
 
 @pytest.mark.parametrize(
     ("purpose", "expected"),
-    [("run", "--editable ."), ("test", "--editable .[test]"), ("front", "--editable .[front]")],
+    [
+        ("run", "--editable ."),
+        ("test", "--editable .[test]"),
+        ("front", "--editable .[front]"),
+        ("lock", "--editable .[lock]"),
+    ],
 )
 def test_an_environment_made_by_hand_is_filled_and_then_left_alone(checkout, purpose, expected):
     with_environment(checkout)
@@ -207,5 +212,5 @@ def test_an_unknown_purpose_is_refused(checkout):
     done = set_up(checkout, "everything")
     assert (done.returncode, done.stderr) == (
         1,
-        "kipviz: set-up is for 'run', 'test' or 'front', not for 'everything'.\n",
+        "kipviz: set-up is for 'run', 'test', 'front' or 'lock', not for 'everything'.\n",
     )

@@ -1,0 +1,137 @@
+"""`make lock`: every package that Binder and conda install, with the hashes of its files, and its licence.
+
+The direct dependencies stand in pyproject.toml; what they need is resolved by uv for every system and every
+Python from 3.11.9 on, in the versions that this environment has, which are those that the tests ran with.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LOCK, LICENCES = ROOT / "binder/lock.txt", ROOT / "LICENCES.md"
+HEAD = (
+    "# Every package that Binder and conda install, with the hashes of its files. Made by `make lock`.\n"
+    "# made {day} for the dependencies with SHA-256 {digest}\n"
+)
+PAPER = """# Licences of the packages that kipviz runs on
+
+kipviz itself is under Apache-2.0 (`LICENSE`). These packages are installed beside it and are not part of it. The
+versions are those of `binder/lock.txt`; each licence is what the package's own metadata says. `make lock` makes
+both files.
+
+| package | version | licence |
+|---|---|---|
+"""
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
+_MADE = re.compile(r"^# made (\S+) for the dependencies with SHA-256 ([0-9a-f]{64})$", re.MULTILINE)
+
+
+def pinned(text: str) -> dict[str, str]:
+    """Return the version of each package of a lock."""
+    return dict(_PINNED.findall(text))
+
+
+def made(text: str) -> tuple[dt.date, str]:
+    """Return the day on which a lock was made, and for which dependencies."""
+    found = _MADE.search(text)
+    assert found is not None, "the lock does not say when it was made"
+    return dt.date.fromisoformat(found[1]), found[2]
+
+
+def digest() -> str:
+    """Return the digest of the direct dependencies."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return hashlib.sha256("\n".join(sorted(wanted)).encode()).hexdigest()
+
+
+def licence(about: Message) -> str:
+    """Return what a package's metadata say of its licence, in a few words."""
+    classifiers = [c for c in about.get_all("Classifier", []) if c.startswith("License ::")]
+    said = about.get("License-Expression") or ", ".join(c.split(" :: ")[-1] for c in classifiers)
+    words = said or (about.get("License") or "not said").strip().splitlines()[0]
+    return words.replace("|", "/")
+
+
+def licences(versions: dict[str, str], abouts: dict[str, Message]) -> str:
+    """Return the paper of the licences of the packages of a lock."""
+    rows = (
+        f"| {name} | {versions[name]} | {licence(abouts[name])} |\n" for name in sorted(versions)
+    )
+    return PAPER + "".join(rows)
+
+
+def installed(versions: dict[str, str]) -> dict[str, Message]:
+    """Return the metadata of those packages that this environment has in the version of the lock."""
+    found = {}
+    for name, version in versions.items():
+        try:
+            about = metadata.metadata(name)
+        except metadata.PackageNotFoundError:
+            continue
+        if about["Version"] == version:
+            found[name] = about
+    return found
+
+
+def fetched(name: str, version: str) -> Message:
+    """Return the metadata of a package of another system, from its wheel."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = [
+            "--no-deps",
+            "--only-binary=:all:",
+            "--platform=win_amd64",
+            "--python-version=3.11",
+        ]
+        _pip("download", "--quiet", *asked, f"--dest={folder}", f"{name}=={version}")
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as files:
+            (place,) = (n for n in files.namelist() if n.endswith(".dist-info/METADATA"))
+            return Parser().parsestr(files.read(place).decode())
+
+
+def resolved() -> str:
+    """Return the lock as uv resolves it, without the name of any registry."""
+    with tempfile.TemporaryDirectory() as folder:
+        here, there = Path(folder, "here.txt"), Path(folder, "lock.txt")
+        lines = _pip("freeze", "--exclude-editable").splitlines()
+        here.write_text("\n".join(line for line in lines if "==" in line))
+        asked = ["--universal", "--generate-hashes", "--python-version=3.11.9", "--quiet"]
+        plain = ["--no-header", "--no-annotate", "--no-emit-index-url"]
+        words = [*asked, *plain, f"--constraint={here}", f"--output-file={there}", "pyproject.toml"]
+        uv = [sys.executable, "-m", "uv", "pip", "compile", *words]
+        subprocess.run(uv, cwd=ROOT, check=True)
+        return there.read_text()
+
+
+def _pip(*words: str) -> str:
+    told = [sys.executable, "-m", "pip", "--disable-pip-version-check", *words]
+    return subprocess.run(told, check=True, capture_output=True, text=True).stdout
+
+
+def main() -> None:
+    """Make the lock and the paper of the licences."""
+    text = resolved()
+    versions = pinned(text)
+    abouts = installed(versions)
+    for name in versions.keys() - abouts.keys():
+        abouts[name] = fetched(name, versions[name])
+    day = dt.datetime.now(tz=dt.UTC).date()
+    LOCK.write_text(HEAD.format(day=day, digest=digest()) + text)
+    LICENCES.write_text(licences(versions, abouts))
+    print(f"binder/lock.txt: {len(versions)} packages")
+
+
+if __name__ == "__main__":
+    main()
