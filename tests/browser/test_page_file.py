@@ -137,3 +137,23 @@ def test_without_javascript_a_page_still_tells_the_story(tmp_path, lab):
     words = shown.locator("noscript").inner_text()
     assert payload["bigs"][0]["say"] in words
     context.close()
+
+
+def test_a_page_runs_its_own_script_and_no_other_one(open_file, tmp_path):
+    payload = flow.share_payload()
+    text = page(payload)
+    assert "'unsafe-inline'" not in text.partition("script-src")[2].partition(";")[0]
+    injected = "<script>document.title = 'foreign';</script>"
+    injected += "<img src=x onerror=\"document.title = 'foreign'\">"
+    file = tmp_path / "run.html"
+    file.write_text(text.replace("</main>", f"</main>{injected}"), encoding="utf-8")
+    shown = open_file(file)
+    shown.wait_for_selector(".kv-say:not(:empty)")
+    assert said(shown) == payload["steps"][0]["sentence"]
+    shown.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = "
+        "\"document.title = 'foreign'\"; document.body.append(s) }"
+    )
+    shown.keyboard.press("ArrowRight")
+    assert said(shown) == payload["bigs"][0]["say"]
+    assert shown.title() != "foreign"

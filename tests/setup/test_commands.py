@@ -70,6 +70,7 @@ def test_make_alone_names_every_command(checkout):
         "test",
         "check",
         "coverage",
+        "lock",
         "mutants",
         "thorough",
         "fuzz",
