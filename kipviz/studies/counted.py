@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds
@@ -15,6 +16,7 @@ from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design as design_named
 from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios import programs
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
@@ -34,34 +36,65 @@ def window() -> Table:
     ):
         search = _Window(scenario(SMALL).model(design_named(design), FaultBudget()))
         explored = search.run(BOUNDS)
-        counts = (explored.states, search.returned, search.pending, search.held)
-        rows.append((label, design, *(f"{count:,}" for count in counts)))
+        for words, seen in (
+            ("at PREPARE_COMMIT", search.told),
+            ("at COMPLETE_COMMIT", search.over),
+        ):
+            counts = (explored.states, seen.states, seen.pending, seen.held)
+            rows.append((label, design, words, *(f"{count:,}" for count in counts)))
     heads = (
         "rival",
         "design",
+        "the coordinator responds",
         "states",
-        "commitTransaction() has returned",
+        "commitTransaction() may have returned",
         "of them: the record is TX_PENDING",
         "of them: the output is not visible",
     )
     return heads, tuple(rows)
 
 
+class _Unfinished:
+    """How many states there are behind a moment, and in how many of them something is unfinished."""
+
+    def __init__(self) -> None:
+        self.states = self.pending = self.held = 0
+
+    def note(self, world: World, output: str) -> None:
+        """Count a state."""
+        self.states += 1
+        self.pending += has_staged(world)
+        self.held += bool(world.logs[output].open)
+
+
 class _Window(Search):
-    """A search that looks at what is unfinished after a commit has returned."""
+    """A search that looks at what is unfinished after a commit has returned.
+
+    `told` is behind the response as Kafka sends it. `over` is behind COMPLETE_COMMIT, before which a
+    coordinator that waits for every marker would not respond.
+    """
 
     def __init__(self, model: ClusterModel) -> None:
-        self.returned = self.pending = self.held = 0
+        self.told, self.over = _Unfinished(), _Unfinished()
         super().__init__(model, ())
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Count a new state."""
         app = next(iter(world.applications.values()))
         if app.producer.producer_epoch > 0:  # the answer to EndTxn has brought the next epoch
-            self.returned += 1
-            self.pending += has_staged(world)
-            self.held += bool(world.logs[app.output].open)
+            self.told.note(world, app.output)
+        if _is_complete(world):
+            self.over.note(world, app.output)
         super().note(number, world, states, depth)
+
+
+def _is_complete(world: World) -> bool:
+    return any(
+        known.state is TransactionState.COMPLETE_COMMIT
+        for role in world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for known in role.transactions.values()
+    )
 
 
 def has_staged(world: World) -> bool:

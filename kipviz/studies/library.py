@@ -212,8 +212,9 @@ STUDIES: tuple[Study, ...] = (
         "Is everything visible when commitTransaction() returns?",
         "KIP-1289 'the true synchronisation point'; TransactionCoordinator.endTransaction",
         "The coordinator answers as soon as the decision is logged, so the producer goes on while "
-        "the record is TX_PENDING and the output is not visible yet. That the answer waits for "
-        "every marker is not modelled.",
+        "the record is TX_PENDING and the output is not visible yet. A coordinator that responds at COMPLETE_COMMIT "
+        "is counted in the same interleavings, from that state on: every output is visible then, and the "
+        "share-partition leader may still not know the outcome.",
         counting=counted.window,
     ),
     Study(

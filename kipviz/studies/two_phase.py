@@ -6,6 +6,7 @@ from kipviz.studies.study import Rival, Study
 
 AGREE = "stores agree"
 ORDER = "kip-939-small"
+TWO_PROCESSES, NO_FAULT = "kip-939-small-two-processes", "crash_client=0"
 
 STUDIES: tuple[Study, ...] = (
     Study(
@@ -14,9 +15,9 @@ STUDIES: tuple[Study, ...] = (
         "KIP-939 KeepPreparedTxn; pull requests 21735 and 22704 (both open)",
         "Whether an EndTxn that its sender has given up, and sent again, ends a later transaction "
         "that nobody has prepared. What the bump at the start is for is another thing: without it "
-        "whoever had the transaction before can still end it. "
-        "One process recovers at a time here: two recoverers that are both alive are not searched, so "
-        "that 22704 holds is about this one delay.",
+        "whoever had the transaction before can still end it. Two processes that are both alive are no "
+        "question of the bump: each ends what is prepared as the database says, and the database has not heard of "
+        "the other one's decision yet.",
         "kip-939-small-next",
         "crash_client=1,request_timeout=1",
         (AGREE,),
@@ -26,6 +27,13 @@ STUDIES: tuple[Study, ...] = (
                 "a bump when it is kept, none when it is over", "kip-939+kept_completion=as_kept"
             ),
             Rival("a bump when it is kept and one when it is over (21735)", "kip-939"),
+            *(
+                Rival(f"two processes at once: {label}", design, TWO_PROCESSES, NO_FAULT)
+                for label, design in (
+                    ("no bump (22704)", "kip-939+keep_prepared=the_same"),
+                    ("both bumps (21735)", "kip-939"),
+                )
+            ),
         ),
     ),
     Study(

@@ -25,7 +25,7 @@ ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
     "B18": ((40, 0), (0, 0)),
     "B19": ((57,), (0,), (0,)),
     "B23": ((0,), (0,), (0,), (21,)),
-    "B14": ((0,), (52,), (0,)),
+    "B14": ((0,), (52,), (0,), (31,), (31,)),
     "B22": ((0,), (24,), (0,)),
     "B26": ((35,), (37,), (0,)),
     "B27": ((36,), (0,), (38,), (0,)),
@@ -77,13 +77,20 @@ def test_a_counted_study_counts_what_it_says() -> None:
 
 def test_a_commit_returns_before_the_share_side_has_heard_of_it() -> None:
     repaired, stuck = (
-        [int(cell.replace(",", "")) for cell in row[2:]] for row in answer(study("B6")).rows
+        [int(cell.replace(",", "")) for cell in row[3:]]
+        for row in answer(study("B6")).rows
+        if row[2] == "at PREPARE_COMMIT"
     )
     states, returned, pending, held = repaired
     assert states == 686
     assert returned > pending > 0
     assert returned > held > 0
     assert stuck[1] == stuck[2]  # no marker ever resolves it
+
+
+def test_a_response_at_complete_would_make_the_output_visible_and_not_the_outcome_known() -> None:
+    later = [row for row in answer(study("B6")).rows if row[2] == "at COMPLETE_COMMIT"]
+    assert [tuple(map(int, row[4:])) for row in later] == [(60, 48, 0), (36, 36, 0)]
 
 
 @pytest.mark.thorough
