@@ -7,6 +7,7 @@ What a notebook needs, each in one call:
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
     kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    three and more, in columns
     kipviz.costs("kip-1310-share-producer", "kip-1310-share-session")
+    kipviz.open(kipviz.story("my-story.md"))               your own story, a Markdown document
     kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
@@ -53,6 +54,7 @@ __all__ = [
     "rebuild",
     "save",
     "saves",
+    "story",
     "study",
     "two_views",
     "verdicts",
@@ -80,6 +82,7 @@ _HOMES = {
     "two_views": ("kipviz.widgets.side_by_side", "two_views"),
     "save": ("kipviz.widgets.lab", "save"),
     "saves": ("kipviz.widgets.decisions", "saves"),
+    "story": ("kipviz.lessons.own_story", "story"),
     "study": ("kipviz.widgets.design_lab", "study"),
     "verdicts": ("kipviz.widgets.design_lab", "verdicts"),
 }

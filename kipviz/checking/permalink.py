@@ -7,7 +7,8 @@ model which has moved on since is noticed at the step where it shows, and said i
 from __future__ import annotations
 
 import itertools
-from base64 import urlsafe_b64encode
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 import msgspec
@@ -38,11 +39,12 @@ from kipviz.core.trace import Node, Trace
 from kipviz.core.values import Value, fingerprint
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.changes import under
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import carried, document_of
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
 
 OWN = "own"  # the budget of the scenario
+STORY_MAX = 100_000  # bytes of a document that a link carries
 
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(ClusterAction)
@@ -56,7 +58,8 @@ class Head(Value, frozen=True, array_like=True):
     """What was run: the start of everything that the actions then change.
 
     `ends` are the steps at which the story's big steps end; `dice` is (faults, seed, steps_max) of
-    a seeded run; `settings` are changes, each of the form name=value.
+    a seeded run; `settings` are changes, each of the form name=value. `story` is the document of a
+    story that is none of the library's, packed.
     """
 
     scenario: str
@@ -67,6 +70,7 @@ class Head(Value, frozen=True, array_like=True):
     ends: tuple[int, ...] = ()
     dice: tuple[str, int, int] | None = None
     settings: tuple[str, ...] = ()
+    story: str = ""
 
 
 _head_decoder = msgspec.json.Decoder(Head)
@@ -85,7 +89,8 @@ def head_of(run: Run) -> str:
     """Give what a link says of a run before its steps; "" if the run cannot be opened by a link."""
     spec = run.model.spec
     try:
-        story = scenario_named(run.scenario.name)
+        text = document_of(run.scenario)
+        story = carried(run.scenario.name, text)
         design = design_named(run.design.name)
         expected = at_levels(under(story, design, run.settings).spec, design)
         same = spec == expected.but(budget=spec.budget)
@@ -105,8 +110,37 @@ def head_of(run: Run) -> str:
         tuple(chapter.end for chapter in run.chapters),
         dice,
         run.settings,
+        packed(text) if text else "",
     )
-    return _encode(head).decode()
+    # Most links carry no story, and say nothing of it: their letters are what they always were.
+    said = msgspec.to_builtins(head)
+    return _encode(said if text else said[:-1]).decode()
+
+
+def packed(text: str) -> str:
+    """Return a document in few letters: zlib's, in base64url."""
+    return urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def unpacked(letters: str) -> str:
+    """Return a document from its letters, "" from none.
+
+    Raises:
+        ValueError: if they are no document, or one that is too long.
+    """
+    if not letters:
+        return ""
+    try:
+        data = urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+        opened = zlib.decompressobj()
+        text = opened.decompress(data, STORY_MAX).decode()
+    except (ValueError, zlib.error):
+        raise ValueError("the story that it carries is cut off or damaged") from None
+    if not opened.eof:
+        raise ValueError(
+            f"the story that it carries is cut off, or longer than {STORY_MAX:,} bytes"
+        )
+    return text
 
 
 def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:
@@ -168,8 +202,8 @@ def sealed(head: str, start: bytes, mark: bytes, step: int, chain: list[Part]) -
     """
     if not head:
         raise ValueError(
-            "a permalink names a scenario of the library, and this run is of no such scenario: "
-            "save it as a trace file"
+            "a permalink names a scenario of the library or carries a story, and this run is of no such "
+            "scenario: save it as a trace file"
         )
     text = write(Link(head, start[0], mark, step, joined(chain)))
     if len(text) > LENGTH_MAX:
@@ -227,7 +261,8 @@ def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
     try:
         head = _head_decoder.decode(text)
         design = design_named(head.design)
-        scenario = under(scenario_named(head.scenario), design, head.settings)
+        story = carried(head.scenario, unpacked(head.story))
+        scenario = under(story, design, head.settings)
         budget = None if head.budget == OWN else budget_of(head.budget)
         model = scenario.model(design, budget)
     except msgspec.DecodeError as wrong:

@@ -21,7 +21,7 @@ from kipviz.checking.task import Task, moments, stepped
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.spec import FaultBudget
 from kipviz.core import tracefile
 from kipviz.core.model import Outcome
 from kipviz.core.trace import Trace
@@ -29,13 +29,12 @@ from kipviz.core.tracefile import Loaded, TraceFileError
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
-from kipviz.designs.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
-from kipviz.scenarios.changes import BadChange, changed, under
-from kipviz.scenarios.library import UnknownScenario
+from kipviz.scenarios.changes import changed, under
+from kipviz.scenarios.library import carried, document_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import blamed
-from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
+from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 
 
@@ -122,13 +121,14 @@ class Judgement(Value, frozen=True):
 
 
 class _Origin(msgspec.Struct, frozen=True):
-    """What a trace file's header says of the model."""
+    """What a trace file's header says of the model; `story` is a document that is none of the library's."""
 
     scenario: str
     design: str
     budget: dict[str, int]
     kafka_version: str
     settings: tuple[str, ...] = ()
+    story: str = ""
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -288,6 +288,12 @@ def _origin(run: Run) -> dict[str, Any]:
     }
     if run.settings:
         said["settings"] = list(run.settings)
+    try:
+        text = document_of(run.scenario)
+    except ValueError as wrong:
+        raise TraceFileError(f"The run cannot be saved: {wrong}") from wrong
+    if text:
+        said["story"] = text
     return said
 
 
@@ -375,7 +381,8 @@ def _opened(
 ) -> tuple[Scenario, Design, ClusterModel, _Origin]:
     try:
         origin = msgspec.convert(said, _Origin)
-        scenario, design = scenario_named(origin.scenario), design_named(origin.design)
+        scenario = carried(origin.scenario, origin.story)
+        design = design_named(origin.design)
         scenario = under(scenario, design, origin.settings)
         model = scenario.model(design, FaultBudget(**origin.budget))
     except msgspec.ValidationError as wrong:
@@ -383,7 +390,7 @@ def _opened(
     except TypeError:
         faults = ", ".join(origin.budget)
         raise TraceFileError(f"{path} allows faults that there are not, among {faults}") from None
-    except (UnknownScenario, UnknownDesign, Unplayable, BadSpec, BadChange) as wrong:
+    except ValueError as wrong:
         raise TraceFileError(f"{path} cannot be replayed: {wrong}") from None
     return scenario, design, model, origin
 

@@ -40,6 +40,7 @@ from kipviz.command import (
 )
 from kipviz.command.arguments import Parser
 from kipviz.command.output import begin, was_cut_short
+from kipviz.command.own_story import read_own
 from kipviz.command.refused import Refused
 from kipviz.core.printable import sentence, several
 
@@ -84,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     begin()
     try:
         arguments = parser().parse_args(argv)
+        read_own(arguments)
         status: int = COMMANDS[arguments.command].run(arguments)
         if sys.stdout is not None:  # a shell may start a program without one
             sys.stdout.flush()

@@ -12,6 +12,7 @@ from typing import overload
 from kipviz.core.nearest import unknown
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import Document, read_story
+from kipviz.scenarios.documents.write import write_story
 from kipviz.scenarios.scenario import Scenario
 
 SUFFIX = ".md"
@@ -50,8 +51,8 @@ def read_document(file: Traversable) -> Document:
     document = read_story(text, _place(file))
     name = document.scenario.name
     if name != file.name.removesuffix(SUFFIX):
-        at = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("name:"))
-        raise BadStory(_place(file), at, f"The story {name!r} belongs in a file {name}{SUFFIX}.")
+        what = f"The story {name!r} belongs in a file {name}{SUFFIX}."
+        raise BadStory(_place(file), document.name, what)
     return document
 
 
@@ -65,13 +66,69 @@ def _files() -> Mapping[str, Traversable]:
     return MappingProxyType(documents_in(files("kipviz.scenarios") / "stories"))
 
 
-@cache
+# What a reader has brought, by name, for as long as the process lives.
+_brought: dict[str, Document] = {}
+
+
+def bring(document: Document) -> None:
+    """Let a story from elsewhere be found by its name in this process; a later one replaces it.
+
+    Raises:
+        ValueError: if the library has a story of that name.
+    """
+    _refuse_known(document.scenario.name)
+    _brought[document.scenario.name] = document
+
+
+def _refuse_known(name: str) -> None:
+    if name in _files():
+        raise ValueError(f"The library has a story {name!r}: give yours another name.")
+
+
+def document_of(story: Scenario) -> str:
+    """Return the document that a saved run or a link carries: "" for a story of the library.
+
+    Raises:
+        ValueError: if the story is no other one's and cannot be written as a document.
+    """
+    if story.name in _files():
+        return ""
+    if type(story) is not Scenario:
+        raise ValueError(f"The story {story.name!r} was made from logs and is no document.")
+    try:
+        text = write_story(Document(story))
+        if read_story(text).scenario == story:
+            return text
+    except (AttributeError, BadStory, KeyError, TypeError) as wrong:
+        raise ValueError(f"The story {story.name!r} is no document: {wrong}") from wrong
+    raise ValueError(f"The story {story.name!r} is no document: it would be read as another one.")
+
+
+def carried(name: str, text: str) -> Scenario:
+    """Return the story that a saved run or a link is about: the one it carries, or one by its name.
+
+    Raises:
+        UnknownScenario: if it carries none, and there is none of that name.
+        ValueError: if what it carries is no story, or has the name of one of the library.
+    """
+    if not text:
+        return scenario(name)
+    story = read_story(text, "the story that it carries").scenario
+    _refuse_known(story.name)
+    return story
+
+
 def document(name: str) -> Document:
     """Return the document of a scenario by its name.
 
     Raises:
         UnknownScenario: if there is none; the message has the names nearest to it.
     """
+    return _brought.get(name) or _own(name)
+
+
+@cache
+def _own(name: str) -> Document:
     file = _files().get(name)
     if file is None:
         raise UnknownScenario(unknown("scenario", name, _files(), "`kipviz list`"))
@@ -89,7 +146,7 @@ def scenario(name: str) -> Scenario:
 
 def is_scenario(name: str) -> bool:
     """Say whether there is a scenario of that name."""
-    return name in _files()
+    return name in _files() or name in _brought
 
 
 @cache

@@ -13,6 +13,7 @@ from kipviz.checking.runs import Judgement, Run
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.labels import label
 from kipviz.core.values import fingerprint
+from kipviz.scenarios.library import document_of
 
 WIDE = 96
 
@@ -21,12 +22,17 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
     """Give the line that a run stands on as the source of a test, with the verdicts it came to.
 
     Raises:
-        ValueError: if the run's scenario is none of the library: the test could not open it.
+        ValueError: if the run's scenario is none of the library and cannot be written as a document: the
+            test could not open it.
     """
     if not head_of(run):
         raise ValueError(
-            "a test names a scenario of the library, and this run is of no such scenario"
+            "a test names a scenario of the library or carries a story, and this run is of no such scenario"
         )
+    text = document_of(run.scenario)
+    lines = "".join(f"    {line!a}\n" for line in text.splitlines(keepends=True))
+    document = f"STORY = (\n{lines})\n" if text else ""
+    find, given = ("carried", ", STORY") if text else ("scenario", "")
     nodes = [run.trace.node(id_) for id_ in run.trace.line]
     kinds = sorted({type(node.action).__name__ for node in nodes[1:]})
     steps = "".join(
@@ -45,9 +51,9 @@ from kipviz.checking import runs
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.changes import under
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import {find}
 
-SETTINGS = ({"".join(f"{change!a}, " for change in run.settings)})
+{document}SETTINGS = ({"".join(f"{change!a}, " for change in run.settings)})
 BUDGET = FaultBudget({", ".join(f"{kind}={count}" for kind, count in counts_of(run.budget).items())})
 ACTIONS = (
 {steps})
@@ -58,7 +64,7 @@ FINGERPRINT = "{fingerprint(nodes[-1].world).hex()}"
 
 def test_{_name(run.scenario.name)}_under_{_name(run.design.name)}():
     rules = design({run.design.name!a})
-    story = under(scenario({run.scenario.name!a}), rules, SETTINGS)
+    story = under({find}({run.scenario.name!a}{given}), rules, SETTINGS)
     run = runs.follow(story, rules, BUDGET, ACTIONS)
     assert {{found.property: (found.status, found.step) for found in runs.judge(run)}} == VERDICTS
     assert fingerprint(run.trace.last().world).hex() == FINGERPRINT

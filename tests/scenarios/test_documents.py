@@ -155,7 +155,7 @@ def test_only_what_is_asked_for_is_read() -> None:
     program = (
         "from kipviz.scenarios import library\n"
         "assert library.scenario('kip-1289-small').name == 'kip-1289-small'\n"
-        "print(library.document.cache_info().currsize)"
+        "print(library._own.cache_info().currsize)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

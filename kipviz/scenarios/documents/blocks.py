@@ -46,7 +46,8 @@ def parted(text: str) -> tuple[list[Numbered], list[Numbered]]:
     Raises:
         Wrong: if there is no head.
     """
-    lines = list(enumerate(text.splitlines(), 1))
+    whole = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = list(enumerate(whole.split("\n"), 1))
     if not lines or lines[0][1].rstrip() != MARK:
         raise Wrong(1, f"A story begins with a head between two lines of {MARK}.")
     for at, (_, line) in enumerate(lines[1:], 1):

@@ -45,7 +45,8 @@ CLUSTER = "cluster"
 LIKE = "like"
 APPLICATIONS = "applications"
 KEYS = (CLUSTER, *ClusterSpec.__struct_fields__)
-_RECORDS = re.compile(r"(\S+) from (\d+)")
+_RECORDS = re.compile(r"(\S+) from ([0-9]{1,18})")
+_BROKER = re.compile(r"[0-9]{1,9}")
 _ACL = re.compile(r"(\S+) (may|must not) (\S+) (\S+) (.+)")
 
 
@@ -183,7 +184,7 @@ class _Reading:
         return lambda key, _, node: (key, self.value(kind, node, key))
 
     def _release(self, key: str, at: int, node: Node) -> tuple[int, str]:
-        if not key.isdecimal():
+        if _BROKER.fullmatch(key) is None:
             raise Wrong(at, f"A broker is a whole number, not {key!r}.")
         return int(key), str(self.value(str, node, key))
 

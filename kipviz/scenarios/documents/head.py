@@ -28,6 +28,8 @@ from kipviz.scenarios.documents.bad_story import Wrong
 
 MARK = "---"
 WIDTH = 100
+# A list in a list in a list is more than any key has.
+DEPTH_MAX = 3
 
 # What a writer gives: texts, numbers, lists and maps, before they are lines.
 Plain: TypeAlias = str | int | bool | Sequence["Plain"] | Mapping[str, "Plain"] | None
@@ -62,8 +64,9 @@ class Keys(Value, frozen=True):
 Node = Word | Row | Keys
 
 _KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +(.*\S))? *')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ITEM = re.compile(r"( *)- +(.*\S) *")
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 # What YAML takes for something else than a text.
 _OTHER = re.compile(r"-?[\d.][\d_.,:eExXoO+-]*|true|false|null|yes|no|on|off|y|n|~|", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:-(?=\d))?[A-Za-z0-9_/(.](?:[^:#]|:(?! |$)|(?<! )#)*")
@@ -101,7 +104,7 @@ def _keys(
         asked = _KEY.fullmatch(text)
         if asked is None or _indent(text) > indent:
             raise Wrong(at, _no_key(text, indent))
-        key = str(json.loads(asked[2])) if asked[2].startswith('"') else asked[2].strip()
+        key = unquoted(at, asked[2]) if asked[2].startswith('"') else asked[2].strip()
         if key in [name for name, _, _ in entries]:
             raise Wrong(at, f"The key {key!r} comes twice.")
         lines = lines[1:]
@@ -158,14 +161,29 @@ def _value(at: int, text: str) -> Word | Row:
     return Word(at, text)
 
 
-def _in_row(at: int, text: str, start: int) -> tuple[Word | Row, int]:
+def unquoted(at: int, text: str) -> str:
+    """Return the text that stands in quotes, as JSON writes it.
+
+    Raises:
+        Wrong: if it is none, or has half a sign.
+    """
+    try:
+        found = str(json.loads(text))
+        found.encode()
+    except ValueError:
+        raise Wrong(at, f"A text in quotes is written as in JSON, not {text}.") from None
+    return found
+
+
+def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row, int]:
     """Read one value of a list from a place in the line; return it and where it ends."""
+    if depth > DEPTH_MAX:
+        raise Wrong(at, f"Lists go at most {DEPTH_MAX} deep.")
     if text[start : start + 1] == '"':
-        try:
-            found, end = json.JSONDecoder().raw_decode(text, start)
-        except ValueError:
-            raise Wrong(at, f"The quotes of {text[start:]!r} do not end.") from None
-        return Word(at, str(found), quoted=True), end
+        quoted = _QUOTED.match(text, start)
+        if quoted is None:
+            raise Wrong(at, f"The quotes of {text[start:]!r} do not end.")
+        return Word(at, unquoted(at, quoted[0]), quoted=True), quoted.end()
     if text[start : start + 1] != "[":
         asked = _PLAIN_IN_ROW.match(text, start)
         if asked is None:
@@ -174,7 +192,7 @@ def _in_row(at: int, text: str, start: int) -> tuple[Word | Row, int]:
     items: list[Word | Row] = []
     start = _past_spaces(text, start + 1)
     while text[start : start + 1] != "]":
-        node, start = _in_row(at, text, start)
+        node, start = _in_row(at, text, start, depth + 1)
         items.append(node)
         start = _past_spaces(text, start)
         if text[start : start + 1] == ",":

@@ -30,6 +30,7 @@ from kipviz.scenarios import (
     thread_programs,
 )
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
+from kipviz.scenarios.documents.head import unquoted
 
 Program = tuple[Line, ...]
 # The modules with programs, and what stands before the names of theirs.
@@ -42,11 +43,11 @@ _MODULES = (
     ("shared-consumer-", shared_consumer_programs),
 )
 _EVERY_OTHER = -1
-_LINE = re.compile(r"(\d+) +([A-Za-z.-]+)")
+_LINE = re.compile(r"([0-9]{1,6}) +([A-Za-z.-]+)")
 _OPTIONS = {
-    "then": re.compile(r", then (\d+)"),
-    "on_error": re.compile(r", on error (\d+)"),
-    "verdicts": re.compile(r", verdicts((?: (?:\*|\d+)=[A-Z]+)+)"),
+    "then": re.compile(r", then ([0-9]{1,6})"),
+    "on_error": re.compile(r", on error ([0-9]{1,6})"),
+    "verdicts": re.compile(r", verdicts((?: (?:\*|[0-9]{1,18})=[A-Z]+)+)"),
     "client": re.compile(r', client ("(?:[^"\\]|\\.)*")'),
     "target": re.compile(r', target ("(?:[^"\\]|\\.)*")'),
     "metadata": re.compile(r", group id only"),
@@ -126,7 +127,7 @@ def _meaning(at: int, name: str, match: re.Match[str]) -> object:
     if name in ("then", "on_error"):
         return int(match[1])
     if name in ("client", "target"):
-        return str(json.loads(match[1]))
+        return unquoted(at, match[1])
     if name == "metadata":
         return False
     if name == "rethrows":

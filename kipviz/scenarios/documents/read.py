@@ -86,12 +86,16 @@ class Document(Value, frozen=True):
         order: its place in the list of the library; what has none comes last.
         steps: for each beat the line of each of its steps.
         goals: the line of each checkpoint.
+        cluster: the line of the cluster.
+        name: the line of the name.
     """
 
     scenario: Scenario
     order: int = 0
     steps: tuple[tuple[int, ...], ...] = ()
     goals: tuple[int, ...] = ()
+    cluster: int = 1
+    name: int = 1
 
 
 class _Section(Value, frozen=True):
@@ -156,8 +160,14 @@ def _read(text: str) -> Document:
         watch=(*watched, *(each for _, watch, *_ in read for each in watch)),
         checkpoints=tuple(checkpoint for checkpoint, _ in checkpoints),
     )
-    lines = tuple(steps for *_, steps in read)
-    return Document(scenario, _order(keys), lines, tuple(at for _, at in checkpoints))
+    return Document(
+        scenario,
+        _order(keys),
+        tuple(steps for *_, steps in read),
+        tuple(at for _, at in checkpoints),
+        of_cluster[0][1] if of_cluster else 1,
+        _needed(keys, NAME).line,
+    )
 
 
 # -- the head ----------------------------------------------------------------------------------

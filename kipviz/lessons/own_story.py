@@ -1,0 +1,153 @@
+"""A story of a reader's own: a Markdown document that is checked, played, and found by its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Self
+
+from kipviz.cluster.labels import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import BadSpec
+from kipviz.cluster.world import World
+from kipviz.core import outside_file
+from kipviz.core.nearest import nearest
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design
+from kipviz.lessons.goals import GOALS
+from kipviz.scenarios.documents.bad_story import BadStory, not_known
+from kipviz.scenarios.documents.read import Document, read_story
+from kipviz.scenarios.library import bring
+from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
+from kipviz.scenarios.script import HOSTS, ScriptError, follow, quiet
+
+IN_A_CELL = "the text"
+NAMED_MAX = 12
+
+
+class Story(str):
+    """The name of a reader's own story, which every function takes that takes a scenario's name.
+
+    Attributes:
+        scenario: the story itself.
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.story(open("my-story.md").read())  # doctest: +SKIP
+    """
+
+    __slots__ = ("scenario",)
+    scenario: Scenario
+
+    def __new__(cls, scenario: Scenario) -> Self:
+        """Make the name of a scenario that keeps the scenario."""
+        made = super().__new__(cls, scenario.name)
+        made.scenario = scenario
+        return made
+
+    def __getnewargs__(self) -> tuple[Scenario]:  # type: ignore[override]
+        return (self.scenario,)
+
+    def __repr__(self) -> str:
+        """Say what story it is."""
+        story = self.scenario
+        return f"story {story.name}: {story.title}; for {', '.join(story.designs)}"
+
+
+def story(text_or_path: str | os.PathLike[str]) -> Story:
+    """Read your own story, check it, and play it once under each design that it names.
+
+    The story can then be opened, searched, compared and judged by what is returned, or by its name. Saved
+    runs and links of it carry the document. Reading a document runs no code of its writer.
+
+    Args:
+        text_or_path: a document as `kipviz.scenarios.documents.read` describes it, or a path of one.
+
+    Raises:
+        BadStory: if it is no story or cannot be played; the message has the file, the line, what is
+            wrong, what is possible there, and where each process stands.
+        ValueError: if the file cannot be read.
+    """
+    text, file = _given(text_or_path)
+    document = read_story(text, file)
+    _check_goals(document, file)
+    for name in document.scenario.designs:
+        _check_play(document, name, file)
+    try:
+        bring(document)
+    except ValueError as wrong:
+        raise BadStory(file, document.name, str(wrong)) from None
+    return Story(document.scenario)
+
+
+def _given(text_or_path: object) -> tuple[str, str]:
+    """Return a document's text, and what errors call it."""
+    if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.strip()):
+        return text_or_path.lstrip("\n"), IN_A_CELL
+    if not isinstance(text_or_path, str | os.PathLike) or "\0" in str(text_or_path):
+        raise ValueError(
+            f"A story is a text or a path, such as 'my-story.md', not {text_or_path!r}"
+        )
+    path = Path(text_or_path)
+    try:
+        return outside_file.read(path).decode(), str(path)
+    except OSError as wrong:
+        raise ValueError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no text in UTF-8") from None
+
+
+def _check_goals(document: Document, file: str) -> None:
+    for checkpoint, line in zip(document.scenario.checkpoints, document.goals, strict=True):
+        if checkpoint.goal not in GOALS:
+            raise BadStory(file, line, not_known("goal", checkpoint.goal, GOALS))
+
+
+def _check_play(document: Document, under: str, file: str) -> None:
+    story = document.scenario
+    try:
+        model = story.model(design(under))
+        trace = Trace.start(model, PROPERTIES)
+    except (BadSpec, Unplayable) as wrong:
+        raise BadStory(file, document.cluster, str(wrong)) from None
+    for beat, lines in zip(story.beats, document.steps, strict=True):
+        for step, line in zip(beat.steps, lines, strict=True):
+            try:
+                trace = follow(trace, model, step, beat.title)
+            except ScriptError as wrong:
+                raise BadStory(file, line, _why(trace, model, step, under, wrong)) from wrong
+
+
+def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: ScriptError) -> str:
+    """Say why a step cannot be taken, what is nearest, what is possible, and where processes stand."""
+    if HOSTS.fullmatch(step):
+        return f"{wrong}.{_places(trace.world)}"
+    pattern = step.removeprefix("until ").removeprefix("maybe ")
+    if step.startswith("until "):
+        trace = quiet(trace, model, pattern)
+    possible = tuple(label(trace.world, action) for action in model.enabled(trace.world))
+    found = [each for each in possible if fnmatchcase(each, pattern)]
+    if found:
+        told = f"{step!r} matches {len(found)} actions; write one of them: {_listed(found)}."
+    else:
+        told = f"{step!r} is not possible here under {under}."
+        if possible:
+            told += f" Did you mean {nearest(pattern, possible)[0]!r}?"
+        told += f" Possible: {_listed(possible)}."
+    return told + _places(trace.world)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"{'; '.join(names[:NAMED_MAX]) or 'nothing'}{more}"
+
+
+def _places(world: World) -> str:
+    """Say at which line of its program each process stands."""
+    told = ""
+    for name, app in world.applications.items():
+        at = app.program[app.line].text if app.line < len(app.program) else "its end"
+        told += f" {name} is at line {app.line}: {at}" if app.alive else f" {name} is down."
+    return told

@@ -1,0 +1,239 @@
+"""A reader's own story: a document in a cell or a file, which goes wherever a scenario's name goes."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kipviz
+from kipviz.checking import permalink, runs
+from kipviz.checking.permalink import BadLink, open_link, packed, unpacked
+from kipviz.command.main import main
+from kipviz.core.tracefile import TraceFileError
+from kipviz.lessons.own_story import story
+from kipviz.scenarios import library
+from kipviz.scenarios.documents.bad_story import BadStory
+from kipviz.scenarios.library import LIBRARY, UnknownScenario, document_of, scenario
+from kipviz.views.pytest_source import pytest_source
+
+TEXT = """
+---
+name: mine
+clause: my lecture
+designs: [repaired, finding-I]
+lanes: [app-1, B5]
+cluster: share-group
+applications:
+  app-1:
+    like: share-member
+    max_records: 1
+---
+
+# My story
+
+A member of a share group reads one record.
+
+## The first poll
+
+Broker 5 delivers offset 100.
+
+```steps
+app-1 goes on
+quiet
+app-1 goes on
+app-1 goes on
+quiet
+```
+
+## Checkpoints
+
+- saw a broker crash: `broker crashed`
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays(monkeypatch):
+    monkeypatch.setattr(library, "_brought", {})
+
+
+def refused(old: str, new: str, times: int = 1) -> str:
+    assert old in TEXT
+    with pytest.raises(BadStory) as told:
+        story(TEXT.replace(old, new, times))
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+# -- where it goes -----------------------------------------------------------------------------
+
+
+def test_it_opens_compares_and_is_searched_and_judged_like_any_other() -> None:
+    mine = kipviz.story(TEXT)
+    assert mine == "mine"
+    assert repr(mine) == "story mine: My story; for repaired, finding-I"
+    assert kipviz.open(mine).payload["title"] == "My story"
+    assert kipviz.open("mine", "finding-I").payload["design"]["name"] == "finding-I"
+    both = kipviz.compare(mine, "repaired", "finding-I")
+    assert [both.payload[side]["title"] for side in ("left", "right")] == ["My story"] * 2
+    assert kipviz.explore(mine, "repaired", states_max=50).explored.states == 50
+    assert "repaired" in repr(kipviz.verdicts(mine, ["repaired"], states_max=50))
+    assert kipviz.two_views(mine).tool == "beliefs"
+
+
+def test_it_is_no_story_of_the_library_and_a_later_one_takes_its_place() -> None:
+    story(TEXT)
+    assert "mine" not in {each.name for each in LIBRARY}
+    story(TEXT.replace("My story", "My other story"))
+    assert scenario("mine").title == "My other story"
+
+
+def test_its_name_is_found_again_in_another_process_only_with_the_story() -> None:
+    copy = pickle.loads(pickle.dumps(story(TEXT)))
+    assert copy == "mine"
+    assert copy.scenario == scenario("mine")
+
+
+def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "mine.md"
+    path.write_text(TEXT.lstrip(), encoding="utf-8")
+    assert main(["play", str(path)]) == 0
+    assert "My story" in capsys.readouterr().out
+    path.write_text(TEXT.lstrip().replace("quiet", "quite", 1), encoding="utf-8")
+    assert main(["play", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"kipviz: {path}:23: 'quite' is not possible here under repaired.")
+    assert main(["play", str(tmp_path / "none.md")]) == 2
+    assert "none.md cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+# -- it goes along -------------------------------------------------------------------------------
+
+
+def test_a_link_carries_it_to_a_process_that_never_saw_it(monkeypatch) -> None:
+    run = runs.play(story(TEXT), "finding-I")
+    run = run.at(run.trace.last())
+    link = permalink.permalink(run)
+    monkeypatch.setattr(library, "_brought", {})
+    with pytest.raises(UnknownScenario):
+        scenario("mine")
+    opened = open_link(link)
+    assert opened.changes == ()
+    assert opened.scenario == run.scenario
+    assert opened.trace.world == run.trace.world
+    assert permalink.permalink(opened) == link
+
+
+def test_a_link_of_the_library_says_nothing_of_documents() -> None:
+    run = runs.play("kip-1289-small")
+    assert permalink.head_of(run).endswith(",[]]")
+    assert document_of(run.scenario) == ""
+
+
+def test_a_saved_run_carries_it_with_its_settings(tmp_path: Path, monkeypatch) -> None:
+    run = runs.again(runs.play(story(TEXT)), ("delivery_count_limit=2",))
+    runs.save(run, tmp_path / "run.trace")
+    monkeypatch.setattr(library, "_brought", {})
+    loaded = runs.load(tmp_path / "run.trace")
+    assert loaded.changes == ()
+    assert loaded.scenario == run.scenario
+    assert loaded.model.spec.settings.delivery_count_limit == 2
+
+
+def test_a_test_of_it_runs_where_it_was_never_seen(tmp_path: Path) -> None:
+    run = runs.play(story(TEXT))
+    run = run.at(run.trace.last())
+    path = tmp_path / "test_mine.py"
+    path.write_text(pytest_source(run, runs.judge(run)), encoding="utf-8")
+    program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_was_kept_of_it_is_not_taken_for_a_run_of_another_text(tmp_path: Path) -> None:
+    path = tmp_path / "kept.kipviz"
+    kipviz.open(story(TEXT), keep=path)
+    assert kipviz.open("mine", keep=path).payload["title"] == "My story"
+    story(TEXT.replace("one record", "a record"))
+    with pytest.raises(ValueError, match="keeps a run of mine as the story was before"):
+        kipviz.open("mine", keep=path)
+
+
+def test_a_link_whose_story_is_damaged_too_long_or_false_is_refused() -> None:
+    for letters, says in (
+        (packed(TEXT)[:-8], "cut off"),
+        ("AAAA", "cut off or damaged"),
+        (packed("x" * (permalink.STORY_MAX + 1)), "longer than"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            unpacked(letters)
+    assert unpacked(packed(TEXT)) == TEXT
+    false = TEXT.lstrip().replace("name: mine", "name: kip-1289-small")
+    with pytest.raises(ValueError, match="The library has a story 'kip-1289-small'"):
+        library.carried("kip-1289-small", false)
+    with pytest.raises(BadStory, match=r"^the story that it carries:1: A story begins with a head"):
+        library.carried("mine", "no story")
+    assert issubclass(BadLink, ValueError)
+
+
+def test_a_run_that_no_document_can_say_is_refused_before_its_file_is_written(tmp_path) -> None:
+    run = runs.play(story(TEXT))
+    odd = runs.Run(run.scenario.but(title="two\nlines"), run.design, run.model, run.trace)
+    with pytest.raises(
+        TraceFileError, match="The run cannot be saved: The story 'mine' is no document"
+    ):
+        runs.save(odd, tmp_path / "odd.trace")
+    assert not (tmp_path / "odd.trace").exists()
+    assert permalink.head_of(odd) == ""
+
+
+# -- mistakes ----------------------------------------------------------------------------------
+
+
+def test_a_step_that_is_not_possible_is_told_with_the_nearest_and_where_processes_stand() -> None:
+    told = refused("app-1 goes on\nquiet\napp-1", "app-1 goes on\nquiet\napp1")
+    assert told.startswith(
+        "the text:24: 'app1 goes on' is not possible here under repaired. "
+        "Did you mean 'app-1 goes on'? Possible: app-1 goes on; "
+    )
+    assert told.endswith("app-1 is at line 0: producer.initTransactions();")
+
+
+def test_a_step_that_waits_in_vain_or_is_more_than_one_says_what_there_is() -> None:
+    told = refused("\nquiet\n", "\nuntil EndTxn arrives at B1\n")
+    assert "the text:23: 'until EndTxn arrives at B1' is not possible here" in told
+    told = refused("\nquiet\n", "\nB* crashes\n")
+    listed = "B1 crashes; B3 crashes; B5 crashes; B7 crashes"
+    assert f"'B* crashes' matches 4 actions; write one of them: {listed}." in told
+    told = refused("\nquiet\n", "\nB1 B9 | B3 are cut apart\n")
+    assert "the text:23: The first poll: 'B1 B9 | B3 are cut apart' is no cut" in told
+
+
+def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand() -> None:
+    told = refused("broker crashed", "broker crash")
+    assert told.startswith(
+        "the text:31: Unknown goal 'broker crash'. Did you mean 'broker crashed'?"
+    )
+    told = refused("max_records: 1", "max_records: 0")
+    assert told == "the text:6: max_records of app-1 is from 1 to 2147483647, not 0"
+    told = refused("[repaired, finding-I]", "[repaired, kafka]")
+    assert "the text:6: mine stages share-group acknowledgements" in told
+    told = refused("name: mine", "name: kip-1289-small")
+    assert told == "the text:2: The library has a story 'kip-1289-small': give yours another name."
+
+
+@pytest.mark.parametrize("given", ["", None, 7, "a\0b"])
+def test_what_is_neither_a_text_nor_a_path_is_refused(given) -> None:
+    with pytest.raises(ValueError, match="A story "):
+        story(given)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"x\.md is no text in UTF-8"):
+        story(tmp_path / "x.md")
+    with pytest.raises(ValueError, match="cannot be read: "):
+        story(tmp_path)
