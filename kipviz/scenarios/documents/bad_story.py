@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from kipviz.core.nearest import nearest
 
+# How many allowed names a sentence lists.
+LISTED_MAX = 40
+
 
 class BadStory(ValueError):
     """A document that is no story: the file, the line, what is wrong and what is allowed."""
@@ -41,6 +44,3 @@ def not_known(kind: str, name: str, names: Iterable[str]) -> str:
     listed = ", ".join(known[:LISTED_MAX])
     more = f" and {len(known) - LISTED_MAX} more" if len(known) > LISTED_MAX else ""
     return f"Unknown {kind} {name!r}. Did you mean {like!r}? Allowed: {listed}{more}."
-
-
-LISTED_MAX = 60

@@ -46,7 +46,7 @@ from collections.abc import Sequence
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.designs.slot import UnknownDesign
-from kipviz.scenarios.documents.bad_story import BadStory, Wrong, not_known
+from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.blocks import (
     FENCE,
     HEADING,
@@ -327,6 +327,3 @@ def _checkpoints(section: _Section) -> tuple[tuple[Checkpoint, int], ...]:
             raise Wrong(block.line, "A checkpoint is '- what was seen: `goal`'.")
         found.append((Checkpoint(asked[1], asked[2]), block.line))
     return tuple(found)
-
-
-__all__ = ["BadStory", "Document", "read_story"]
