@@ -206,11 +206,14 @@ def test_a_run_that_is_too_long_is_refused_with_the_way_out():
         links.sealed("[]", bytes(8), bytes(8), 0, [links.Part(0, taken)])
 
 
-def test_a_run_of_no_known_scenario_has_no_link_and_says_so():
+def test_a_run_of_a_story_that_no_document_can_say_has_no_link_and_says_so():
     run = runs.play("kip-1289-small")
-    unknown = runs.Run(run.scenario.but(name="mine"), run.design, run.model, run.trace)
+    mine = run.scenario.but(name="mine")
+    own = runs.Run(mine, run.design, run.model, run.trace)
+    assert links.open_link(links.permalink(own)).scenario == mine
+    unsaid = runs.Run(mine.but(title="two\nlines"), run.design, run.model, run.trace)
     with pytest.raises(ValueError, match="save it as a trace file"):
-        links.permalink(unknown)
+        links.permalink(unsaid)
 
 
 def test_the_mark_is_the_beginning_of_the_fingerprint():
