@@ -11,6 +11,7 @@ from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
 from kipviz.core.given import path as path_given
 from kipviz.core.tracefile import TraceFileError
+from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.widgets.keeper import Keeper, recovered
 from kipviz.widgets.lines import Lab
@@ -76,7 +77,8 @@ def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None
             f"{os.fspath(path)} keeps a run of {run.scenario.name} under {run.design.name}, "
             f"not of {scenario} under {under}: keep this one in a file of another name."
         )
-    if scenario is not None and not run.settings and run.scenario != scenario_named(scenario):
+    named = scenario is not None and not run.settings and is_scenario(scenario)
+    if named and run.scenario != scenario_named(run.scenario.name):
         raise ValueError(
             f"{os.fspath(path)} keeps a run of {scenario} as the story was before it was changed: keep "
             "this one in a file of another name."

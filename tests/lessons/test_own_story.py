@@ -160,6 +160,8 @@ def test_what_was_kept_of_it_is_not_taken_for_a_run_of_another_text(tmp_path: Pa
     story(TEXT.replace("one record", "a record"))
     with pytest.raises(ValueError, match="keeps a run of mine as the story was before"):
         kipviz.open("mine", keep=path)
+    library._brought.clear()  # as in a kernel that has just begun: the file has the story
+    assert kipviz.open("mine", keep=path).payload["title"] == "My story"
 
 
 def test_a_link_whose_story_is_damaged_too_long_or_false_is_refused() -> None:
