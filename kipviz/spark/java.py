@@ -22,6 +22,9 @@ from pathlib import Path
 VERSIONS = (17, 21)
 """The feature versions of Java that kipviz is tested with."""
 
+SECONDS_MAX = 20.0
+"""How long a `java` may take to say its version: it does so within a second, and machines may be busy."""
+
 _MODULE = "--add-modules=jdk.incubator.vector"
 _WRAPPER = f"""\
 #!/bin/sh
@@ -36,6 +39,10 @@ exec '{{java}}' "$@"
 
 class NoJava(RuntimeError):
     """There is no Java on this machine that Spark could run on; the message says what to install."""
+
+
+class _Hangs(Exception):
+    """A `java` was started and did not end."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,13 @@ def find_java(environment: Mapping[str, str] | None = None) -> JavaHome:
     variables = os.environ if environment is None else environment
     seen = []
     for source, java in _candidates(variables):
-        answer = _ask(java)
+        try:
+            answer = _ask(java)
+        except _Hangs:
+            words = f"a Java in {java} from {source} that does not answer within {SECONDS_MAX:g} s"
+            sys.stderr.write(f"kipviz: there is {words}; looking for another one\n")
+            seen.append(words)
+            continue
         if answer is None:
             continue
         if answer.version not in VERSIONS:
@@ -131,10 +144,12 @@ def _run(java: Path, *arguments: str) -> str | None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=60,
+            timeout=SECONDS_MAX,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
+        raise _Hangs from None
+    except OSError:
         return None
     return done.stderr + done.stdout if done.returncode == 0 else None
 

@@ -200,3 +200,21 @@ def test_spark_runs_on_the_java_of_the_machine():
     assert source in {"JAVA_HOME", "PATH"}
     assert running.startswith(version)
     assert total == "4950"
+
+
+def test_a_java_that_hangs_is_waited_for_with_a_bound_and_told(
+    tmp_path, monkeypatch, capsys, no_package
+):
+    monkeypatch.setattr(java, "SECONDS_MAX", 2.0)
+    hangs = tmp_path / "hangs" / "bin" / "java"
+    hangs.parent.mkdir(parents=True)
+    hangs.write_text("#!/bin/sh\nexec sleep 600\n")
+    hangs.chmod(0o755)
+    home = {"JAVA_HOME": str(tmp_path / "hangs")}
+    words = f"a Java in {hangs} from JAVA_HOME that does not answer within 2 s"
+    with pytest.raises(NoJava, match=re.escape(f"none was found (there is {words})")):
+        find_java({**home, "PATH": ""})
+    assert capsys.readouterr().err == f"kipviz: there is {words}; looking for another one\n"
+    # One that answers is taken after it.
+    install(tmp_path / "answers", "21.0.7")
+    assert find_java({**home, "PATH": str(tmp_path / "answers" / "bin")}).source == "PATH"
