@@ -13,6 +13,8 @@ HEAD = """# What the KIPs promise, and what a search says of it
 Made by `kipviz ledger --into LEDGER.md`; a test makes it again. Each row is one guarantee, told in
 our words, under one design. The search of a claim ends where the claim breaks.
 
+## Guarantees, each under several designs
+
 """
 
 
@@ -25,9 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
     from kipviz.studies.claims import judged
+    from kipviz.studies.texts import judged_texts
+    from kipviz.views.ledger_of_texts import ledger_of_texts
     from kipviz.views.review import ledger
 
     entries = gathered(arguments.into, lambda go_on: judged(progress=go_on))
+    told = gathered(arguments.into, lambda go_on: judged_texts(progress=go_on))
     document = {
         "claims": [
             {
@@ -44,9 +49,22 @@ def run(arguments: argparse.Namespace) -> int:
                 "reason": e.cell.reason,
             }
             for e in entries
-        ]
+        ],
+        "texts": [
+            {
+                "text": text.name,
+                "section": each.statement.section,
+                "claim": each.statement.claim,
+                "design": each.statement.design,
+                "judged by": each.where,
+                "verdict": each.verdict,
+                "words": each.words,
+                "reason": each.reason,
+            }
+            for text, each in told
+        ],
     }
-    page = ledger(entries)
+    page = f"{ledger(entries)}\n{ledger_of_texts(told)}"
     if arguments.into is not None:
         write_whole(arguments.into, HEAD + page)
     answer(document, page.splitlines(), as_json=arguments.json)

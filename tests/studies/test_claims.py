@@ -13,6 +13,8 @@ from kipviz.checking.verdicts import EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.claims import CLAIMS, judged
+from kipviz.studies.texts import judged_texts
+from kipviz.views.ledger_of_texts import ledger_of_texts
 from kipviz.views.review import ledger
 
 LEDGER = Path(__file__).parents[2] / "LEDGER.md"
@@ -63,4 +65,5 @@ def test_each_row_of_the_ledger_is_what_the_model_gives() -> None:
 @pytest.mark.thorough
 def test_the_ledger_in_the_repository_is_the_one_that_the_model_gives() -> None:
     stored = LEDGER.read_text(encoding="utf-8")
-    assert stored.endswith(ledger(judged())), "run `kipviz ledger --into LEDGER.md`"
+    made = f"{ledger(judged())}\n{ledger_of_texts(judged_texts())}"
+    assert stored.endswith(made), "run `kipviz ledger --into LEDGER.md`"

@@ -1,0 +1,136 @@
+"""The claims of the five texts: every section has a row, and a row is judged, not asserted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.verdicts import property_named
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.studies.findings import BREAKS, BREAKS_PLAYED, SEEN
+from kipviz.studies.reviews import REVIEWS, finding
+from kipviz.studies.statements import (
+    CONTRADICTED,
+    HOLDS,
+    NOT_JUDGED,
+    NOT_SEEN,
+    Statement,
+    Text,
+    contradicted,
+    judged_statement,
+    kept,
+    searched,
+    seen,
+    unjudged,
+)
+from kipviz.studies.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
+from kipviz.studies.texts import TEXTS
+from kipviz.views.ledger_of_texts import ledger_of_texts
+
+LEDGER = Path(__file__).parents[2] / "LEDGER.md"
+ALL = [(text, each) for text in TEXTS for each in text.statements]
+IDS = [f"{text.name}-{each.claim[:40]}" for text, each in ALL]
+QUICK = [
+    (text, each)
+    for text, each in ALL
+    if (each.played or each.look is not None or each.because) and not each.findings
+]
+
+
+def test_every_section_of_each_text_has_a_claim_and_every_claim_a_section() -> None:
+    assert len(TEXTS) == 5
+    for text in TEXTS:
+        assert {each.section for each in text.statements} == set(text.sections), text.name
+        assert [s for s in text.sections if s not in {e.section for e in text.statements}] == []
+
+
+def test_the_two_drafts_of_kip_447_are_two_texts() -> None:
+    assert not set(MIDDLE_SECTIONS) & set(SECOND_SECTIONS)
+
+
+@pytest.mark.parametrize(("text", "each"), ALL, ids=IDS)
+def test_a_claim_is_judged_in_one_way_by_things_that_there_are(text: Text, each: Statement) -> None:
+    ways = (
+        bool(each.property),
+        each.look is not None,
+        bool(each.findings),
+        each.counting is not None,
+        bool(each.because),
+    )
+    assert sum(ways) == 1
+    assert each.claim.endswith(".")
+    for name in each.findings:
+        assert finding(name).name == name
+    if each.property:
+        property_named(each.property)
+    if each.property or each.look is not None:
+        scenario(each.scenario).model(design(each.design), budget_of(each.faults))
+
+
+def test_every_claim_of_a_text_is_said_once_in_its_section() -> None:
+    said = [(text.name, each.section, each.claim) for text, each in ALL]
+    assert len(set(said)) == len(said)
+
+
+def test_every_finding_of_a_review_is_named_by_a_claim_unless_the_text_is_silent() -> None:
+    named = {name for _, each in ALL for name in each.findings}
+    left = {f.name for review in REVIEWS for f in review.findings} - named
+    # What the text does not mention: eviction, a fenced write, a reset and deleted records.
+    assert left == {"X5", "X6", "X13", "X17"}
+
+
+@pytest.mark.parametrize(
+    ("text", "each"), QUICK, ids=[f"{t.name}-{e.claim[:40]}" for t, e in QUICK]
+)
+def test_the_stored_verdict_of_a_story_is_what_the_story_gives(text: Text, each: Statement) -> None:
+    judged = judged_statement(each)
+    assert judged.verdict != NOT_SEEN, judged.reason
+    rows = ledger_of_texts([(text, judged)]).splitlines()
+    (row,) = (
+        line
+        for line in rows
+        if line.startswith("| ") and "---" not in line and not line.startswith("| section |")
+    )
+    assert row in LEDGER.read_text(encoding="utf-8").splitlines(), (
+        "run `kipviz ledger --into LEDGER.md`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict", "words"),
+    [
+        (searched("s", "c.", "atomic", "repaired"), HOLDS, "holds"),
+        (searched("s", "c.", "atomic", "as-written"), BREAKS, "breaks after 41 steps"),
+        (kept("s", "c.", "kip-1289-share-commit", "repaired"), HOLDS, "holds"),
+        (
+            kept("s", "c.", "kip-848-no-listener", "kafka"),
+            BREAKS_PLAYED,
+            "breaks in the story after 101 steps",
+        ),
+        (
+            seen("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: True),
+            SEEN,
+            "seen after 0 steps",
+        ),
+        (
+            seen("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: False),
+            NOT_SEEN,
+            "not seen",
+        ),
+        (kept("s", "c.", "kip-447-zombie", "kafka", "no zombie of a group"), HOLDS, "holds"),
+        (
+            kept("s", "c.", "kip-447-zombie", "before-447", "no zombie of a group"),
+            BREAKS_PLAYED,
+            "breaks in the story after 80 steps",
+        ),
+        (contradicted("s", "c.", "A"), CONTRADICTED, "contradicted"),
+        (contradicted("s", "c.", "J"), HOLDS, "holds"),
+        (unjudged("s", "c.", "performance"), NOT_JUDGED, "not judged by a model"),
+    ],
+)
+def test_a_verdict_comes_from_the_run(statement: Statement, verdict: str, words: str) -> None:
+    judged = judged_statement(statement)
+    assert (judged.verdict, judged.words) == (verdict, words)
