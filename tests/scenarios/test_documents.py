@@ -12,6 +12,7 @@ import mistune
 import pytest
 import yaml
 
+import kipviz
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.clock import Clock
@@ -382,3 +383,16 @@ def test_two_files_of_one_name_and_a_name_that_is_not_its_file_s_are_refused(
 def test_a_name_that_there_is_not_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownScenario, match="nearest are kip-1289-small"):
         scenario("kip-1289-smal")
+
+
+def test_the_worked_example_of_contributing_is_a_story_in_its_one_form_and_plays(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(library, "_brought", {})
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = guide[guide.index("    ---\n    name: ") : guide.index("A beat is a heading,")]
+    text = "".join(line.removeprefix("    ") for line in part.splitlines(keepends=True))
+    text = text.rstrip("\n") + "\n"
+    read = read_story(text)
+    assert write_story(read) == text
+    assert kipviz.story(text).scenario == read.scenario
