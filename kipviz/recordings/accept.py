@@ -69,6 +69,7 @@ from kipviz.recordings.finding import refusal_to, said_of, sought
 from kipviz.recordings.fronts import API as DELETE_RECORDS
 from kipviz.recordings.fronts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.given_ids import GivenIds, gives_another
+from kipviz.recordings.group_configs import groups_by_duration
 from kipviz.recordings.joining import JOINING, Joining
 from kipviz.recordings.not_judged import why_not, words_of_removed
 from kipviz.recordings.questions import questions, reply_said
@@ -108,6 +109,7 @@ class Acceptor:
         self._file = evidence.file
         self._levels = evidence.levels
         self._configs = evidence.configs
+        self._changes = evidence.config_changes
         self._entries = evidence.entries
         # A merge of logs goes by their times.
         self._times = [entry.at_ms for entry in self._entries]
@@ -189,7 +191,8 @@ class Acceptor:
         told = sorted((*found, *followed), key=lambda asked: asked.number)
         sent = {request for request, _ in self._sent}
         noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
-        return doubts_about(told, self.exchanges, frozenset(noted))
+        by_duration = groups_by_duration(self._configs, self._changes)
+        return doubts_about(told, self.exchanges, frozenset(noted), by_duration)
 
     def joined(self) -> tuple[Asked, ...]:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""
@@ -232,14 +235,20 @@ class Acceptor:
         if not self._decisions:
             contexts = self._fronts.contexts(self._own)
             told = (exchanges, self.names, contexts, self._configs, self._admission)
-            return tuple(Sharing(*told, states_at_once=states_at_once).verdicts())
+            sharing = Sharing(*told, config_changes=self._changes, states_at_once=states_at_once)
+            return tuple(sharing.verdicts())
         worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
         found: list[Asked] = []
         for broker in brokers_of(self._decisions):
             contexts = seen_from(broker, self._decisions, worlds, self._model.context)
             mine = at_broker(exchanges, broker)
             told = (mine, self.names, contexts, self._configs, self._admission)
-            follower = Sharing(*told, leaders_known=True, states_at_once=states_at_once)
+            follower = Sharing(
+                *told,
+                config_changes=self._changes,
+                leaders_known=True,
+                states_at_once=states_at_once,
+            )
             found += follower.verdicts()
         return tuple(found)
 

@@ -136,7 +136,8 @@ class ClusterMetadata(Value, frozen=True):
     """What the metadata log says: topics that there are, ids of all that there were, leaders, settings, levels.
 
     `topics` and `removed` are (topic, id); `configs` are (kind of resource, its name, key, value) as they are at
-    the end; `levels` are (feature, level) one after the other.
+    the end, `config_changes` (time in ms, kind, name, key, value) one after the other, with None for a setting that is
+    taken back; `levels` are (feature, level) one after the other.
     """
 
     topics: tuple[tuple[str, str], ...] = ()
@@ -144,6 +145,7 @@ class ClusterMetadata(Value, frozen=True):
     decisions: tuple[Decision, ...] = ()
     configs: tuple[tuple[str, str, str, str], ...] = ()
     levels: tuple[tuple[str, int], ...] = ()
+    config_changes: tuple[tuple[int, str, str, str, str | None], ...] = ()
 
     def settings_of(self, resource: str, name: str) -> tuple[tuple[str, str], ...]:
         """Return the settings (key, value) of one topic, broker or group."""
@@ -317,7 +319,10 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
     latest: dict[str, Decision] = {}
     decisions: list[Decision] = []
     levels: list[tuple[str, int]] = []
+    changes: list[tuple[int, str, str, str, str | None]] = []
     for at, each in told:
+        if isinstance(each, LoggedConfig):
+            changes.append((at, each.resource, each.name, each.key, each.value))
         match each:
             case LoggedTopic(topic=topic, topic_id=topic_id):
                 topics[topic_id] = topic
@@ -348,6 +353,7 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
         tuple(decisions),
         tuple((*place, value) for place, value in configs.items()),
         tuple(levels),
+        tuple(changes),
     )
 
 

@@ -14,6 +14,8 @@ from kipviz.recordings.appends import PRODUCE
 from kipviz.recordings.joining import JOINING
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Asked
+from kipviz.recordings.share_sayings import STATES
+from kipviz.recordings.sharing import MEMBERS
 
 # What a leader looks at in a batch that the model does not have: the error, and what decides it.
 OF_BATCHES = {
@@ -48,31 +50,39 @@ UPGRADE = (
     "NOT MODELLED: a group that changes between the classic and the consumer protocol (KIP-848, "
     "online upgrade)"
 )
+AGE_OF_RECORDS = "NOT MODELLED: share.auto.offset.reset=by_duration of a group; the rebuilt logs have no time for each record"
 CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
 
 
 def doubts_about(
-    asked: Iterable[Asked], exchanges: tuple[Exchange, ...], noted: frozenset[int]
+    asked: Iterable[Asked],
+    exchanges: tuple[Exchange, ...],
+    noted: frozenset[int],
+    by_duration: frozenset[str],
 ) -> tuple[Asked, ...]:
     """Return the answers, each that differs with the reason why that cannot be judged, if there is one.
 
-    `noted` are the requests of which the batches were noted as they were sent.
+    `noted` are the requests of which the batches were noted as they were sent; `by_duration` are the share groups
+    that begin by the age of records.
     """
     changing = groups_that_change(exchanges)
-    return tuple(
-        each
-        if each.accepted
-        else each.but(
-            doubt=_why(each, exchanges[each.number], changing, noted=each.number in noted)
-        )
-        for each in asked
-    )
+    found = []
+    for each in asked:
+        exchange = exchanges[each.number]
+        why = "" if each.accepted else _why_of_group(exchange, changing, by_duration)
+        if exchange.api == PRODUCE and not each.accepted:
+            why = _why_of_batch(each, exchange, noted=each.number in noted)
+        found.append(each.but(doubt=why) if why else each)
+    return tuple(found)
 
 
-def _why(asked: Asked, exchange: Exchange, changing: Mapping[str, int], *, noted: bool) -> str:
-    if exchange.api == PRODUCE:
-        return _why_of_batch(asked, exchange, noted=noted)
-    since = min((changing[g] for g in groups_of(exchange) if g in changing), default=None)
+def _why_of_group(
+    exchange: Exchange, changing: Mapping[str, int], by_duration: frozenset[str]
+) -> str:
+    groups = groups_of(exchange)
+    if exchange.api in (*MEMBERS, *STATES) and by_duration.intersection(groups):
+        return AGE_OF_RECORDS
+    since = min((changing[g] for g in groups if g in changing), default=None)
     return UPGRADE if since is not None and exchange.answered_ms >= since else ""
 
 

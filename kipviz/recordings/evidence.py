@@ -6,7 +6,7 @@ settings and feature levels there were; for a broker's own logs they are given o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +32,7 @@ from kipviz.recordings.cluster_metadata import (
 )
 from kipviz.recordings.elections import Decision, elected_of, placements_of
 from kipviz.recordings.fronts import PRUNE_MS
+from kipviz.recordings.group_configs import GROUP_SETTINGS, ConfigChange, changes_in
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
 from kipviz.recordings.recording_error import RecordingError
@@ -40,19 +41,6 @@ from kipviz.recordings.sent import Sent, sent_in
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.changes import KAFKA_NAMES
 
-# What an operator may set for a share group, by what the model calls it.
-GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "share.auto.offset.reset": ("auto_offset_reset", str),
-    "share.isolation.level": ("isolation_level", str),
-    "share.delivery.count.limit": ("delivery_count_limit", int),
-    "share.partition.max.record.locks": ("record_locks_max", int),
-    "errors.deadletterqueue.topic.name": ("dead_letter_topic", str),
-    "errors.deadletterqueue.copy.record.enable": (
-        "dead_letter_copy_record",
-        lambda value: value == "true",
-    ),
-    "share.renew.acknowledge.enable": ("renew_acknowledge_enable", lambda value: value == "true"),
-}
 # producer.id.expiration.ms: a day.
 PRODUCER_EXPIRY_MS = 86_400_000
 # What a topic has to be set to before a broker copies dead letters to it.
@@ -78,7 +66,8 @@ class Evidence(Value, frozen=True):
     `allowed` are the ACLs one after the other, `sent` the batches that were sent by hand, and `prune_ms` is how
     often a share coordinator deletes what is redundant. `removed` are (topic, id) of topics that were deleted, `led`
     says who led every partition of the cluster, `not_read` says what of the logs could not be read, and `damaged` are
-    the partitions that lack batches for it.
+    the partitions that lack batches for it. `config_changes` are what share groups were set to one after the other,
+    from what `configs` say.
     """
 
     file: str
@@ -104,6 +93,7 @@ class Evidence(Value, frozen=True):
     led: tuple[Decision, ...] = ()
     not_read: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
+    config_changes: tuple[ConfigChange, ...] = ()
 
 
 def of_recording(folder: Path) -> Evidence:
@@ -195,6 +185,7 @@ def of_broker(
         led=led,
         not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in unread)),
         damaged=tuple(dict.fromkeys(Path(each.file).parent.name for each in damages)),
+        config_changes=changes_in(exchanges) if cluster is None else _changes_of(known),
     )
 
 
@@ -217,18 +208,20 @@ def _more_replicas(known: ClusterMetadata) -> tuple[tuple[str, int], ...]:
 
 
 def _configs_of(known: ClusterMetadata, exchanges: Iterable[Exchange]) -> tuple[GroupConfig, ...]:
-    """Return what share groups are set to; one that is not set begins at the end of its topics."""
+    """Return what share groups begin with: without a setting a group starts at the end of its topics."""
     asked = [x.request.get("groupId", "") for x in exchanges if x.api in OF_SHARE_GROUPS]
     configured = [name for kind, name, _, _ in known.configs if kind == "group"]
-    found = []
-    for group in dict.fromkeys((*asked, *configured)):
-        told: dict[str, Any] = {"auto_offset_reset": LATEST}
-        for key, value in known.settings_of("group", group):
-            if key in GROUP_SETTINGS:
-                field, read = GROUP_SETTINGS[key]
-                told[field] = read(value)
-        found.append(GroupConfig(group, **told))
-    return tuple(found)
+    groups = dict.fromkeys((*asked, *configured))
+    return tuple(GroupConfig(group, auto_offset_reset=LATEST) for group in groups)
+
+
+def _changes_of(known: ClusterMetadata) -> tuple[ConfigChange, ...]:
+    """Return what groups were set to, as the metadata log has it."""
+    return tuple(
+        ConfigChange(at, name, key, value)
+        for at, kind, name, key, value in known.config_changes
+        if kind == "group"
+    )
 
 
 def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], ...]]:

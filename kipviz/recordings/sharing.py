@@ -37,6 +37,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
 )
 from kipviz.recordings.admission import BROKERS, Admission
+from kipviz.recordings.group_configs import ConfigChange, configured
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Asked, Said, partitions_of
 from kipviz.recordings.share_sayings import (
@@ -106,6 +107,7 @@ class Sharing:
         configs: tuple[GroupConfig, ...],
         admission: Admission,
         *,
+        config_changes: tuple[ConfigChange, ...] = (),
         leaders_known: bool = False,
         states_at_once: bool = False,
     ) -> None:
@@ -121,6 +123,7 @@ class Sharing:
         self._contexts = contexts
         self._times = [at for at, _ in contexts]
         self._configs = configs
+        self._config_changes = config_changes
         self._of_brokers = tuple(map(_of_brokers, exchanges))
         self._told = told_of(self._of_brokers)
         self._refused: list[Asked] = []
@@ -263,6 +266,8 @@ class Sharing:
             GroupConfig(group, auto_offset_reset=way.reset)
             for group in dict.fromkeys(m[0].group_id for _, m in self._requests.values())
         )
+        made = [each for each in self._config_changes if each.at_ms <= self._now_ms]
+        configs = tuple(configured(config, made) for config in configs)
         leaders = on.image.leaders
         for partition, held in leaders.items():
             told = self._leaders_known or topic_of(partition).startswith("__")

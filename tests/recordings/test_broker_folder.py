@@ -18,6 +18,7 @@ from kipviz.recordings.cluster_metadata import (
     read_metadata,
 )
 from kipviz.recordings.evidence import of_broker
+from kipviz.recordings.group_configs import configured
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import LoggedBatch, LoggedRecord, read_partition
 from kipviz.records.fields import FieldsError
@@ -72,7 +73,7 @@ def test_accept_judges_a_broker_s_folder_as_it_lies_on_disk(
     assert told["asked"]["FIND_COORDINATOR"] == 10
     assert told["asked"]["PRODUCE"] == 11
     assert told["accepted"] == told["answers"] > 70
-    deleted = [each for each in told["not_asked"] if "deleted" in each["reason"]]
+    deleted = [each for each in told["cannot_judge"] if "deleted" in each["reason"]]
     assert [(each["api"], each["requests"]) for each in deleted] == [("PRODUCE", 1)]
 
 
@@ -118,7 +119,8 @@ def test_settings_and_levels_of_the_cluster_are_taken_from_its_metadata(
 ) -> None:
     """Without the group's setting its first fetch would begin at the end of the topic."""
     found = of_broker(whole[0], (whole[1],))
-    assert [(c.group_id, c.auto_offset_reset) for c in found.configs] == [("sharers", "earliest")]
+    configs = [configured(each, found.config_changes) for each in found.configs]
+    assert [(c.group_id, c.auto_offset_reset) for c in configs] == [("sharers", "earliest")]
     assert found.levels == (2,)
     assert found.node == 1
     assert found.internal_partitions == 3
