@@ -54,7 +54,7 @@ def on_consumer_group_heartbeat(
     """Take a member in, keep it, move it towards its target, or let it go.
 
     WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
-    CHECKS: the id is no share group's; the group and the member are known unless it joins, and its epoch is
+    CHECKS: the request has the form of its epoch (INVALID_REQUEST); the id is no share group's; the group and the member are known unless it joins, and its epoch is
       the member's, or the one before if only an answer was lost. A group that is full has no room for who is not in it.
       A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
       heartbeats under the id that has the name now (FENCED_INSTANCE_ID). What it brings as a regular
@@ -65,9 +65,8 @@ def on_consumer_group_heartbeat(
     ANSWERS: the member's epoch, and its assignment if that is new to it or it said all of its own.
     Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
     """
-    if me.loading:
-        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
-        return _refuse(me, request, reply_to, Check("loading", None, True, error))
+    if (first := _first_check(me, request)).error is not Errors.NONE:
+        return _refuse(me, request, reply_to, first)
     if request.member_epoch in (LEAVING, LEAVING_STATIC):
         return _leave(me, request, reply_to, on)
     joins = request.member_epoch == JOINING
@@ -117,6 +116,33 @@ def on_consumer_group_heartbeat(
     checks = (epoch, looked_at("group epoch", group.epoch))
     done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
     return assignment_interval.begun(done, records, request.group_id, on)
+
+
+def _first_check(me: GroupCoordinator, request: ConsumerGroupHeartbeat) -> Check:
+    """Compare the form of a heartbeat, and then look whether the coordinator is loading."""
+    form = _form_check(request)
+    if form.error is Errors.NONE and me.loading:
+        return Check("loading", None, True, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    return form
+
+
+def _form_check(request: ConsumerGroupHeartbeat) -> Check:
+    """Compare a heartbeat with what its member epoch asks for; nothing else is looked at before.
+
+    A member that joins says what it subscribes to, and that it owns nothing. NOT MODELLED: RebalanceTimeoutMs, the
+    assignor's name. Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+    """
+    error, epoch = Errors.INVALID_REQUEST, request.member_epoch
+    if not request.member_id or not request.group_id:
+        return Check("member id and group id", request.member_id, request.group_id, error)
+    if epoch == JOINING and request.owned != ():
+        return Check("owned partitions of a member that joins", request.owned, (), error)
+    if epoch == JOINING and request.topics is None:
+        return Check("subscription of a member that joins", None, None, error)
+    if epoch == LEAVING_STATIC and not request.instance_id:
+        return Check("group.instance.id", None, None, error)
+    lowest = LEAVING_STATIC
+    return Check("member epoch", epoch, lowest, error if epoch < lowest else Errors.NONE)
 
 
 def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:

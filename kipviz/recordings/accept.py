@@ -22,10 +22,10 @@ producer had before is in the coordinator's memory: the model is asked with it, 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from kipviz.brokers.partition_log import PartitionLog, forget
 from kipviz.brokers.transaction_metadata import TransactionMetadata
@@ -42,8 +42,8 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings import leaders
-from kipviz.recordings.admission import Acls, Admission
-from kipviz.recordings.answering import ANYBODY, answer
+from kipviz.recordings.admission import Admission
+from kipviz.recordings.answering import ANYBODY, admitting, answer, said_in, serving
 from kipviz.recordings.appends import PRODUCE, Appends
 from kipviz.recordings.arrival import as_early, as_written, span_of, with_earliest
 from kipviz.recordings.doubts import doubts_about
@@ -70,18 +70,21 @@ from kipviz.recordings.fronts import API as DELETE_RECORDS
 from kipviz.recordings.fronts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.given_ids import GivenIds, gives_another
 from kipviz.recordings.group_configs import groups_by_duration
+from kipviz.recordings.handling import LACKS, UNUSUAL, CannotHandleError, why_set_aside
 from kipviz.recordings.joining import JOINING, Joining
 from kipviz.recordings.not_judged import why_not, words_of_removed
-from kipviz.recordings.questions import questions, reply_said
+from kipviz.recordings.questions import questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked, Question, Said, refused_in
 from kipviz.recordings.sent import by_request, request_of
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
-from kipviz.recordings.unreadable import LACKS, reason, unreadable
+from kipviz.recordings.unreadable import unreadable
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
+
+T = TypeVar("T")
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
@@ -147,7 +150,7 @@ class Acceptor:
         self._own = [
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
         ]
-        self._joining = self._follow(self.exchanges)
+        self._joining = self._setting_aside(self._follow)
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
@@ -162,8 +165,8 @@ class Acceptor:
         """Say of one exchange that it is not what its API has."""
         try:
             yield
-        except LACKS as problem:
-            why = reason(number, exchange, problem)
+        except UNUSUAL as problem:
+            why = why_set_aside(number, exchange, problem)
             raise RecordingError(self._file, 0, why) from problem
 
     def _before_all(self) -> int:
@@ -198,8 +201,27 @@ class Acceptor:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""
         return self._joining.verdicts
 
-    def _follow(self, exchanges: tuple[Exchange, ...]) -> Joining:
+    def _setting_aside(self, follow: Callable[[], T]) -> T:
+        """Follow the exchanges, and again without each of them that the model cannot handle.
+
+        Raises:
+            RecordingError: if what cannot be handled is no request of its own.
+        """
+        while True:
+            try:
+                return follow()
+            except CannotHandleError as stuck:
+                number, exchange = stuck.number, self.exchanges[stuck.number]
+                why = why_set_aside(number, exchange, stuck.problem)
+                if number in self._unreadable:
+                    raise RecordingError(self._file, 0, why) from stuck
+                self._unreadable[number] = why
+                before, behind = self.exchanges[:number], self.exchanges[number + 1 :]
+                self.exchanges = (*before, exchange.but(api=""), *behind)
+
+    def _follow(self) -> Joining:
         """Follow the classic groups: in the order of the lines, and if need be with requests that came earlier."""
+        exchanges = self.exchanges
         roles = [world.roles for world in self._worlds]
         contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
         elections = elections_of(self._entries)
@@ -212,7 +234,11 @@ class Acceptor:
         return found
 
     def shared(self) -> tuple[Asked, ...]:
-        """Follow the members of share groups, and say of each answer whether the model could give it.
+        """Follow the members of share groups, and say of each answer whether the model could give it."""
+        return self._setting_aside(self._followed)
+
+    def _followed(self) -> tuple[Asked, ...]:
+        """Follow the members of share groups.
 
         They are followed in the order of the lines, and if need be with requests that came earlier than these say.
 
@@ -276,7 +302,8 @@ class Acceptor:
         for question in taken:
             if not self._is_here(question.message):
                 continue
-            said = dict.fromkeys(self._possible(moments, exchange, question))
+            with self._taking_apart(number, exchange):
+                said = dict.fromkeys(self._possible(moments, exchange, question))
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
 
     def why_not(self, number: int) -> str:
@@ -396,7 +423,7 @@ class Acceptor:
     ) -> list[tuple[int, World]]:
         """Give the worlds of some moments, as they may look to who is asked."""
         worlds = [
-            (at, _admitting(world, acls))
+            (at, admitting(world, acls))
             for at, world in self._at(moments, exchange, ends)
             for acls in self._admission.acls_of(exchange)
         ]
@@ -434,16 +461,16 @@ class Acceptor:
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
         if not self._decisions and any(self._between_leaders(at, message) for at in moments):
-            yield _said(api, message, refusals.not_here(message))
+            yield said_in(api, message, refusals.not_here(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
-            yield _said(api, message, loading)
+            yield said_in(api, message, loading)
         for model, (at, world) in product(models, self._views(moments, exchange, ends)):
             for alike in self._alike(at, world, message, exchange):
                 who = exchange.principal or ANYBODY
-                reply = answer(model, alike, message, _serving(alike, message, exchange), who)
+                reply = answer(model, alike, message, serving(alike, message, exchange), who)
                 if reply is not None and self._effects.allow(message, reply, *span_of(exchange)):
-                    yield _said(api, message, reply)
+                    yield said_in(api, message, reply)
 
     def _is_here(self, message: Message) -> bool:
         """Say whether the logs are there that answer a question: a broker leads some partitions only."""
@@ -569,24 +596,3 @@ def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
         places.append(at)
         epochs.append(entry.leader_epoch)
     return found
-
-
-def _admitting(world: World, acls: Acls | None) -> World:
-    """Give a world in which a broker goes by some ACLs."""
-    return world if acls is None else world.but(image=world.image.but(acls=acls))
-
-
-def _serving(world: World, message: Message, exchange: Exchange) -> int:
-    """Give the broker that serves a request: any replica describes producers, and the model asks the leader."""
-    broker = exchange.broker or BROKER
-    if isinstance(message, DescribeProducers):
-        held = world.image.leaders.get(message.partition)
-        if held is not None and broker in held.replicas:
-            return held.leader
-    return broker
-
-
-def _said(api: str, message: Message, reply: Message) -> Said:
-    if api == "PRODUCE":
-        return leaders.produce_said(reply)
-    return reply_said(api, message, reply)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from kipviz.cluster.rebuilt import BROKER, RebuiltModel
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
+from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.message import Message
+from kipviz.recordings import leaders
+from kipviz.recordings.admission import Acls
+from kipviz.recordings.questions import reply_said
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.sayings import Said
 
 # Who asks is a process of its own, named after its principal; without one it may do everything.
 CLIENT = "/client"
@@ -51,3 +57,25 @@ def settle(turn: Turn, client: str, asked: int) -> None:
                 moved = True
         if not moved:
             return
+
+
+def admitting(world: World, acls: Acls | None) -> World:
+    """Give a world in which a broker goes by some ACLs."""
+    return world if acls is None else world.but(image=world.image.but(acls=acls))
+
+
+def serving(world: World, message: Message, exchange: Exchange) -> int:
+    """Give the broker that serves a request: any replica describes producers, and the model asks the leader."""
+    broker = exchange.broker or BROKER
+    if isinstance(message, DescribeProducers):
+        held = world.image.leaders.get(message.partition)
+        if held is not None and broker in held.replicas:
+            return held.leader
+    return broker
+
+
+def said_in(api: str, message: Message, reply: Message) -> Said:
+    """Return what of the model's reply stands against the recorded answer."""
+    if api == "PRODUCE":
+        return leaders.produce_said(reply)
+    return reply_said(api, message, reply)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.recordings.appends import PRODUCE
 from kipviz.recordings.joining import JOINING
@@ -51,6 +52,9 @@ UPGRADE = (
     "online upgrade)"
 )
 AGE_OF_RECORDS = "NOT MODELLED: share.auto.offset.reset=by_duration of a group; the rebuilt logs have no time for each record"
+# What a heartbeat is refused for that has a field which is not read here.
+OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
+UNREAD = "NOT MODELLED: the fields RebalanceTimeoutMs and ServerAssignor, and texts that are empty"
 CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
 
 
@@ -69,10 +73,15 @@ def doubts_about(
     found = []
     for each in asked:
         exchange = exchanges[each.number]
-        why = "" if each.accepted else _why_of_group(exchange, changing, by_duration)
-        if exchange.api == PRODUCE and not each.accepted:
+        if each.accepted:
+            found.append(each)
+            continue
+        why = _why_of_group(exchange, changing, by_duration)
+        if exchange.api == CONSUMER and dict(each.recorded).get("error") in OF_FORM:
+            why = why or UNREAD
+        if exchange.api == PRODUCE:
             why = _why_of_batch(each, exchange, noted=each.number in noted)
-        found.append(each.but(doubt=why) if why else each)
+        found.append(each.but(doubt=why))
     return tuple(found)
 
 
@@ -99,7 +108,9 @@ def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
 def groups_of(exchange: Exchange) -> tuple[str, ...]:
     """Return the consumer groups that a request names."""
     said = exchange.request
-    named = [said.get("groupId"), *(g.get("groupId") for g in said.get("groups") or ())]
+    several = said.get("groups")
+    parts = several if isinstance(several, tuple) else ()
+    named = [each.get("groupId") for each in (said, *parts) if isinstance(each, Table)]
     return tuple(name for name in named if isinstance(name, str))
 
 

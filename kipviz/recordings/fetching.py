@@ -150,7 +150,8 @@ def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
     Raises:
         KeyError, TypeError, ValueError: if it lacks what its version has.
     """
-    _asked(exchange, names, {})
+    # As if its session were known: then the topics are read, too.
+    _asked(exchange, names, {exchange.request.get("sessionId", 0): {}})
     for part in _told(exchange.response, names).values():
         _marks(part, committed=_committed(exchange))
 

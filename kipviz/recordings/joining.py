@@ -30,6 +30,7 @@ from kipviz.messages.classic_groups import NO_MEMBER
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.recordings.admission import Admission
+from kipviz.recordings.handling import handling
 from kipviz.recordings.join_sayings import asked_of, recorded_of, said_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Asked, Said
@@ -103,7 +104,7 @@ class Joining:
     def _followed(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and say of each answer whether the model can give it."""
         exchanges = self._exchanges
-        turned_away = {n: (*self._not_allowed(n), *self._out_of_office(n)) for n in self._asked}
+        turned_away = {n: self._turned_away(n) for n in self._asked}
         refused = {n: verdicts for n, verdicts in turned_away.items() if verdicts}
         asked = [n for n in self._asked if n not in refused]
         waiting = sorted(asked, key=lambda n: exchanges[n].received_ms)
@@ -114,7 +115,8 @@ class Joining:
             late = [
                 n for n in waiting if n not in early and exchanges[n].received_ms <= at + ROUNDED_MS
             ]
-            taken, verdicts = self._answered(number, early, late)
+            with handling(number):
+                taken, verdicts = self._answered(number, early, late)
             waiting = [n for n in waiting if n not in taken]
             yield from verdicts
             self._history.append((at, self._ways))
@@ -128,6 +130,10 @@ class Joining:
                 ways |= dict.fromkeys(found)
         for way in ways:
             yield _named(way)
+
+    def _turned_away(self, number: int) -> tuple[Asked, ...]:
+        with handling(number):
+            return (*self._not_allowed(number), *self._out_of_office(number))
 
     def _out_of_office(self, number: int) -> Iterator[Asked]:
         """Accept that a request is refused by who is not in office yet: nothing comes of it."""
@@ -202,8 +208,9 @@ class Joining:
             message = asking.message(lambda name: way.names.get((group, name), name))  # noqa: B023
             to = ReplyTo(exchange.client, on.broker, number * MOST_MEMBERS + place)
             before = _members(coordinator, group)
-            done = HANDLERS[exchange.api](coordinator, message, to, on)
-            way = self._carried_out(way, shard, done, on)
+            with handling(number):
+                done = HANDLERS[exchange.api](coordinator, message, to, on)
+                way = self._carried_out(way, shard, done, on)
             new = [m for m in _members(way.coordinators[shard], group) if m not in before]
             if asking.member_id == NO_MEMBER and new and asking.is_named_well:
                 way = way.but(names=way.names.set((group, asking.named), new[0]))

@@ -242,7 +242,11 @@ def _fetched(group: Any, one: Any) -> Said:
 def _group_heartbeat(x: Exchange, names: Names) -> Taken:
     said = x.request
     owned = said["topicPartitions"]
-    topic, *further = said["subscribedTopicNames"] or ("",)
+    topics, regex = said["subscribedTopicNames"], said["subscribedTopicRegex"]
+    topic, *further = topics or ("",)
+    if topics == () and regex is None:
+        # An empty list subscribes to nothing, where none at all leaves it as it was.
+        regex = ""
     message = ConsumerGroupHeartbeat(
         said["groupId"],
         said["memberId"],
@@ -251,7 +255,7 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
         None if owned is None else tuple(sorted(partitions_of(owned, names))),
         said["instanceId"] or "",
         tuple(further),
-        said["subscribedTopicRegex"],
+        regex,
         said["rackId"] or "",
     )
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)

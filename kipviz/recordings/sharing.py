@@ -38,6 +38,7 @@ from kipviz.messages.share_state import (
 )
 from kipviz.recordings.admission import BROKERS, Admission
 from kipviz.recordings.group_configs import ConfigChange, configured
+from kipviz.recordings.handling import handling
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Asked, Said, partitions_of
 from kipviz.recordings.share_sayings import (
@@ -142,12 +143,18 @@ class Sharing:
             self._now_ms, on = self._now(number, kind)
             if kind == GROWS:
                 self._ways = self._grown(on)
-            elif kind == TAKEN:
-                self._ways = self._taken(number, on)
-            elif kind == WRITTEN:
-                yield from self._written(number, on)
-            else:
-                yield from self._answered(number, on)
+                continue
+            with handling(number):
+                yield from self._done(number, kind, on)
+
+    def _done(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
+        """Follow one step of an exchange: it is handed in, written or answered."""
+        if kind == TAKEN:
+            self._ways = self._taken(number, on)
+        elif kind == WRITTEN:
+            yield from self._written(number, on)
+        else:
+            yield from self._answered(number, on)
 
     # -- what was recorded, in order ---------------------------------------------------------------
 
@@ -336,8 +343,9 @@ class Sharing:
             else share_partition_leader.on_share_acknowledge
         )
         to = ReplyTo(source, on.broker, number * MOST_PARTITIONS + place)
-        done = handler(leader, message, to, around)
-        after = self._carried_out(way, done, around)
+        with handling(number):
+            done = handler(leader, message, to, around)
+            after = self._carried_out(way, done, around)
         if after is None or epoch != FINAL_EPOCH or not more or known is None:
             return after
         counted_back = after.leader.sessions.set(who, known)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipviz.core.field_types import why_no_value
+from kipviz.core.table import Table
 from kipviz.recordings import leaders
 from kipviz.recordings.appends import PRODUCE, Appends
 from kipviz.recordings.fetching import taken_apart
 from kipviz.recordings.fronts import API as DELETE_RECORDS
 from kipviz.recordings.fronts import deletions_in
+from kipviz.recordings.handling import LACKS, reason
 from kipviz.recordings.join_sayings import asked_of
 from kipviz.recordings.join_sayings import recorded_of as joined_of
 from kipviz.recordings.joining import JOINING
@@ -33,23 +35,29 @@ from kipviz.recordings.share_sayings import (
 )
 from kipviz.recordings.sharing import MEMBERS
 
-# What taking a request apart raises if it lacks what its version has.
-LACKS = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
-
 # Whose answers may give a producer its id: ids are counted, so each has to be a number.
 GIVES_IDS = ("INIT_PRODUCER_ID", "END_TXN")
+# Fields that are compared as whole numbers from one request to the next.
+NUMBERS = {
+    PRODUCE: ("index", "errorCode", "baseOffset"),
+    "FETCH": (
+        *("sessionId", "sessionEpoch", "fetchOffset", "currentLeaderEpoch", "errorCode"),
+        *("highWatermark", "lastStableOffset", "logStartOffset", "recordsSizeInBytes"),
+    ),
+    **dict.fromkeys(
+        MEMBERS,
+        (
+            *("shareSessionEpoch", "maxRecords", "batchSize", "firstOffset", "lastOffset"),
+            *("deliveryCount", "partitionIndex", "errorCode", "acknowledgeErrorCode"),
+        ),
+    ),
+}
 
 
 def unreadable(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[int, str]:
     """Return the exchanges that cannot be taken apart, by their number, each with the reason."""
     found = ((number, _why(number, x, names)) for number, x in enumerate(exchanges))
     return {number: why for number, why in found if why}
-
-
-def reason(number: int, exchange: Exchange, problem: BaseException) -> str:
-    """Return the sentence about one exchange that cannot be taken apart."""
-    said = f"{type(problem).__name__}: {problem}"
-    return f"Request {number} is no {exchange.api} of version {exchange.version} ({said})"
 
 
 def _why(number: int, exchange: Exchange, names: Mapping[str, str]) -> str:
@@ -72,6 +80,9 @@ def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
         raise TypeError(wrong)
     if api in STATES:
         told_of((exchange,))
+    if api in NUMBERS:
+        _check_numbers(exchange.request, NUMBERS[api])
+        _check_numbers(exchange.response, NUMBERS[api])
     if api == PRODUCE:
         tuple(leaders.produced(0, exchange, names, Appends((exchange,), names, {}), {}, {}))
     elif api == "FETCH":
@@ -85,6 +96,22 @@ def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
         _take_member_apart(exchange, names)
 
 
+def _check_numbers(found: object, names: tuple[str, ...]) -> None:
+    """Look for fields with some names, at any depth.
+
+    Raises:
+        TypeError: if one of them is no whole number.
+    """
+    if isinstance(found, Table):
+        for name, value in found.items():
+            if name in names and (wrong := why_no_value(value, int, name)):
+                raise TypeError(wrong)
+            _check_numbers(value, names)
+    elif isinstance(found, tuple):
+        for each in found:
+            _check_numbers(each, names)
+
+
 def _given_id(exchange: Exchange) -> object:
     """Return the producer id of an answer; where it has none nothing is wrong with it."""
     return exchange.response.get("producerId", -1)
@@ -93,6 +120,9 @@ def _given_id(exchange: Exchange) -> object:
 def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
     """Take apart what a member of a share group asks of each partition, and what it is told."""
     said = exchange.request
+    for who in ("groupId", "memberId"):
+        if wrong := why_no_value(said[who], str, who):
+            raise TypeError(wrong)
     partitions_of(said.get("forgottenTopicsData", ()), names)
     named = parts_of(said["topics"], names)
     told = parts_of(exchange.response["responses"], names)
