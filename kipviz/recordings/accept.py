@@ -195,7 +195,7 @@ class Acceptor:
         sent = {request for request, _ in self._sent}
         noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
         by_duration = groups_by_duration(self._configs, self._changes)
-        return doubts_about(told, self.exchanges, frozenset(noted), by_duration)
+        return doubts_about(told, self.exchanges, frozenset(noted), by_duration, self.names)
 
     def joined(self) -> tuple[Asked, ...]:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""

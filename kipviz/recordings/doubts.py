@@ -11,10 +11,12 @@ from typing import Any
 
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.recordings.appends import PRODUCE
+from kipviz.recordings.causes import Subject, subjects_of
 from kipviz.recordings.joining import JOINING
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Asked
+from kipviz.recordings.sayings import Asked, Names
 from kipviz.recordings.share_sayings import STATES
 from kipviz.recordings.sharing import MEMBERS
 
@@ -52,6 +54,13 @@ UPGRADE = (
     "online upgrade)"
 )
 AGE_OF_RECORDS = "NOT MODELLED: share.auto.offset.reset=by_duration of a group; the rebuilt logs have no time for each record"
+BATCH_OPTIMIZED = 0
+IN_FLIGHT_BATCH = (
+    "NOT MODELLED: in-flight batches; what is delivered again in share.acquire.mode batch_optimized brings the "
+    "rest of its batch along"
+)
+WHILE_RELEASING = "NOT MODELLED: a ShareFetch that releases records acquires others while the release is being written"
+FOLLOWS = "it may follow from an earlier answer of its share session or share-partition that cannot be judged"
 # What a heartbeat is refused for that has a field which is not read here.
 OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
 UNREAD = "NOT MODELLED: the fields RebalanceTimeoutMs and ServerAssignor, and texts that are empty"
@@ -63,6 +72,7 @@ def doubts_about(
     exchanges: tuple[Exchange, ...],
     noted: frozenset[int],
     by_duration: frozenset[str],
+    names: Names,
 ) -> tuple[Asked, ...]:
     """Return the answers, each that differs with the reason why that cannot be judged, if there is one.
 
@@ -71,12 +81,17 @@ def doubts_about(
     """
     changing = groups_that_change(exchanges)
     found = []
+    uncertain: dict[Subject, int] = {}
     for each in asked:
         exchange = exchanges[each.number]
         if each.accepted:
             found.append(each)
             continue
         why = _why_of_group(exchange, changing, by_duration)
+        if exchange.api in (*MEMBERS, *STATES):
+            about = subjects_of(each, exchange, names)
+            why = why or _why_of_session(each, exchange) or _follows(about, uncertain)
+            uncertain |= {subject: each.number for subject in about if why not in ("", UPGRADE)}
         if exchange.api == CONSUMER and dict(each.recorded).get("error") in OF_FORM:
             why = why or UNREAD
         if exchange.api == PRODUCE:
@@ -93,6 +108,32 @@ def _why_of_group(
         return AGE_OF_RECORDS
     since = min((changing[g] for g in groups if g in changing), default=None)
     return UPGRADE if since is not None and exchange.answered_ms >= since else ""
+
+
+def _why_of_session(asked: Asked, exchange: Exchange) -> str:
+    """Return why a fetch of a share session may have brought other records than the model's."""
+    acquired = dict(asked.recorded).get("acquired")
+    if not acquired:
+        return ""
+    said = exchange.request
+    redelivered = any(count > 1 for _, count in acquired)
+    optimized = said.get("shareAcquireMode", 0) == BATCH_OPTIMIZED
+    if redelivered and optimized and len(acquired) > said.get("maxRecords", 0):
+        return IN_FLIGHT_BATCH
+    kinds = {
+        kind
+        for topic in said["topics"]
+        for part in topic["partitions"]
+        for batch in part.get("acknowledgementBatches", ())
+        for kind in batch["acknowledgeTypes"]
+    }
+    return WHILE_RELEASING if AcknowledgeType.RELEASE in kinds else ""
+
+
+def _follows(about: frozenset[Subject], uncertain: Mapping[Subject, int]) -> str:
+    """Return the request that could not be judged and from which a difference may follow, in words."""
+    first = min((uncertain[subject] for subject in about if subject in uncertain), default=None)
+    return "" if first is None else FOLLOWS
 
 
 def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:

@@ -27,6 +27,9 @@ from kipviz.recordings.sayings import Said, by_id, error_name, error_named
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
+# From this version of ShareFetch on a request may renew locks, and which fields then have to be 0 (KIP-1222).
+RENEWS_SINCE = 2
+ASKS_FOR_RECORDS = ("maxBytes", "minBytes", "maxRecords", "maxWaitMs")
 # Under this name and its number a broker speaks to share coordinators.
 PERSISTER = "Persister-client-"
 NOT_IN_OFFICE = (
@@ -113,6 +116,16 @@ def acknowledgements_of(
 def renews(exchange: Exchange) -> bool:
     """Return whether a request of a member may renew locks."""
     return bool(exchange.request.get("isRenewAck", False))
+
+
+def asks_beside_renewal(exchange: Exchange) -> bool:
+    """Return whether a ShareFetch renews locks and asks for records, too: all of it is an INVALID_REQUEST.
+
+    Whether it has an acknowledgement of type RENEW does not matter. Source: KafkaApis.handleShareFetchRequest.
+    """
+    if exchange.api != "SHARE_FETCH" or exchange.version < RENEWS_SINCE or not renews(exchange):
+        return False
+    return any(exchange.request.get(field, 0) for field in ASKS_FOR_RECORDS)
 
 
 def _type_of(byte: int, *, renews: bool) -> AcknowledgeType:

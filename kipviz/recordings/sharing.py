@@ -44,6 +44,7 @@ from kipviz.recordings.sayings import Asked, Said, partitions_of
 from kipviz.recordings.share_sayings import (
     STATES,
     acknowledgements_of,
+    asks_beside_renewal,
     count_of,
     message_of,
     parts_of,
@@ -196,6 +197,10 @@ class Sharing:
             gone = partitions_of(said.get("forgottenTopicsData", ()), self._names)
             before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
             now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
+            if asks_beside_renewal(exchange):
+                # It is refused before its session is looked at.
+                self._refused += self._without_right(number, now, Errors.INVALID_REQUEST)
+                continue
             sessions[member] = now
             told = parts_of(exchange.response["responses"], self._names)
             # Of one that loads its state nothing is told, and what is told first comes first.
@@ -251,7 +256,7 @@ class Sharing:
         said = exchange.request
         found = []
         for partition in partitions:
-            whole = error is Errors.GROUP_AUTHORIZATION_FAILED
+            whole = error is not Errors.TOPIC_AUTHORIZATION_FAILED
             recorded = recorded_of(exchange, partition, self._names, list(parts) if whole else [])
             told: Said = (("error", error.name),)
             if exchange.api == "SHARE_FETCH":

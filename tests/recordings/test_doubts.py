@@ -8,7 +8,13 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.recordings.causes import first_causes
-from kipviz.recordings.doubts import NO_BATCH, UPGRADE, groups_that_change
+from kipviz.recordings.doubts import (
+    FOLLOWS,
+    IN_FLIGHT_BATCH,
+    NO_BATCH,
+    UPGRADE,
+    groups_that_change,
+)
 from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.fetching import OF_REPLICA
 from kipviz.recordings.recorded import Exchange, plain
@@ -138,3 +144,52 @@ def test_refused_answers_that_share_a_subject_follow_from_the_first_of_them() ->
     }
     found = first_causes((a, b, c, d), shared)
     assert [(cause.first, cause.follow_ups) for cause in found] == [(a, (c, d)), (b, ())]
+
+
+def test_a_fetch_that_renews_and_asks_for_records_is_an_invalid_request_as_a_whole() -> None:
+    """KIP-1222; KafkaApis.handleShareFetchRequest looks at it before the session and whatever it acknowledges."""
+    evidence = of_recording(RELEASE / "share-acknowledge")
+    wire = list(evidence.exchanges)
+    number = next(n for n, x in enumerate(wire) if x.api == "SHARE_FETCH")
+    wire[number] = wire[number].but(request=wire[number].request.set("isRenewAck", True))
+    answer = wire[number].response.set("errorCode", 42).set("responses", ())
+    refused = wire[number].but(response=answer, version=2)
+    before = wire[:number]
+    told = of_evidence(evidence.but(exchanges=(*before, refused)))
+    (judged,) = (each for each in told.asked if each.number == number)
+    assert judged.accepted
+    assert dict(judged.recorded)["error"] == "INVALID_REQUEST"
+    served = of_evidence(evidence.but(exchanges=(*before, wire[number].but(version=2))))
+    assert number in {each.number for each in served.refused}
+
+
+def test_a_whole_batch_that_is_delivered_again_cannot_be_judged_and_what_follows_neither() -> None:
+    """In batch_optimized the rest of an in-flight batch comes along; in record_limit it is a refusal."""
+    for mode, expected in ((0, IN_FLIGHT_BATCH), (1, "")):
+        evidence = of_recording(RELEASE / "share-locks")
+        wire = list(evidence.exchanges)
+        number, again = next(
+            (n, x)
+            for n, x in enumerate(wire)
+            if x.api == "SHARE_FETCH"
+            and any(
+                r["deliveryCount"] > 1
+                for t in x.response["responses"]
+                for p in t["partitions"]
+                for r in p["acquiredRecords"]
+            )
+        )
+        said = again.request.set("maxRecords", 1).set("shareAcquireMode", mode)
+        (topic,) = again.response["responses"]
+        (part,) = topic["partitions"]
+        more = tuple(
+            r.set("firstOffset", r["firstOffset"]).set("lastOffset", r["lastOffset"] + 40)
+            for r in part["acquiredRecords"]
+        )
+        answer = topic.set("partitions", (part.set("acquiredRecords", more),))
+        wire[number] = again.but(request=said, response=again.response.set("responses", (answer,)))
+        told = of_evidence(evidence.but(exchanges=tuple(wire)))
+        (judged,) = (each for each in told.asked if each.number == number)
+        assert judged.doubt == expected
+        reasons = {each.doubt for each in told.doubted}
+        assert (FOLLOWS in reasons, bool(told.refused)) == (bool(expected), not expected)
