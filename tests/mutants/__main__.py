@@ -51,7 +51,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     floors = sorted({mutant.file.split("/")[1] for mutant in drawn})
     session = Trials(drawn, arguments)
-    folders = [f"tests/{floor}" for floor in floors] + ["tests/conformance"]
+    folders = arguments.tests or [*(f"tests/{floor}" for floor in floors), "tests/conformance"]
     options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
     try:
         pytest.main([*options, *folders], plugins=[session])
@@ -80,6 +80,12 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
         type=float,
         default=math.inf,
         help="leave out tests that take more CPU time: what dies then dies all the more with them",
+    )
+    parser.add_argument(
+        "--tests",
+        type=lambda text: text.split(","),
+        metavar="FILE,…",
+        help="put the changes to these test files only; that is a lower bound, too",
     )
     parser.add_argument("--processes", type=int, default=1, help="trials side by side (1)")
     found = parser.parse_args(words)
@@ -155,12 +161,16 @@ class Trials:
         """Read what is on file of this sample, as far as its files are as they were."""
         if not self._kept.exists():
             return
-        drawn = {(m.file, m.number) for m in self._drawn}
+        drawn = {(m.file, m.number): _signature(asdict(m)) for m in self._drawn}
         for line in self._kept.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             key = (row["file"], row["number"])
-            again = self._arguments.again and row["how"] == SURVIVED and not row.get("now")
-            if key in drawn and row["digest"] == digest(row["file"]) and not again:
+            again = self._arguments.again and row["how"] == SURVIVED
+            if (
+                drawn.get(key) == _signature(row)
+                and row["digest"] == digest(row["file"])
+                and not again
+            ):
                 self._ended[key] = row
         if self._arguments.again:
             self._arguments.again = False  # what survives from here on has been tried again
@@ -229,7 +239,7 @@ class Worker:
         for done, mutant in enumerate(self._left):
             ended, tests, way = self._tried(mutant)
             how = ended.how if ended.how != "green" else SURVIVED
-            row = asdict(mutant) | {"digest": digest(mutant.file), "how": how, "now": True}
+            row = asdict(mutant) | {"digest": digest(mutant.file), "how": how}
             row |= {"killer": ended.killer, "tests": tests, "way": way}
             with self._kept.open("a", encoding="utf-8") as kept:
                 kept.write(json.dumps(row) + "\n")
@@ -323,10 +333,11 @@ def _note(
     """Put the result in the place of the one that has the same settings."""
     settings_of = {"floor": arguments.floor, "file": arguments.file, "seed": arguments.seed}
     settings_of |= {"count": arguments.count, "tests of at most, in seconds": None}
+    settings_of["test files"] = arguments.tests
     if arguments.seconds < math.inf:
         settings_of["tests of at most, in seconds"] = arguments.seconds
     runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
-    runs = [r for r in runs if {name: r[name] for name in settings_of} != settings_of]
+    runs = [r for r in runs if {name: r.get(name) for name in settings_of} != settings_of]
     died = [row for row in rows if row not in survivors]
     names = ("file", "line", "function", "kind", "before", "after", "reason")
     runs.append(

@@ -26,6 +26,7 @@ from kipviz.properties.atomic import Atomic, silent_groups, silent_sources
 from kipviz.properties.outputs import appended, closed_with_others, truncated
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, StateBatch
 from tests.properties.history import (
     KEY,
@@ -384,6 +385,8 @@ def test_the_first_reason_stays_when_more_breaks_in_the_same_step() -> None:
     both = (durable(ACKNOWLEDGED, 105), plain(100, 0), plain(100, 1))
     there = with_log(log_of(100, 100, replicated=2))
     assert findings(Atomic(), both, world=there)[-1].reason == LOST.replace("@100", "@105")
+    two = (durable(ACKNOWLEDGED, 105), durable(ACKNOWLEDGED, 106))
+    assert findings(Atomic(), two)[-1].reason == LOST.replace("@100", "@105")
     later = (plain(100, 0), plain(100, 1), plain(101, 2), plain(101, 3))
     there = with_log(log_of(100, 100, 101, 101, replicated=4))
     assert findings(Atomic(), later, world=there)[-1].reason == TWICE
@@ -411,11 +414,15 @@ def test_a_new_leader_keeps_the_outputs_that_its_log_has_and_forgets_the_others(
     log = append(log, batch(1, "src-0@7", pid=10))
     log = append(log, batch(2, "src-0@8", epoch=1))
     log = append(log, batch(3, ""))
+    log = append(log, Batch(4, (), 10, 0, control="COMMIT", transactional=True))
+    log = append(log, Batch(5, (OffsetTombstone("g", "src-0"),), 9, 0, 1, transactional=True))
     there = with_log(log)
     left = truncated(mine, "out-0", there)
     assert dict(left.items()) == {(9, 0): (("src-0@2", "out-0"), ("src-0@3", "out-1"))}
     assert truncated(left, "out-0", there) is left
     assert truncated(left, "out-2", there) is left
+    elsewhere = mine.set((8, 0), (("src-0@9", "out-1"),))
+    assert truncated(elsewhere, "out-0", there) == left.set((8, 0), (("src-0@9", "out-1"),))
     ledger = states(Atomic(), output(100), LeaderMoved("out-1", 3, 1, 1), world=there)
     assert ledger[-1] is ledger[-2]
 
@@ -423,6 +430,7 @@ def test_a_new_leader_keeps_the_outputs_that_its_log_has_and_forgets_the_others(
 def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer() -> None:
     waiting = Table.of(
         {
+            (8, 0): (("src-0@6", "out-0"),),
             (9, 0): (("src-0@1", "out-0"), ("src-0@2", "out-1")),
             (9, 1): (("src-0@3", "out-0"),),
             (9, 2): (("src-0@4", "out-0"),),
@@ -433,6 +441,7 @@ def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer(
     left, ended = closed_with_others(waiting, committing)
     assert ended == (("src-0@1", "out-0"), ("src-0@3", "out-0"))
     assert dict(left.items()) == {
+        (8, 0): (("src-0@6", "out-0"),),
         (9, 0): (("src-0@2", "out-1"),),
         (9, 2): (("src-0@4", "out-0"),),
         (10, 0): (("src-0@5", "out-0"),),
@@ -446,6 +455,8 @@ def test_a_marker_written_by_hand_leaves_the_very_same_where_it_ends_nothing() -
     assert appended(waiting, marker("ABORT", epoch=0, to="out-1")) is waiting
     assert appended(waiting, marker("COMMIT", epoch=0)) is waiting
     assert appended(waiting, marker("ABORT", epoch=0)) == Table.of()
+    bare = BatchAppended("out-0", 0, (DataRecord("f"),), 10, 0, "")
+    assert appended(waiting, bare) is waiting
 
 
 # -- groups whose members send nothing, and the external database ----------------------------------
@@ -516,6 +527,7 @@ def test_a_run_begins_where_the_logs_begin_and_looks_at_a_database_only_where_on
     assert dict(Atomic().initial(WORLD).starts.items()) == {"src-0": 100}
     assert dict(Atomic().initial(WORLD).topic_ids.items()) == {"SRC-ID": "src"}
     assert Atomic().initial(WORLD).stores is None
+    assert Atomic().name == "atomic"  # what verdicts call it
     app = SimpleNamespace(
         others=Table.of({"database": ExternalDatabase("app-1/database")}), consumer=None, program=()
     )
