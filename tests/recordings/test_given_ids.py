@@ -10,7 +10,7 @@ from kipviz.core.table import Table
 from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import of_recording
 from kipviz.recordings.finding import NOBODY, said_of
-from kipviz.recordings.given_ids import BLOCK, GivenIds
+from kipviz.recordings.given_ids import BLOCK, BLOCKS_MAX, GivenIds
 from kipviz.recordings.recorded import Exchange
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -79,3 +79,16 @@ def test_whoever_is_looked_up_is_the_leader_of_the_partition_that_holds_the_key(
 def test_nobody_is_available_only_as_long_as_nobody_has_written() -> None:
     assert NOBODY in said_of(1, settled=False)
     assert NOBODY not in said_of(1, settled=True)
+
+
+def test_an_id_of_another_broker_that_is_very_far_away_is_looked_for_in_its_own_block_only() -> (
+    None
+):
+    """Of a hostile log, or of a cluster that has given many: one by one the blocks would fill the memory."""
+    far = given(2**62, 2, 3).but(broker=2)
+    ids = GivenIds((given(4, 0, 1), far), 0)
+    mine = given(2**62 - 2**62 % BLOCK, 5, 6)
+    found = ids.next_of(mine)
+    assert mine.response["producerId"] in found
+    assert len(found) == 2 + BLOCKS_MAX
+    assert mine.response["producerId"] + 1 not in found
