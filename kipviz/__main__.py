@@ -1,5 +1,6 @@
 """`python -m kipviz` is the command `kipviz`, whose script begins here, too."""
 
+import signal
 import sys
 
 
@@ -8,10 +9,13 @@ def main() -> int:
     try:
         from kipviz.command.main import main as command
 
-        return command()
+        status = command()
+        # All is said: an interruption while Python takes itself apart would be a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:
         sys.stderr.write("kipviz: interrupted\n")
         return 130
+    return status
 
 
 if __name__ == "__main__":

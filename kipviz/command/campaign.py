@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--master", metavar="M", help="Spark's master, such as local[4] or sc://..."
     )
+    parser.add_argument(
+        "--resume",
+        metavar="DIR",
+        help="keep finished parts in this folder, and go on from those that are there",
+    )
     parser.add_argument("--events", metavar="DIR", help="write every event of every run as Parquet")
     parser.add_argument(
         "--shrink", action="store_true", help="tell a minimal story of the first run of each kind"
@@ -56,7 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as progress:
         with explaining():
             work = _campaign(arguments)
-            result = work.run(progress.runs)
+            with _interruptible(work, arguments.resume):
+                result = work.run(progress.runs)
+            for name in work.damaged:
+                progress.say(f"{name} was damaged, so its runs were made again", last=True)
             if arguments.events is not None:
                 _write_events(arguments, work, progress)
         rows = result.table.to_pylist()
@@ -112,11 +122,35 @@ def _campaign(arguments: argparse.Namespace) -> Campaign:
 
     settings = (arguments.scenario, arguments.designs, arguments.faults, arguments.runs)
     # First without Spark: a wrong word shall not wait for a JVM.
-    work = Campaign(*settings, arguments.seed, arguments.steps_max, way=arguments.way)
+    words = {"folder": arguments.resume}
+    work = Campaign(*settings, arguments.seed, arguments.steps_max, way=arguments.way, **words)
     if arguments.way != "spark":
         return work
     spark = spark_for(arguments.master)
-    return Campaign(*settings, arguments.seed, arguments.steps_max, spark=spark)
+    return Campaign(*settings, arguments.seed, arguments.steps_max, spark=spark, **words)
+
+
+@contextmanager
+def _interruptible(work: Campaign, folder: str | None) -> Iterator[None]:
+    """Let the first ^C cancel a campaign: what its workers say of their own end is not told.
+
+    Spark's session takes ^C for itself when it starts, so this comes after it.
+    """
+    from kipviz.spark.progress import Cancelled
+
+    def cancel(_: int, __: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # who does so twice means it
+        work.cancel()
+
+    before = signal.signal(signal.SIGINT, cancel)
+    try:
+        yield
+    except Cancelled:
+        if folder is not None:
+            print(f"kipviz: what was finished is kept in {folder}", file=sys.stderr)
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _write_events(arguments: argparse.Namespace, work: Campaign, progress: Progress) -> None:

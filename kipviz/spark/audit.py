@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property, partial, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -29,13 +30,12 @@ from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.spark.failures import explained
+from kipviz.spark.log_digests import what_is_damaged
 from kipviz.spark.progress import CancelSwitch, OnProgress, watched
 from kipviz.spark.session import first_line
 from kipviz.spark.shipped import EVENT_SCHEMA
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -62,8 +62,11 @@ def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
     """Open an event log in Parquet: a file, a folder or an address the cluster knows.
 
     Raises:
-        NotAnEventLog: there is nothing, it is no Parquet, or columns are missing or of another type.
+        NotAnEventLog: there is nothing, it is no Parquet, a file is not what was written, or columns are missing or of another type.
     """
+    here = "://" not in str(path) and Path(path).is_dir()
+    if here and (damaged := what_is_damaged(Path(path))):
+        raise NotAnEventLog(damaged)
     try:
         events = spark.read.parquet(str(path))
         kinds = dict(events.dtypes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import signal
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kipviz.spark.failures import CampaignFailed, explained
+from kipviz.spark.kept_runs import KeptRuns
 from kipviz.spark.plan import TASK_MODULE, Plan, make_plan
 from kipviz.spark.progress import CancelSwitch, OnProgress, watched
 from kipviz.spark.session import cores, session
@@ -27,7 +29,8 @@ from kipviz.spark.shipping import ship
 from kipviz.spark.summary import SummaryRow, summarised, summary_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -36,6 +39,9 @@ _TASKS_LEAST = 40
 _RUNS_PER_TASK = 1_000
 _TASKS_MAX = 2_000
 _CHUNKS_LEAST = 40
+_PARTS_LEAST = 20
+# So many pools of processes are tried: a run that kills its worker each time is not made.
+WORKER_TRIES = 3
 
 
 class Campaign:
@@ -51,6 +57,7 @@ class Campaign:
         way: "spark", "loop" or "processes".
         spark: the session to use; None takes ``session()`` when the campaign runs.
         partitions: Spark tasks; None chooses, so that a progress bar moves smoothly.
+        folder: where finished parts are kept; the same campaign with the same folder goes on from them.
         task_module: the module with ``Task`` and ``run``, imported by name where the work is done.
 
     Raises:
@@ -69,6 +76,7 @@ class Campaign:
         way: str = "spark",
         spark: SparkSession | None = None,
         partitions: int | None = None,
+        folder: str | Path | None = None,
         task_module: str = TASK_MODULE,
     ) -> None:
         if way not in WAYS:
@@ -78,18 +86,24 @@ class Campaign:
         self.result: CampaignResult | None = None
         self._spark = spark
         self._partitions = partitions
+        self._folder = folder
+        self.damaged: tuple[str, ...] = ()
         self._switch = CancelSwitch()
 
     def run(self, on_progress: OnProgress | None = None) -> CampaignResult:
         """Run all jobs and keep the result; ``on_progress`` gets runs done and runs there are.
 
         Raises:
-            Cancelled: ``cancel`` was called meanwhile.
+            Cancelled: ``cancel`` was called meanwhile; what a folder keeps is still there.
+            OSError: the folder cannot be written.
+            ValueError: the folder is that of another campaign.
             CampaignFailed: a worker died or Spark failed; in one sentence.
             SparkUnavailable: there is no Spark to run on.
         """
         self._switch = switch = CancelSwitch()
-        if self.way == "loop":
+        if self._folder is not None:
+            table = self._in_parts(KeptRuns(self._folder, self.plan), on_progress, switch)
+        elif self.way == "loop":
             table = in_a_loop(self.plan, on_progress, switch)
         elif self.way == "processes":
             table = in_processes(self.plan, 2, on_progress, switch)
@@ -98,6 +112,33 @@ class Campaign:
             table = on_spark(spark, self.plan, self._partitions, on_progress, switch)
         self.result = CampaignResult(self.plan, table)
         return self.result
+
+    def _in_parts(
+        self, kept: KeptRuns, on_progress: OnProgress | None, switch: CancelSwitch
+    ) -> pa.Table:
+        """Make the parts that the folder lacks, and keep each one as soon as it is whole."""
+        parts = {place: kept.read(*place) for place in stretches(self.plan.jobs)}
+        self.damaged = kept.damaged
+
+        def keep(first: int, last: int, table: pa.Table) -> None:
+            kept.keep(first, last, table)
+            parts[first, last] = table
+            if on_progress is not None:
+                done = sum(one.num_rows for one in parts.values() if one is not None)
+                on_progress(done, self.plan.jobs)
+
+        missing = [place for place, table in parts.items() if table is None]
+        if self.way == "processes":
+            _in_pools(self.plan, missing, 2, keep, switch)
+        for first, last in missing if self.way != "processes" else ():
+            switch.raise_if_cancelled()
+            if self.way == "loop":
+                table = pa.Table.from_batches(run_places(self.plan, first, last), VERDICT_SCHEMA)
+            else:
+                spark = self._spark or session()
+                table = on_spark(spark, self.plan, self._partitions, None, switch, (first, last))
+            keep(first, last, table)
+        return _in_job_order(pa.concat_tables([one for one in parts.values() if one is not None]))
 
     def cancel(self) -> None:
         """Stop the run that is under way; any thread may call it, and it returns at once."""
@@ -151,12 +192,18 @@ class CampaignResult:
         return f"Campaign of {self.plan}\n{summary_text(self.summary())}"
 
 
-def verdict_frame(spark: SparkSession, plan: Plan, partitions: int | None = None) -> DataFrame:
+def verdict_frame(
+    spark: SparkSession,
+    plan: Plan,
+    partitions: int | None = None,
+    places: tuple[int, int] | None = None,
+) -> DataFrame:
     """The verdicts as a lazy DataFrame, to be written, joined or counted by Spark itself."""
     ship(spark)
-    tasks = partitions or task_count(plan.jobs, cores(spark))
-    places = spark.range(0, plan.jobs, 1, tasks)
-    return places.mapInArrow(partial(verdict_batches, plan=plan), spark_schema(VERDICT_SCHEMA))
+    first, last = places or (0, plan.jobs)
+    tasks = partitions or task_count(last - first, cores(spark))
+    frame = spark.range(first, last, 1, tasks)
+    return frame.mapInArrow(partial(verdict_batches, plan=plan), spark_schema(VERDICT_SCHEMA))
 
 
 def on_spark(
@@ -165,11 +212,12 @@ def on_spark(
     partitions: int | None = None,
     on_progress: OnProgress | None = None,
     switch: CancelSwitch | None = None,
+    places: tuple[int, int] | None = None,
 ) -> pa.Table:
-    """Run the plan on Spark and bring the verdicts back as one table in job order."""
+    """Run the plan on Spark, or the places from one to before another, and bring the verdicts back in job order."""
     check_partitions(partitions)
     try:
-        frame = verdict_frame(spark, plan, partitions)
+        frame = verdict_frame(spark, plan, partitions, places)
         table = watched(spark, frame.toArrow, in_runs(on_progress, plan.jobs), switch)
     except Exception as error:
         raise explained(error) from error
@@ -200,30 +248,79 @@ def in_processes(
     switch: CancelSwitch | None = None,
 ) -> pa.Table:
     """Run the plan in fresh Python processes of this machine, without Spark."""
-    switch = switch or CancelSwitch()
     chunks = _chunks(plan.jobs, max(_CHUNKS_LEAST, plan.jobs // _RUNS_PER_TASK))
-    batches: list[pa.RecordBatch] = []
+    tables: list[pa.Table] = []
+
+    def take(_first: int, _last: int, table: pa.Table) -> None:
+        tables.append(table)
+        if on_progress is not None:
+            on_progress(sum(one.num_rows for one in tables), plan.jobs)
+
+    _in_pools(plan, chunks, processes, take, switch or CancelSwitch())
+    return _in_job_order(pa.concat_tables(tables))
+
+
+def _in_pools(
+    plan: Plan,
+    chunks: list[tuple[int, int]],
+    processes: int,
+    take: Callable[[int, int, pa.Table], None],
+    switch: CancelSwitch,
+) -> None:
+    """Make stretches in worker processes; where one dies, those that were not finished are made again."""
+    missing = dict.fromkeys(chunks)
+    for tries_left in range(WORKER_TRIES - 1, -1, -1):
+        try:
+            _in_one_pool(plan, missing, processes, take, switch)
+        except BrokenProcessPool as error:
+            if tries_left:
+                continue
+            lacking = sum(last - first for first, last in missing)
+            raise CampaignFailed(
+                f"A worker process died {WORKER_TRIES} times, and {lacking} of {plan.jobs} runs are not "
+                "made: run the campaign in a loop to see which seed does it, or give the machine more "
+                "memory."
+            ) from error
+        else:
+            return
+
+
+def _in_one_pool(
+    plan: Plan,
+    missing: dict[tuple[int, int], None],
+    processes: int,
+    take: Callable[[int, int, pa.Table], None],
+    switch: CancelSwitch,
+) -> None:
+    """Make stretches until all are made or a process dies; a stretch that is made leaves `missing`."""
     context = multiprocessing.get_context("spawn")  # a fork would copy Spark's sockets and threads
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        waiting = {pool.submit(run_places, plan, first, last) for first, last in chunks}
-        done_runs = 0
+    # ^C reaches every process of a terminal: only the one that asked for the runs answers it.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(processes, context, signal.signal, ignoring) as pool:
+        stretch_of = {pool.submit(run_places, plan, *chunk): chunk for chunk in missing}
+        waiting = set(stretch_of)
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
                 switch.raise_if_cancelled()
+                broken: BrokenProcessPool | None = None
                 for future in done:
-                    batches += future.result()
-                done_runs = sum(batch.num_rows for batch in batches)
-                if done and on_progress is not None:
-                    on_progress(done_runs, plan.jobs)
-        except BrokenProcessPool as error:
-            raise CampaignFailed(
-                f"A worker process died after {done_runs} of {plan.jobs} runs: run the campaign in "
-                "a loop to see which seed does it, or give the machine more memory."
-            ) from error
+                    try:
+                        batches = future.result()
+                    except BrokenProcessPool as error:
+                        broken = error
+                        continue
+                    take(*stretch_of[future], pa.Table.from_batches(batches, VERDICT_SCHEMA))
+                    del missing[stretch_of[future]]
+                if broken is not None:
+                    raise broken
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    return _in_job_order(pa.Table.from_batches(batches, VERDICT_SCHEMA))
+
+
+def stretches(jobs: int) -> list[tuple[int, int]]:
+    """The parts in which a campaign is kept: twenty or more, and at most a thousand runs each."""
+    return _chunks(jobs, max(_PARTS_LEAST, -(-jobs // _RUNS_PER_TASK)))
 
 
 def run_places(plan: Plan, first: int, last: int) -> list[pa.RecordBatch]:

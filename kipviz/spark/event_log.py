@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kipviz.spark.campaign import in_runs, spark_schema, task_count
 from kipviz.spark.failures import explained
+from kipviz.spark.log_digests import write_digests
 from kipviz.spark.progress import CancelSwitch, OnProgress, watched
 from kipviz.spark.session import cores, is_local
 from kipviz.spark.shipped import EVENT_SCHEMA, event_batches
@@ -81,6 +82,8 @@ def write_events(
             watched(spark, write, in_runs(on_progress, runs), switch)
         except Exception as error:
             raise explained(error) from error
+        if here:
+            write_digests(Path(target))
 
 
 @contextlib.contextmanager

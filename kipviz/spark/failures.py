@@ -17,7 +17,7 @@ _SENTENCES = (
         _WORKER_DIED,
         (
             "A worker process died in the middle, most often because the machine ran out of memory: "
-            "nothing was kept; use fewer cores or shorter runs, or run the same in a loop to see where."
+            "no run of this job was kept; use fewer cores or shorter runs, or run the same in a loop to see where."
         ),
     ),
     (

@@ -36,6 +36,7 @@ MASTER_VARIABLE = "KIPVIZ_SPARK_MASTER"
 DEFAULT_MASTER = "local[2]"
 DEFAULT_MEMORY = "768m"
 ANSWER_SECONDS = 5.0
+TASK_TRIES = 4
 
 _MASTERS_ALLOWED = (
     "local, local[2], local[*], local-cluster[2,1,1024], spark://host:port, yarn, k8s://address "
@@ -46,6 +47,7 @@ _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]")
 _MEMORY = re.compile(r"([1-9]\d*)([mg])")
 _MEMORY_LEAST_MB = 450  # Spark refuses to start a driver with less
 _SOCKET_FOLDER_LONGEST = 60
+_PREFIX = "kipviz-spark-"
 _ADDRESSED = {"spark": 7077, "sc": 15002}
 # Frames of a stack, and what every JVM says after the reason it could not start.
 _NOT_TELLING = ("at ", "...", "Error: Could not create the Java", "Error: A fatal exception has")
@@ -129,7 +131,7 @@ def profile(master: str, memory: str = DEFAULT_MEMORY) -> dict[str, str]:
     """
     settings = {
         "spark.app.name": "kipviz",
-        "spark.master": master,
+        "spark.master": with_retries(master),
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -177,6 +179,17 @@ def check_master(master: str) -> None:
         raise ValueError(f"{master!r} is no Spark master: use {_MASTERS_ALLOWED}.")
 
 
+def with_retries(master: str) -> str:
+    """Return a local master that tries a task again when its worker process dies, as a cluster does.
+
+    `local[2]` gives a job up with the first task that fails; `local[2,4]` tries each one four times.
+    """
+    found = _LOCAL.fullmatch(master)
+    if found is None or found[3] is not None:
+        return master
+    return f"local[{found[2] or 1},{TASK_TRIES}]"
+
+
 def check_memory(memory: str) -> None:
     """Refuse a heap size that Spark would refuse later and at greater length."""
     match = _MEMORY.fullmatch(memory)
@@ -204,7 +217,9 @@ def _running_session() -> SparkSession | None:
 def _same_master(running: SparkSession, asked: str | None) -> SparkSession:
     has = "a Spark Connect server" if is_connect(running) else running.sparkContext.master
     differs = asked is not None and (
-        not asked.startswith("sc://") if is_connect(running) else asked != has
+        not asked.startswith("sc://")
+        if is_connect(running)
+        else with_retries(asked) != with_retries(has)
     )
     if differs:
         raise SparkUnavailable(
@@ -319,8 +334,32 @@ def _import_folders() -> list[str]:
 def _make_folder() -> Path:
     global _folder  # noqa: PLW0603  one session per process, hence one folder
     _remove_folder()
-    _folder = Path(tempfile.mkdtemp(prefix="kipviz-spark-"))
+    _sweep()
+    _folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     return _folder
+
+
+def _sweep() -> None:
+    """Remove the folders of processes that were killed: nobody else will."""
+    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        number = old.name.removeprefix(_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
+            mine = not hasattr(os, "getuid") or old.lstat().st_uid == os.getuid()
+            if number.isdecimal() and mine and not old.is_symlink() and not _lives(int(number)):
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    """Say whether a process is there; where that cannot be asked, it counts as there."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def _remove_folder() -> None:

@@ -3,13 +3,14 @@
 A source record is acquired, an output for it is appended in a transaction, the transaction is decided
 and the record is acknowledged. The design "twice" sometimes does it again, "forgets" acknowledges
 although the transaction was aborted, "sticks" never resolves a staged acknowledgement, "crashes"
-raises at some seeds, "dies" kills the process it runs in, "slow" takes its time.
+raises at some seeds, "dies" kills the process it runs in, "dies once" the first one only, "slow" takes its time.
 """
 
 import os
 import time
 from collections.abc import Iterator
 from hashlib import blake2b
+from pathlib import Path
 
 import msgspec
 
@@ -59,7 +60,7 @@ WRONG = {"twice": "no_duplicate", "forgets": "no_loss", "sticks": "no_stuck_reco
 def known_names():
     return {
         "scenarios": ("copy", "copy_slowly"),
-        "designs": ("right", "twice", "forgets", "sticks", "crashes", "dies", "slow"),
+        "designs": ("right", "twice", "forgets", "sticks", "crashes", "dies", "dies once", "slow"),
         "faults": ("calm", "rough"),
     }
 
@@ -113,6 +114,12 @@ def misbehave(task: Task) -> None:
         raise RuntimeError(f"the model has no answer\nfor seed {task.seed}")
     if task.design == "dies" and task.seed == 3:
         os._exit(17)
+    if task.design == "dies once" and task.seed == 3:
+        # What it needs to know stands in a file, because the next try is another process.
+        died = Path(os.environ["KIPVIZ_TEST_DIED"])
+        if not died.exists():
+            died.touch()
+            os._exit(17)
     if task.design == "slow":
         time.sleep(0.15)
 

@@ -24,7 +24,10 @@ def test_processes_give_the_same_table_as_the_loop(plan):
 
 def test_a_process_that_dies_gives_one_sentence():
     campaign = Campaign("copy", "dies", runs=8, way="processes", task_module=STAND_IN)
-    with pytest.raises(CampaignFailed, match=r"^A worker process died after \d of 8 runs: run the"):
+    with pytest.raises(
+        CampaignFailed,
+        match=r"^A worker process died 3 times, and \d of 8 runs are not made: run the",
+    ):
         campaign.run()
 
 
