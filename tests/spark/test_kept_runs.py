@@ -235,7 +235,11 @@ COMMANDS = (
 
 
 # What a process says once kipviz itself is running: before that, Python answers ^C alone.
-LAUNCH = "from kipviz.__main__ import main; import sys; print('up', flush=True); sys.exit(main())"
+# A shell starts what is in its background with ^C ignored, and the test with it.
+LAUNCH = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from kipviz.__main__ import main; print('up', flush=True); sys.exit(main())"
+)
 
 
 def interrupted(words, seconds, folder):
@@ -252,7 +256,10 @@ def interrupted(words, seconds, folder):
     time.sleep(seconds)
     ended = started.poll() is not None
     started.send_signal(signal.SIGINT)
-    told, said = started.communicate(timeout=120)
+    try:
+        told, said = started.communicate(timeout=60)
+    finally:
+        started.kill()
     return started.returncode, said, ended or bool(told)
 
 
