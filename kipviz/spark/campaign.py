@@ -314,6 +314,11 @@ def _in_one_pool(
                     del missing[stretch_of[future]]
                 if broken is not None:
                     raise broken
+        except BaseException:
+            # Who cancels does not wait for stretches that nobody will take.
+            for worker in tuple((pool._processes or {}).values()):  # noqa: SLF001 - public from 3.14 on
+                worker.terminate()
+            raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
