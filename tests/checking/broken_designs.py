@@ -43,7 +43,7 @@ class First(NamedTuple):
 SMALL = "kip-1289-small"
 LIVE = "nothing pending for ever"
 BROKEN: tuple[Breaks, ...] = (
-    Breaks("before-447", "kip-447-two-bounces", "rough", "atomic", RUNS),
+    Breaks("before-447", "kip-447-generation", "rough", "atomic", RUNS),
     Breaks("kip-1309", "kip-1309-small", "crash_client=1,run_out=1", "atomic"),
     Breaks("kip-1319-two-versions", "kip-1319-by-id", "rough", "atomic", RUNS),
     Breaks("kafka-tv1", "kip-890-small", "request_timeout=1", "commits as asked"),

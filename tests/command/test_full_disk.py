@@ -57,8 +57,9 @@ def test_a_kept_run_stays_whole_on_a_full_disk_and_the_page_says_so(tmp_path):
     assert package.open_trace(keep).step == 10
 
 
-# A log of Spark and a script that starts Java: neither is anybody's work.
-OTHER_WRITERS = {"core/whole_file.py", "spark/session.py", "spark/java.py"}
+# A log of Spark and a script that starts Java: neither is anybody's work. Kept parts are made in memory, and
+# whole_file puts them down.
+OTHER_WRITERS = {"core/whole_file.py", "spark/session.py", "spark/java.py", "spark/kept_runs.py"}
 
 
 def test_nothing_else_in_kipviz_opens_a_file_to_write_into_it():

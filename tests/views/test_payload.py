@@ -15,6 +15,7 @@ from kipviz.core.trace import Node, Trace
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.options import STATUSES
 from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
 from kipviz.views.beliefs import Beliefs
@@ -168,6 +169,12 @@ def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: 
         assert cards_at(line, step) == expected
 
 
+def with_the_program(name: str, status: str, reason: str) -> tuple[str, str]:
+    """What the page says of a property: where the program breaks it, the program is named."""
+    whose = blamed(scenario(name).spec, reason) if status == "broken" else ""
+    return status, f"{reason}; {THE_PROGRAM}: {whose}" if whose else reason
+
+
 @AS_STORY
 def test_the_verdicts_shown_are_what_the_properties_say(name: str, under: str) -> None:
     _, path, line = lines(name, under)
@@ -181,7 +188,9 @@ def test_the_verdicts_shown_are_what_the_properties_say(name: str, under: str) -
             model = scenario(name).model(design(under))
             later = breaks_later(model, node.world, node.observations, PROPERTIES)
             said |= {each.promise: ("broken", each.sentence) for each in later}
-        assert verdicts_at(line, step) == said
+        assert verdicts_at(line, step) == {
+            n: with_the_program(name, *each) for n, each in said.items()
+        }
 
 
 @AS_STORY
