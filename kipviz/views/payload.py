@@ -46,6 +46,7 @@ from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.machines import drawing
 from kipviz.views.moments import clause
+from kipviz.views.rests import rests
 from kipviz.views.roles import by_role
 from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
@@ -364,6 +365,7 @@ def payload(
     telling.line(trace, trace.line)
     telling.to_the_end(trace, trace.line[-1], chapters)
     told = telling.suffix()
+    notable = [bool(step["interesting"]) for step in told["steps"]]
     said = [step["sentence"] for step in told["steps"]]
     said += [chapter.say for chapter in chapters if chapter.end > chapter.first]
     return {
@@ -382,7 +384,13 @@ def payload(
         "machines": [drawing(machine) for machine in telling.cards.machines],
         "rows": telling.lives.rows,
         "bigs": [
-            {"from": c.first + 1, "to": c.end + 1, "title": c.title, "say": c.say}
+            {
+                "from": c.first + 1,
+                "to": c.end + 1,
+                "title": c.title,
+                "say": c.say,
+                "rests": rests(c.first + 1, c.end, notable),
+            }
             for c in chapters
             if c.end > c.first
         ],

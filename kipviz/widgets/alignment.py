@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from typing import Any
 
+from kipviz.views.rests import rests
 from kipviz.widgets.line import Line
 
 Pairs = list[list[int]]
@@ -33,7 +34,7 @@ def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
     tells, because its design leaves nothing to do there, lets the other side wait.
 
     Returns:
-        The pairs, and the big steps as ranges of pairs.
+        The pairs, and the big steps as ranges of pairs with where they rest.
     """
     pairs: Pairs = [[0, 0]]
     bigs: list[dict[str, Any]] = []
@@ -45,7 +46,12 @@ def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
             ends, title = (_end(left, one), ends[1]), str(left.bigs[one]["title"])
         _go_on(pairs, left, right, ends)
         if len(pairs) > begin:
-            bigs.append({"from": begin, "to": len(pairs), "title": title})
+            notable = [
+                any(line.steps[k].get("interesting") for line, k in ((left, a), (right, b)))
+                for a, b in pairs
+            ]
+            resting = rests(begin, len(pairs) - 1, notable)
+            bigs.append({"from": begin, "to": len(pairs), "title": title, "rests": resting})
     _go_on(pairs, left, right, (left.last, right.last))
     return pairs, bigs
 

@@ -77,12 +77,16 @@ class Step(_Part):
 
 
 class Big(_Part):
-    """One big step, a bullet of the KIP's flow: the small steps ``from <= k < to``."""
+    """One big step, a bullet of the KIP's flow: the small steps ``from <= k < to``.
+
+    `rests` are the small steps inside it at which going forward rests, rising.
+    """
 
     from_: int
     to: int
     title: str
     say: str = ""
+    rests: list[int] = []
 
 
 class Message(_Part):
@@ -526,6 +530,8 @@ def _check_suffix(
         _inside(big.from_, steps, f"the big step {big.title!r}")
         if big.to <= big.from_:
             raise ValueError(f"The big step {big.title!r} has no small step in it.")
+        for rest in big.rests:
+            _inside(rest, range(big.from_, big.to), f"the big step {big.title!r}")
 
 
 def _known(what: str, name: str, names: AbstractSet[str], where: str) -> None:

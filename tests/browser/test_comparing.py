@@ -207,3 +207,19 @@ def test_five_designs_stand_in_columns_in_a_notebook_and_scroll_inside_their_tab
     if PICTURES:
         columns.locator("details[open]").nth(1).scroll_into_view_if_needed()
         page.screenshot(path=f"{PICTURES}/columns-{scheme}.png")
+
+
+def test_a_comparison_rests_in_long_big_steps_and_comes_back_the_same_way(show):
+    shown = both()
+    stops = sorted({stop for big in shown["bigs"] for stop in (*big["rests"], big["to"] - 1)})
+    assert len(stops) > len(shown["bigs"])
+    page = show(shown)
+    went = []
+    while step_of(page) < stops[-1]:
+        press(page, "ArrowRight")
+        went.append(step_of(page))
+    assert went == stops
+    while step_of(page) > stops[0]:
+        press(page, "ArrowLeft")
+        went.append(step_of(page))
+    assert went == [*stops, *stops[-2::-1]]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import kipviz
 from tests.browser.bare_page import no_error, step_of, wait_painted, write_page
 from tests.widgets import flow
 
@@ -36,6 +37,26 @@ def test_right_is_one_big_step_and_shift_right_is_one_message(show):
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("ArrowLeft")
     assert step_of(page) == 0
+    assert no_error(page)
+
+
+def test_a_long_big_step_rests_after_six_messages_at_most_and_says_which_part_it_is(show):
+    payload = kipviz.open("kip-229-several").payload
+    page = show(payload)
+    long = next(big for big in payload["bigs"] if len(big["rests"]) == 3)
+    while step_of(page) < long["from"] - 1:
+        page.keyboard.press("ArrowRight")
+    number = payload["bigs"].index(long) + 1
+    stops = [*long["rests"], long["to"] - 1]
+    for part, stop in enumerate(stops, 1):
+        page.keyboard.press("ArrowRight")
+        assert step_of(page) == stop
+        head = page.locator(".kv-context").inner_text()
+        assert head == f"{number} · {long['title']} (part {part} of 4)"
+    assert said(page) == long["say"], "the end of the whole is told in its own words"
+    for stop in [*stops[-2::-1], long["from"] - 1]:
+        page.keyboard.press("ArrowLeft")
+        assert step_of(page) == stop
     assert no_error(page)
 
 

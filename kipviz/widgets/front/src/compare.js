@@ -3,9 +3,9 @@
 
 import { Cards } from "./cards.js";
 import { Keyed, aria, h, s, show, text } from "./dom.js";
-import { Frame, cardsOf, lanesButton, lanesOf, sinceOf } from "./frame.js";
+import { Frame, cardsOf, lanesButton, lanesOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
-import { Lines } from "./line.js";
+import { Lines, backward, onward, titleOf } from "./line.js";
 import { Overview } from "./overview.js";
 import { Drawer } from "./panels.js";
 import { Sentence } from "./sentence.js";
@@ -51,9 +51,8 @@ class Side {
     this.sequence.layout(this.line, lanes);
   }
 
-  draw(step, grain, differs, lanes, rows) {
+  draw(step, since, grain, differs, lanes, rows) {
     const { line } = this;
-    const since = sinceOf(line, step, grain);
     this.sequence.update(line, step, since);
     this.apart.draw(rows, (row) => row.at);
     this.cards.update(line, step, since, cardsOf(this.payload, lanes));
@@ -203,8 +202,9 @@ export class Compare extends Frame {
     const found = this.differenceHere();
     const lanes = [lanesOf(this.payload.left, this.allLanes), lanesOf(this.payload.right, this.allLanes)];
     this.align(lanes);
-    this.left.draw(left, grain, this.wordFor(0, found), lanes[0], this.rows(0));
-    this.right.draw(right, grain, this.wordFor(1, found), lanes[1], this.rows(1));
+    const since = this.pairs[this.cameFrom()].map((step, n) => Math.min(step, this.pairs[this.at][n] - 1));
+    this.left.draw(left, since[0], grain, this.wordFor(0, found), lanes[0], this.rows(0));
+    this.right.draw(right, since[1], grain, this.wordFor(1, found), lanes[1], this.rows(1));
     this.left.cards.compareWith(this.right.cards);
     this.right.cards.compareWith(this.left.cards);
     this.left.verdicts.compareWith(this.right.verdicts);
@@ -263,9 +263,16 @@ export class Compare extends Frame {
     return rows;
   }
 
+  /** The pair that the reader came from, as far as the marks of change are concerned. */
+  cameFrom() {
+    const big = this.payload.bigs[this.bigOf(this.at)];
+    const rested = big && (this.endsBig(this.at) || big.rests?.includes(this.at));
+    return Math.max(0, this.grain === "big" && rested ? backward(big, this.at) : this.at - 1);
+  }
+
   /** The difference at the cursor; after a big step, the first one in it. */
   differenceHere() {
-    const from = this.afterBig() ? this.payload.bigs[this.bigOf(this.at)].from : this.at;
+    const from = this.grain === "big" ? this.cameFrom() + 1 : this.at;
     return this.differences.find((one) => one.at <= this.at && from < one.to);
   }
 
@@ -289,7 +296,8 @@ export class Compare extends Frame {
     const mark = this.payload.marks[this.at];
     const both = { "=": one.sentence, "<": `Only left: ${one.sentence}`, ">": `Only right: ${other.sentence}` }[mark] ?? `Left: ${one.sentence} Right: ${other.sentence}`;
     const words = found && (found.at === this.at || this.grain === "big") ? found.sentence : both;
-    text(sentence.context, this.payload.bigs[big] ? `${big + 1} · ${this.payload.bigs[big].title}` : "");
+    const told = this.payload.bigs[big];
+    text(sentence.context, told ? titleOf(told, big + 1, this.at) : "");
     if (sentence.told !== words) {
       sentence.told = words;
       sentence.words.replaceChildren(...sentence.explained(words));
@@ -322,13 +330,14 @@ export class Compare extends Frame {
 
   bigForward(at) {
     if (!this.payload.bigs.length) return at + 1;
-    return this.payload.bigs.find((big) => big.to - 1 > at)?.to - 1 || this.last;
+    const next = this.payload.bigs.find((big) => big.to - 1 > at);
+    return next ? onward(next, at) : this.last;
   }
 
   bigBack(at) {
     if (!this.payload.bigs.length) return at - 1;
     const here = this.bigOf(at);
-    return here >= 0 ? this.payload.bigs[here].from - 1 : this.payload.bigs.findLast((big) => big.to - 1 < at)?.to - 1 || 0;
+    return here >= 0 ? backward(this.payload.bigs[here], at) : this.payload.bigs.findLast((big) => big.to - 1 < at)?.to - 1 || 0;
   }
 
   /** Goes to the n-th difference, counted from 1. */

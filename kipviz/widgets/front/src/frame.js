@@ -3,6 +3,7 @@
 
 import { aria, attr, framed, h, show } from "./dom.js";
 import { listen } from "./keys.js";
+import { backward } from "./line.js";
 import { Errors, Help } from "./panels.js";
 import { Player } from "./transport.js";
 import cards from "./cards.css";
@@ -380,7 +381,8 @@ export function cardsOf(payload, lanes) {
 /** The place the reader came from, as far as the marks of change are concerned. */
 export function sinceOf(line, step, grain) {
   const big = line.bigs[line.bigAt[step]];
-  return grain === "big" && big && line.endsBig(step) ? big.from - 1 : step - 1;
+  const rested = big && (line.endsBig(step) || big.rests?.includes(step));
+  return grain === "big" && rested ? backward(big, step) : step - 1;
 }
 
 export function lanesButton(app, payload) {

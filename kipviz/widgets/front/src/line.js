@@ -133,20 +133,18 @@ export class Line {
     return this.sent;
   }
 
-  /** The step at which a big step forward ends; where no big steps are told, the next notable one. */
+  /** The step at which a big step forward rests or ends; where no big steps are told, the next notable one. */
   forward(step) {
-    const here = this.bigAt[step];
-    if (here >= 0 && step < this.bigs[here].to - 1) return Math.min(this.bigs[here].to - 1, this.last);
-    const next = this.bigs.find((big) => big.from > step);
-    if (next) return Math.min(next.to - 1, this.last);
+    const next = this.bigs.find((big) => big.to - 1 > step);
+    if (next) return Math.min(onward(next, step), this.last);
     const found = this.marked.find((k) => k > step);
     return found ?? (this.marked.length || this.bigs.length ? this.last : Math.min(step + 1, this.last));
   }
 
-  /** The step at which a big step back ends: the end of the big step before. */
+  /** The step at which a big step back ends: where the big step rested, or the end of the one before. */
   back(step) {
     const here = this.bigAt[step];
-    if (here >= 0) return Math.max(0, this.bigs[here].from - 1);
+    if (here >= 0) return Math.max(0, backward(this.bigs[here], step));
     const big = this.bigs.findLast((one) => one.to - 1 < step);
     const found = this.marked.findLast((k) => k < step) ?? -1;
     if (!big && !this.marked.length) return this.bigs.length ? 0 : Math.max(0, step - 1);
@@ -163,6 +161,19 @@ export class Line {
     const here = this.bigAt[step];
     return here >= 0 && step === this.bigs[here].to - 1;
   }
+}
+
+/** Where going forward inside a big step, or into it, stops: where it rests, or at its end. */
+export const onward = (big, step) => big.rests?.find((rest) => rest > step && rest < big.to - 1) ?? big.to - 1;
+
+/** Where going back inside a big step stops: where it rested, or before its beginning. */
+export const backward = (big, step) => big.rests?.findLast((rest) => rest < step) ?? big.from - 1;
+
+/** The name of a big step, with the part of it at which a reader stands. */
+export function titleOf(big, number, step) {
+  const rests = (big.rests ?? []).filter((rest) => rest < big.to - 1);
+  const part = rests.length ? ` (part ${rests.filter((rest) => rest < step).length + 1} of ${rests.length + 1})` : "";
+  return `${number} · ${big.title}${part}`;
 }
 
 /** The steps that carry a flag: a property that breaks there, or a fault. */

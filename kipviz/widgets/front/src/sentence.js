@@ -1,6 +1,7 @@
 // The step in one sentence, large enough for the last row of a lecture hall; why opens above it.
 
 import { attr, h, show, text } from "./dom.js";
+import { titleOf } from "./line.js";
 import { tone } from "./words.js";
 
 export class Sentence {
@@ -20,7 +21,7 @@ export class Sentence {
     const at = line.steps[step];
     const big = line.bigs[line.bigAt[step]];
     const whole = grain === "big" && line.endsBig(step);
-    text(this.context, big ? `${line.bigAt[step] + 1} · ${big.title}` : "");
+    text(this.context, big ? titleOf(big, line.bigAt[step] + 1, step) : "");
     show(this.context, Boolean(big));
     const words = whole && big.say ? big.say : at.sentence;
     if (this.told !== words) {
