@@ -15,6 +15,7 @@ import msgspec
 from kipviz.checking.at_rest import raised
 from kipviz.checking.budgets import counts_of
 from kipviz.checking.course import Held, Missing
+from kipviz.checking.learned import NOTHING, Learned
 from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.liveness import settle
 from kipviz.checking.task import Task, moments, stepped
@@ -63,7 +64,7 @@ class Run(msgspec.Struct, frozen=True, eq=False):
 
     `others` are the same run made again with other settings; `settings` are those changes.
     `lines` are what a reader made of all of them, the main line first, and `line` is the one on
-    which the reader stands; a run that nobody has touched has none.
+    which the reader stands; a run that nobody has touched has none. `learned` is what the reader answered.
     """
 
     scenario: Scenario
@@ -78,6 +79,7 @@ class Run(msgspec.Struct, frozen=True, eq=False):
     others: tuple[Run, ...] = ()
     lines: tuple[KeptLine, ...] = ()
     line: int = 0
+    learned: Learned = NOTHING
 
     @property
     def trees(self) -> tuple[Run, ...]:
@@ -274,6 +276,9 @@ def pack(run: Run) -> Packed:
         header["lines"] = [
             msgspec.to_builtins(line.but(tip=ids[line.tree][line.tip])) for line in run.lines
         ]
+    learned = run.learned.renamed({n: n for n in range(len(ids))}, ids)
+    if learned != NOTHING:
+        header["learned"] = msgspec.to_builtins(learned)
     body = tracefile.body_of(traces, header, [_origin(other) for other in run.others])
     return Packed(body, tuple(ids))
 
@@ -327,6 +332,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         chapters = msgspec.convert(loaded.header.get("chapters", []), tuple[Chapter, ...])
         task = msgspec.convert(loaded.header.get("task"), Task | None)
         said = msgspec.convert(loaded.header.get("lines", []), tuple[KeptLine, ...])
+        learned = msgspec.convert(loaded.header.get("learned", {}), Learned)
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
     lines, line = _lines(path, said, loaded)
@@ -346,7 +352,21 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         others=others,
         lines=lines,
         line=line,
+        learned=learned.renamed(*_kept_nodes(loaded)),
     )
+
+
+def _kept_nodes(loaded: Loaded) -> tuple[dict[int, int], list[dict[int, int]]]:
+    """Give the trees and the nodes that a file named, with the numbers that they have now."""
+    nodes: list[dict[int, int]] = [{} for _ in loaded.trees]
+    firsts: dict[int, int] = {}
+    known: set[tuple[int, int]] = set()
+    for place, (tree, node) in enumerate(loaded.kept):
+        firsts.setdefault(tree, place)
+        if (tree, node) not in known:  # what was lost stands for the nearest node above it
+            known.add((tree, node))
+            nodes[tree][place - firsts[tree]] = node
+    return {n: n for n in range(len(nodes))}, nodes
 
 
 def _lost(loaded: Loaded) -> str:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
 from kipviz.command.output import answer, gathered, write_whole
+
+if TYPE_CHECKING:
+    from kipviz.checking.explore import ProgressTold
+    from kipviz.studies.claims import Entry
+    from kipviz.studies.statements import JudgedStatement, Text
 
 HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
 HEAD = """# What the KIPs promise, and what a search says of it
@@ -26,13 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
-    from kipviz.studies.claims import judged
+    from kipviz.studies.claims import Entry, judged
     from kipviz.studies.texts import judged_texts
     from kipviz.views.ledger_of_texts import ledger_of_texts
     from kipviz.views.review import ledger
 
-    entries = gathered(arguments.into, lambda go_on: judged(progress=go_on))
-    told = gathered(arguments.into, lambda go_on: judged_texts(progress=go_on))
+    def judgements(go_on: ProgressTold) -> Iterator[Entry | tuple[Text, JudgedStatement]]:
+        yield from judged(progress=go_on)
+        yield from judged_texts(progress=go_on)
+
+    # Gathered together, so that one ^C ends both parts.
+    both = gathered(arguments.into, judgements)
+    entries = [each for each in both if isinstance(each, Entry)]
+    told = [each for each in both if not isinstance(each, Entry)]
     document = {
         "claims": [
             {

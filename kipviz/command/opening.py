@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     lab = Lab(told)
     branch, step = lab.place
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), f"{told.scenario.name}.html"))
-    write_whole(to, page(lab.payload, branch, step))
+    write_whole(to, page(lab.payload, branch, step, told.learned))
     document = {
         "scenario": told.scenario.name,
         "design": told.design.name,

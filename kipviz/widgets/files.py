@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.checking import runs
+from kipviz.checking.learned import NOTHING, Learned
 from kipviz.views.pytest_source import pytest_source
 from kipviz.widgets.page import page
 
@@ -18,7 +19,12 @@ KINDS = {"html": "text/html", "trace": "application/json", "pytest": "text/x-pyt
 
 
 def file_of(
-    what: str, payload: Mapping[str, Any], branch: int, step: int, lab: Lab | None
+    what: str,
+    payload: Mapping[str, Any],
+    branch: int,
+    step: int,
+    lab: Lab | None,
+    learned: Learned = NOTHING,
 ) -> dict[str, str]:
     """Give a file's name, type and text; `payload` has all branches, `lab` the model if there is one.
 
@@ -29,13 +35,13 @@ def file_of(
         raise ValueError(f"There is no file of the kind {what!r}; there are {', '.join(KINDS)}.")
     stem = f"{payload.get('scenario') or 'run'}-step-{step}"
     if what == "html":
-        return _file(f"{stem}.html", what, page(payload, branch, step))
+        return _file(f"{stem}.html", what, page(payload, branch, step, learned))
     if lab is None:
         raise ValueError("This stepper shows a recorded run: there is no model behind it to ask.")
     if what == "trace":
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "run.trace")
-            runs.save(lab.kept_at(branch, step), path)
+            runs.save(lab.kept_at(branch, step, learned), path)
             return _file(f"{stem}.trace", what, path.read_text(encoding="utf-8"))
     run = lab.run_at(branch, step)
     name = f"test_{stem.replace('-', '_')}.py"

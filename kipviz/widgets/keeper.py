@@ -16,7 +16,7 @@ from kipviz.core.tracefile import TraceFileError, is_whole
 
 
 class Keeper:
-    """Writes a stepper's run to a file whenever it changes: lines, names, the place.
+    """Writes a stepper's run to a file whenever it changes: lines, names, the place, the answers.
 
     A file that somebody else has changed in the meantime is left alone, and so is one that cannot
     be written: the stepper says so, and what was done stays in it.
@@ -27,9 +27,9 @@ class Keeper:
         self._stepper = stepper
         self._path = path
         self._seen: tuple[int, int] | None = _look(path)
-        self._lines: Any = None
+        self._told: Any = None
         self._packed: Packed | None = None
-        stepper.observe(self._changed, ["step", "branch", "made"])
+        stepper.observe(self._changed, ["step", "branch", "made", "answers", "revealed", "reached"])
 
     def write(self) -> None:
         """Write it now.
@@ -43,9 +43,9 @@ class Keeper:
                 "there any more; kipviz.save keeps it under another name"
             )
         stepper = self._stepper
-        run = stepper.lab.kept_at(stepper.branch, stepper.step)
-        if self._packed is None or run.lines != self._lines:
-            self._packed, self._lines = runs.pack(run), run.lines
+        run = stepper.lab.kept_at(stepper.branch, stepper.step, stepper.learned)
+        if self._packed is None or (run.lines, run.learned) != self._told:
+            self._packed, self._told = runs.pack(run), (run.lines, run.learned)
         line = run.lines[run.line]
         cursor = run.trees[line.tree].trace.cursor
         self._packed.write(self._path, line.tree, cursor, line.tip, copy_of(self._path))

@@ -35,7 +35,7 @@ def open_run(
     model has moved on since, a warning says what differs.
 
     With `keep`, a file beside the notebook, everything that is done in the stepper is kept there:
-    branches, their names, and the place. A notebook that is opened again finds all of it. Of a file that was
+    branches, their names, the place, and the reader's answers. A notebook that is opened again finds all of it. Of a file that was
     damaged a warning says what could be recovered: all that is whole, or the copy from before its last change. An own
     fault is scripted with the stepper's methods:
 
@@ -124,6 +124,7 @@ def _left(run: Run) -> Stepper:
     stepper = stepper_of(run)
     for change in (*run.changes, *stepper.lab.lost):
         warnings.warn(change, TraceChanged, stacklevel=3)
+    stepper.learn(run.learned)
     stepper.branch, stepper.step = stepper.lab.place
     return stepper
 
@@ -156,7 +157,9 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
             "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "
             "open_trace or explore gave."
         )
-    runs.save(lab.kept_at(stepper.branch, stepper.step), path_given("a trace file", path))
+    runs.save(
+        lab.kept_at(stepper.branch, stepper.step, stepper.learned), path_given("a trace file", path)
+    )
 
 
 def stepper_of(run: Run) -> Stepper:

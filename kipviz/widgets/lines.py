@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kipviz.checking.course import Held, Missing
+from kipviz.checking.learned import NOTHING, Learned
 from kipviz.checking.permalink import head_of, mark_text
 from kipviz.checking.runs import KeptLine, Run
 from kipviz.views.choices import choice_id
@@ -102,8 +103,8 @@ class Lab:
         at = min(step, len(line.path) - 1)
         return run.at(run.trace.jump(line.path[-1]).jump(line.path[at]))
 
-    def kept_at(self, branch: int, step: int) -> Run:
-        """Give the run with all lines that the reader made, standing at a step of one."""
+    def kept_at(self, branch: int, step: int, learned: Learned = NOTHING) -> Run:
+        """Give the run with all lines that the reader made, standing at a step of one, and what was answered."""
         numbers = list(self._lines)
         trees = sorted({0, *(line.tree for line in self._lines.values())})
         lines = tuple(
@@ -121,8 +122,14 @@ class Lab:
         here = self._lines[branch]
         runs = [self._runs[tree] for tree in trees]
         runs[trees.index(here.tree)] = self.run_at(branch, step)
+        now = {tree: n for n, tree in enumerate(trees)}
+        same = [{n: n for n in range(len(run.trace))} for run in runs]
         return msgspec.structs.replace(
-            runs[0], others=tuple(runs[1:]), lines=lines, line=numbers.index(branch)
+            runs[0],
+            others=tuple(runs[1:]),
+            lines=lines,
+            line=numbers.index(branch),
+            learned=learned.renamed(now, same),
         )
 
     def place_of(self, node: int, path: tuple[int, ...] = ()) -> tuple[int, int]:

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import kipviz
+from kipviz.checking.learned import NOTHING, Learned
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.line import line_of
+from kipviz.widgets.score import Score
 
 HERE = Path(__file__).parent
 MODULE = HERE / "static" / "stepper.js"
@@ -34,8 +36,12 @@ _SCRIPT = re.compile(r'<script type="module">(.*?)</script>', re.DOTALL)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(payload: Mapping[str, Any], branch: int = 0, step: int = 0) -> str:
+def page(
+    payload: Mapping[str, Any], branch: int = 0, step: int = 0, learned: Learned = NOTHING
+) -> str:
     """Give the page of a stepper's payload, or of a comparison's; it opens at a step of a line.
+
+    `learned` is what its reader has answered so far; the page shows it, and goes on from there.
 
     Raises:
         ValueError: if it is no payload, in one sentence.
@@ -54,6 +60,7 @@ def page(payload: Mapping[str, Any], branch: int = 0, step: int = 0) -> str:
         "module": module,
         "entry": entry,
         "place": f"#step={step:d}&amp;branch={branch:d}",
+        "learned": _escaped(_learned(payload, learned)),
     }
     template = TEMPLATE.read_text(encoding="utf-8")
     script = _SCRIPT.search(template)
@@ -61,6 +68,18 @@ def page(payload: Mapping[str, Any], branch: int = 0, step: int = 0) -> str:
         raise RuntimeError(f"{TEMPLATE.name} has no module")
     fields["script"] = _source(_filled(script[1], fields))
     return _filled(template, fields)
+
+
+def _learned(payload: Mapping[str, Any], learned: Learned) -> str:
+    """Give the values of a reader's answers as the page begins with them."""
+    answers = dict(learned.answers)
+    values: dict[str, Any] = {"answers": answers}
+    if answers or learned.revealed or learned.reached:
+        branches = payload.get("branches", [])
+        seen, reached = list(learned.revealed), list(learned.reached)
+        score = Score(payload).update(branches, (0, 0), answers, seen, reached)
+        values |= {"revealed": seen, "reached": reached, "score": score}
+    return json.dumps(values, ensure_ascii=False)
 
 
 def _filled(template: str, fields: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 import traitlets
 
+from kipviz.checking.learned import Learned
 from kipviz.views import hexdump
 from kipviz.views.svg import svg
 from kipviz.widgets import payload as payloads
@@ -234,6 +235,22 @@ class Stepper(Asking, WithCursor):
             self.known_branches, place, self.answers, self.revealed, self.reached
         )
 
+    @property
+    def learned(self) -> Learned:
+        """What the reader has answered, seen and reached here; what the page sent amiss is left out."""
+        answers = self.answers.items()
+        return Learned(
+            tuple((str(name), said) for name, said in answers if isinstance(said, int)),
+            tuple(map(str, self.revealed)),
+            tuple(map(str, self.reached)),
+        )
+
+    def learn(self, learned: Learned) -> None:
+        """Take over what a reader answered before; answers first, so that they count as they were when shown."""
+        self.answers = dict(learned.answers)
+        self.revealed = list(learned.revealed)
+        self.reached = list(learned.reached)
+
     # -- in words -------------------------------------------------------------------------------------
 
     @property
@@ -348,7 +365,8 @@ class Stepper(Asking, WithCursor):
         try:
             payload = {**self.payload, "branches": self.known_branches}
             branch, step = self._place_of(content)
-            made = file_of(content.get("what", ""), payload, branch, step, self.lab)
+            what = content.get("what", "")
+            made = file_of(what, payload, branch, step, self.lab, self.learned)
         except ValueError as sentence:
             self.send({"id": number, "error": f"The file could not be made: {sentence}"})
         except Exception as wrong:

@@ -76,9 +76,12 @@ def test_a_counted_study_gives_the_rows_so_far(kipviz, interrupting):
 
 def test_a_ledger_that_is_interrupted_tells_what_was_judged(kipviz, interrupting):
     interrupting("states", 6)
-    entries = kipviz("ledger", "--json").document["claims"]
+    done = kipviz("ledger", "--json")
+    assert done.status == 130
+    entries = done.document["claims"]
     assert entries
     assert all(entry["complete"] or entry["verdict"] == "breaks" for entry in entries)
+    assert done.document["texts"] == [], "one ^C ends the whole command, not its first part"
 
 
 def test_findings_that_are_interrupted_are_those_that_were_computed(kipviz, interrupting):

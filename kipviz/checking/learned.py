@@ -1,0 +1,40 @@
+"""What a reader has said and seen in a run, as its file keeps it beside the run's steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kipviz.core.values import Value
+
+# A prediction is named after the node at which it is asked: its kind, the run of several, the node.
+PREDICTION = re.compile(r"([a-z])(?:(\d+):)?(\d+)", re.ASCII)
+
+
+class Learned(Value, frozen=True):
+    """A reader's answers by question, the questions whose answer was shown, and the goals reached."""
+
+    answers: tuple[tuple[str, int], ...] = ()
+    revealed: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
+
+    def renamed(self, trees: Mapping[int, int], nodes: Sequence[Mapping[int, int]]) -> Learned:
+        """Give it with the new numbers of trees, and of nodes by their new tree.
+
+        A prediction at a node that is not kept is left out; what a story asks has a name of its own.
+        """
+
+        def name(question: str) -> str | None:
+            if (found := PREDICTION.fullmatch(question)) is None:
+                return question
+            tree = trees.get(int(found[2] or 0))
+            node = nodes[tree].get(int(found[3])) if tree is not None else None
+            return None if node is None else f"{found[1]}{f'{tree}:' if tree else ''}{node}"
+
+        answers = tuple((now, said) for asked, said in self.answers if (now := name(asked)))
+        revealed = tuple(now for asked in self.revealed if (now := name(asked)))
+        return Learned(answers, revealed, self.reached)
+
+
+# What a reader begins with.
+NOTHING = Learned()
