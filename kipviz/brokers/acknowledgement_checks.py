@@ -109,7 +109,8 @@ def held_checks(records: Records, offsets: Iterable[int], member_id: str) -> Ite
 def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) -> Iterator[Check]:
     """Check that a member may stage every record that it names, or what an equal second staging is answered.
 
-    OPEN: stage_retry. Clause: KIP-1289 corner case 10 (draft), finding K.
+    A request that names deliveries is held to them (our inference). OPEN: stage_retry. Clause: KIP-1289 corner
+    case 10 (draft), finding K.
     """
     if is_staged_again(me, request):
         error = on.rules.stage_retry()
@@ -122,6 +123,11 @@ def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) 
         yield compare("in flight", None, there, there, Errors.INVALID_RECORD_STATE)
         assert run.record is not None
         yield from _held(run.record, request.member_id)
+    for offset, count in request.deliveries:
+        record = me.records.get(offset)
+        found = record.delivery_count if record is not None else None
+        error = Errors.INVALID_RECORD_STATE
+        yield compare("delivery that is staged", count, found, found == count, error)
 
 
 def states(records: Records, offsets: Iterable[int]) -> tuple[Check, ...]:

@@ -80,18 +80,27 @@ class InFlight(Value, frozen=True):
 
 
 def state_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StateBatch, ...]:
-    """Give neighbouring offsets with equal state and delivery count as batches."""
+    """Give neighbouring offsets with equal state, delivery count and staged fields as batches."""
     out: list[StateBatch] = []
     for offset, record in cells:
-        if (
-            out
-            and out[-1].last == offset - 1
-            and (out[-1].state, out[-1].delivery_count) == (record.state, record.delivery_count)
-        ):
+        batch = _state_batch(offset, record)
+        if out and out[-1].last == offset - 1 and out[-1].but(first=offset, last=offset) == batch:
             out[-1] = out[-1].but(last=offset)
         else:
-            out.append(StateBatch(offset, offset, record.state, record.delivery_count))
+            out.append(batch)
     return tuple(out)
+
+
+def _state_batch(offset: int, record: InFlight) -> StateBatch:
+    """Give one offset as a batch; of a record that is TX_PENDING it says who staged it (draft)."""
+    batch = StateBatch(offset, offset, record.state, record.delivery_count)
+    if record.state is not S.TX_PENDING:
+        return batch
+    return batch.but(
+        staged_producer_id=record.staged_producer_id,
+        staged_producer_epoch=record.staged_producer_epoch,
+        staged_type=record.staged_type,
+    )
 
 
 def staged_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StagedBatch, ...]:

@@ -181,8 +181,10 @@ def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Conte
     checks = tuple(
         Check("leader", on.broker, on.image.leader_of(r.partition), r.error) for r in refused
     )
+    first = _hook(pending, on, before=True)
     if not mine:
-        return _finish(me, pending, on).after(checks)
+        done = _finish(me, pending, on)
+        return done.but(local=(*first, *done.local)).after(checks)
     calls = tuple(
         LocalCall(
             ROLE_OF_TOPIC.get(topic_of(p), "partition_leader"),
@@ -200,7 +202,7 @@ def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Conte
         for p in mine
     )
     kept = me.but(pending=me.pending.set(_key(reply_to), pending))
-    return Effects(kept, local=calls, checks=checks)
+    return Effects(kept, local=(*first, *calls), checks=checks)
 
 
 def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects:
@@ -370,16 +372,26 @@ def _not_led(partition: str, on: Context) -> Errors:
 
 
 def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:
-    request = pending.request
-    waits = on.rules.outcome_write()
-    hook = ApplyMarkerToShares(
-        request.producer_id,
-        request.producer_epoch,
-        request.committed,
-        pending.reply_to if waits else None,
-    )
+    calls = _hook(pending, on, before=False)
+    waits = bool(calls) and on.rules.outcome_write()
     me = me.but(pending=me.pending.set(_key(pending.reply_to), pending)) if waits else me
-    answer = WriteTxnMarkersResponse(request.producer_id, pending.results)
+    answer = WriteTxnMarkersResponse(pending.request.producer_id, pending.results)
     replies = () if waits else (Reply(pending.reply_to, answer),)
-    call = LocalCall("share_partition_leader", "", hook)
-    return Effects(me, replies=replies, local=(call,))
+    return Effects(me, replies=replies, local=calls)
+
+
+def _hook(pending: PendingMarkers, on: Context, *, before: bool) -> tuple[LocalCall, ...]:
+    """Give the call that resolves votes in memory (KIP-1289), if it is made now.
+
+    OPEN: marker_hook (before or after the markers are appended, and for which requests), outcome_write. A hook
+    that runs first cannot keep the answer waiting: what it resolves is resolved already.
+    """
+    request = pending.request
+    names_state = any(topic_of(p) == SHARE_GROUP_STATE for p in request.partitions)
+    if not on.rules.marker_hook(before, names_state):
+        return ()
+    ticket = pending.reply_to if on.rules.outcome_write() and not before else None
+    hook = ApplyMarkerToShares(
+        request.producer_id, request.producer_epoch, request.committed, ticket
+    )
+    return (LocalCall("share_partition_leader", "", hook),)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kipviz.brokers.in_flight import InFlight
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
+from kipviz.records.share_group_state import Rank, RecordState, StagedBatch, StateBatch
 
 
 class BrokerRules(Value, frozen=True):
@@ -165,3 +165,31 @@ class BrokerRules(Value, frozen=True):
     initialize_again: Callable[[], bool]
     """Is the state of a share-partition made anew by an Initialize that repeats its state epoch and its
     start offset? (KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.)"""
+
+    vote_form: Callable[[], bool]
+    """Is a durable vote an ordinary delivery state, written by the leader after it has added the participant?
+    (KIP-1289 Follow-up KIP; pull request 22357, middle and late.)"""
+
+    pending_resolver: Callable[[], bool]
+    """Does the share coordinator complete what is TX_PENDING in its state when a marker comes?
+    (Pull request 22357, late; findings B, X15.)"""
+
+    state_rank: Callable[[StateBatch], Rank]
+    """Which of two states of one offset stays in the durable state: the one that ranks higher?
+    (PersisterStateBatchCombiner; pull request 22357.)"""
+
+    marker_hook: Callable[[bool, bool], bool]
+    """Does the hook of a marker request run: (is nothing appended yet, does the request name a partition of
+    `__share_group_state`)? (KIP-1289 "Flow - Share Group"; pull request 22357.)"""
+
+    abort_limit: Callable[[int, int], bool]
+    """Is a record archived when its transaction aborts: (its delivery count, the group's limit)?
+    (KIP-932 "Max delivery count"; pull request 22357, InFlightState.)"""
+
+    rollback_lock: Callable[[int], int]
+    """Which lock has a record whose staging failed: (the lock that it had), -1 for no timer?
+    (KIP-932 "acquisition lock"; pull request 22357, InFlightState.)"""
+
+    participant_order: Callable[[], bool]
+    """Is the participant added before the acknowledgement is staged?
+    (KIP-1289 Flow, "Only on success"; the other order shows what it is there for.)"""

@@ -11,7 +11,7 @@ NOT MODELLED: state of topics that are deleted.
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, partition_log, share_state_checks
+from kipviz.brokers import enlistment, partition_log, share_pending, share_state_checks
 from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
@@ -148,7 +148,7 @@ def on_write(
         state.leader_epoch,
         start,
         _complete_count(state, request),
-        merge((), request.batches, start),
+        merge((), request.batches, start, on.rules.state_rank),
     )
     if state.updates >= on.settings.updates_per_snapshot:
         record = ShareSnapshotRecord(
@@ -158,7 +158,7 @@ def on_write(
             state.leader_epoch,
             start,
             _complete_count(state, request),
-            merge(state.batches, request.batches, start),
+            merge(state.batches, request.batches, start, on.rules.state_rank),
         )
     answer = WriteShareGroupStateResponse(Errors.NONE, request.key)
     return write(me, record, reply_to, answer, on).after(checks)
@@ -273,7 +273,7 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
             me = _reset(me, record.key, NO_EPOCH, rules)
             me = me.but(states=me.states.without(record.key))
         elif isinstance(record, ShareUpdateRecord):
-            me = _replay_update(me, record)
+            me = _replay_update(me, record, rules)
         else:
             assert isinstance(record, ShareStagedRecord), record
             me = _replay_vote(me, record, batch)
@@ -313,7 +313,9 @@ def _without_votes(batch: Batch) -> Batch:
     )
 
 
-def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoordinator:
+def _replay_update(
+    me: ShareCoordinator, record: ShareUpdateRecord, rules: BrokerRules
+) -> ShareCoordinator:
     # Of a log that was cut off, an update may come before the snapshot that it is contained in.
     fresh = ShareState(record.snapshot_epoch, NO_EPOCH, record.leader_epoch, -1, -1, ())
     state = me.states.get(record.key) or fresh
@@ -322,7 +324,7 @@ def _replay_update(me: ShareCoordinator, record: ShareUpdateRecord) -> ShareCoor
         leader_epoch=record.leader_epoch,
         start_offset=start,
         delivery_complete_count=record.delivery_complete_count,
-        batches=merge(state.batches, record.batches, start),
+        batches=merge(state.batches, record.batches, start, rules.state_rank),
         updates=state.updates + 1,
         cold=False,
     )
@@ -355,8 +357,10 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
         state = state.but(batches=joined, cold=False)
         me = me.but(states=me.states.set(vote.key, state))
-    table = me.votes.set(batch.producer_id, kept) if kept else me.votes.without(batch.producer_id)
-    return me.but(votes=table) if votes else me
+    if votes:
+        left = me.votes.without(batch.producer_id)
+        me = me.but(votes=me.votes.set(batch.producer_id, kept) if kept else left)
+    return share_pending.completed(me, batch, rules) if rules.pending_resolver() else me
 
 
 def _decided(staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool) -> StateBatch:

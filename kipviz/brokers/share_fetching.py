@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from kipviz.brokers import (
     gone_topics,
     share_acquiring,
+    share_partition,
     share_partition_leader,
     share_sessions,
     share_validation,
@@ -167,7 +168,7 @@ def _acknowledged(
             taken, error = share_writes.acknowledge(
                 share, member_id, said.acknowledgements, to, on, with_fetch=False
             )
-            done = share_partition_leader.keep(me, taken)
+            done = share_partition.keep(me, taken)
             me = done.state
         parts.append(done.after(checks))
         if error is Errors.NONE:
@@ -213,7 +214,7 @@ def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
         key = _key(call, partition, on)
         share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
         status = looked_at("share-partition", share.status)
-        kept = share_partition_leader.keep(me, loading.but(state=share))
+        kept = share_partition.keep(me, loading.but(state=share))
         parts.append(kept.after((*checks, status)))
         me = parts[-1].state
     going = call.but(partitions=ordered, refused=tuple(refused))

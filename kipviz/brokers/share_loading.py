@@ -78,7 +78,13 @@ def is_malformed(answer: ReadShareGroupStateResponse) -> bool:
 
 def _found(batch: StateBatch, limit: int) -> InFlight:
     """Give a record as it was loaded; one that came back too often keeps the ends of its batch."""
-    record = InFlight(batch.state, batch.delivery_count)
+    record = InFlight(
+        batch.state,
+        batch.delivery_count,
+        staged_producer_id=batch.staged_producer_id,
+        staged_producer_epoch=batch.staged_producer_epoch,
+        staged_type=batch.staged_type,
+    )
     suspect = batch.delivery_count >= share_acquiring.suspect_from(limit)
     if batch.state is not S.AVAILABLE or not suspect or batch.first == batch.last:
         return record
@@ -110,10 +116,10 @@ def refreshed(
         found = durable.get(offset)
         if found is None:
             return None
-        if found.state is S.TX_PENDING:  # the outcome lost against the vote (finding X15)
+        if found.state is S.TX_PENDING:  # undecided, or the outcome lost against the vote (X15)
             continue
         freed = found.state is S.AVAILABLE
-        after = share_outcomes.outcome_of(before, found, on)
+        after = share_outcomes.outcome_of(me, before, found, on)
         because = "the share coordinator knows the outcome"
         if freed and offset < me.start_offset:  # deleted while it was staged (finding X17)
             after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG

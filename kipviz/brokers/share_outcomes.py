@@ -70,7 +70,7 @@ def decided(
         before = records.get(offset)
         if before is None or before.state is not S.TX_PENDING:
             continue
-        after = outcome_of(before, found[offset], on)
+        after = outcome_of(me, before, found[offset], on)
         records = records.set(offset, after)
         events.append(moved(me, offset, before, after, "the outcome is durable"))
     return share_partition.advance_start(me.but(records=records)), tuple(events)
@@ -86,10 +86,37 @@ def undecided(me: SharePartition, write: PendingWrite) -> SharePartition:
     return me.but(records=records)
 
 
-def outcome_of(before: InFlight, found: StateBatch, on: Context) -> InFlight:
+def aborted(me: SharePartition, before: InFlight, on: Context) -> InFlight:
+    """Return what a staged record becomes when its transaction aborts.
+
+    OPEN: abort_target, abort_limit (whether the delivery limit is asked, as it is when a lock runs out).
+    """
+    after = on.rules.abort_target(before)
+    if after.state is S.AVAILABLE and _at_the_limit(me, after, on):
+        return share_partition.given_up(me, after, share_partition.TOO_OFTEN, on)
+    return after
+
+
+def given_up_at_the_limit(
+    me: SharePartition, found: tuple[StateBatch, ...], on: Context
+) -> tuple[int, ...]:
+    """Give the staged offsets that are durably AVAILABLE, and that an abort archives. OPEN: abort_limit."""
+    free = {o for b in found if b.state is S.AVAILABLE for o in range(b.first, b.last + 1)}
+    return tuple(
+        offset
+        for offset, record in share_partition.pending_cells(me)
+        if offset in free and offset >= me.start_offset and _at_the_limit(me, record, on)
+    )
+
+
+def _at_the_limit(me: SharePartition, record: InFlight, on: Context) -> bool:
+    return on.rules.abort_limit(record.delivery_count, on.delivery_count_limit(me.group_id))
+
+
+def outcome_of(me: SharePartition, before: InFlight, found: StateBatch, on: Context) -> InFlight:
     """Return what a staged record becomes when its durable state is known."""
     if found.state is S.AVAILABLE:
-        return on.rules.abort_target(before)
+        return aborted(me, before, on)
     cause = share_partition.REJECTED if found.state is S.ARCHIVING else ""
     return before.unstaged(found.state, cause=cause)
 

@@ -94,7 +94,7 @@ class PendingWrite(Value, frozen=True):
     `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note", "outcome" or "decide".
     `reply_to` and `answer` are for the client that waits for it, or without an `answer` for the request
     with a marker (`share_outcomes`); `fetch` is the parked fetch that brought the
-    acknowledgements along.
+    acknowledgements along. `enlists` is a staging whose participant is added after it (slot participant_order).
     """
 
     purpose: str
@@ -104,6 +104,7 @@ class PendingWrite(Value, frozen=True):
     answer: Message | None = None
     fetch: ReplyTo | None = None
     attempts: int = 1
+    enlists: TxnShareAcknowledge | None = None
 
 
 class DeadLetter(Value, frozen=True):
@@ -210,6 +211,12 @@ class ShareLeader(Part, frozen=True, cache_hash=True):
     waiting: tuple[SessionCall, ...] = ()
 
 
+def keep(me: ShareLeader, done: Effects) -> Effects:
+    """Put a share-partition back among the others."""
+    share: SharePartition = done.state
+    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
+
+
 # -- staging -----------------------------------------------------------------------------------
 
 
@@ -284,7 +291,17 @@ def can_refresh(me: SharePartition, on: Context) -> bool:
     if me.writes or me.status is not Status.ACTIVE:
         return False
     pending = pending_cells(me)
-    return bool(pending) and bool(on.rules.staged_acks(staged_batches(pending)))
+    if not pending or not on.rules.staged_acks(staged_batches(pending)):
+        return False
+    return is_resolved_elsewhere(on)
+
+
+def is_resolved_elsewhere(on: Context) -> bool:
+    """Say whether the share coordinator resolves votes, so that their leader has to ask it.
+
+    It does for votes that are batches of a transaction. OPEN: vote_form, pending_resolver.
+    """
+    return not on.rules.vote_form() or on.rules.pending_resolver()
 
 
 def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
@@ -322,7 +339,9 @@ def roll_back(
             at_limit = before.delivery_count >= on.delivery_count_limit(me.group_id)
             after = before.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
         else:
-            after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=before.lock)
+            staged = before.state is S.TX_PENDING
+            lock = on.rules.rollback_lock(before.lock) if staged else before.lock
+            after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=lock)
         records = records.set(offset, after)
         events.append(moved(me, offset, before, after, because))
     return me.but(records=records), tuple(events)

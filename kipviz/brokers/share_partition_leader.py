@@ -27,12 +27,12 @@ from kipviz.brokers import (
     share_partition,
     share_sessions,
     share_staging,
+    share_staging_steps,
     share_validation,
     share_writes,
 )
 from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
-from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.in_flight import staged_batches
 from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.replication import moved_check
@@ -42,6 +42,7 @@ from kipviz.brokers.share_partition import (
     ShareLeader,
     SharePartition,
     Status,
+    keep,
 )
 from kipviz.brokers.share_sessions import FINAL_EPOCH
 from kipviz.messages.errors import Errors
@@ -53,13 +54,10 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
-    offsets_of,
 )
-from kipviz.messages.share_state import ReadShareGroupStateResponse
+from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
 from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
@@ -190,29 +188,32 @@ def on_txn_share_acknowledge(
     checks = share_staging.checks_at_once(request, on)
     if error_of(checks) is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, checks)
-    share, made = _stageable(me, request, on)
+    share, made = share_staging_steps.stageable(me, request, on)
     checks += made
     if share is None or error_of(checks) is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, checks)
     if acknowledgement_checks.is_staged_again(share, request):
-        return _stage_again(me, share, request, reply_to).after(checks)
+        return share_staging_steps.stage_again(me, share, request, reply_to).after(checks)
     staged, events = share_partition.stage(share, request)
     votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
-    if votes:
+    if votes and not on.rules.vote_form():
         kept = share_writes.stage(staged, request, votes, reply_to, events, on)
         return keep(me, kept).after(checks)
-    return _enlist_then_stage(me, share, request, reply_to, on, checks)
+    return share_staging_steps.enlist_then_stage(me, share, request, reply_to, on, checks)
 
 
 def on_enlisted(
     me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Stage in memory what waited for the enlistment of its participant.
+    """Stage what waited for the enlistment of its participant, or answer what was staged before it.
 
-    Only reached by designs that keep votes in memory (KIP-1289 as written).
+    Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and
+    its draft implementation).
     """
     mine, rest = enlistment.answered(me.staging, answer, tag)
-    return enlistment.each_goes_on(me.but(staging=rest), mine, answer.error, on, _go_on)
+    return enlistment.each_goes_on(
+        me.but(staging=rest), mine, answer.error, on, share_staging_steps.go_on
+    )
 
 
 def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
@@ -230,7 +231,16 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
             because = share_writes.LOOKED.get(answer.error, because)
         return _ended(drop(kept.state, key, because, gone, kept), on)
     served = share_acquiring.serve(done.state, on)
-    return _ended(keep(me, with_effects(served.state, done, served)), on)
+    told = _ended(keep(me, with_effects(served.state, done, served)), on)
+    write = share.writes[0]
+    if write.enlists is None or write.reply_to is None or not _is_written(answer):
+        return told
+    asking = share_staging_steps.enlist(told.state, share, write.enlists, write.reply_to, on, ())
+    return with_effects(asking.state, told, asking)
+
+
+def _is_written(answer: Message) -> bool:
+    return isinstance(answer, WriteShareGroupStateResponse) and answer.error is Errors.NONE
 
 
 def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
@@ -394,12 +404,6 @@ def on_image_changed(me: ShareLeader, on: Context) -> Effects:
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def keep(me: ShareLeader, done: Effects) -> Effects:
-    """Put a share-partition back among the others."""
-    share: SharePartition = done.state
-    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
-
-
 def _leave(me: ShareLeader, done: Effects) -> Effects:
     """Keep what is left of a dropped share-partition as long as its writes are under way."""
     share: SharePartition = done.state
@@ -484,82 +488,6 @@ def ensure(
 def _in_memory(said: Sequence[object], known: bool, otherwise: Errors) -> Checks:
     """Check that a share-partition of which something is acknowledged is in memory."""
     return (compare("share-partition in memory", None, known, known, otherwise),) if said else ()
-
-
-def _stageable(
-    me: ShareLeader, request: TxnShareAcknowledge, on: Context
-) -> tuple[SharePartition | None, Checks]:
-    """Check that a share-partition is there, and that a member may stage its records."""
-    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    status = share.status if share is not None else None
-    error = Errors.INVALID_RECORD_STATE
-    active = compare("share-partition", None, status, status is Status.ACTIVE, error)
-    if share is None or active.error is not Errors.NONE:
-        return share, (active,)
-    return share, (active, *acknowledgement_checks.stage_checks(share, request, on))
-
-
-def _enlist_then_stage(
-    me: ShareLeader,
-    share: SharePartition,
-    request: TxnShareAcknowledge,
-    reply_to: ReplyTo,
-    on: Context,
-    checks: Checks,
-) -> Effects:
-    group_id, topic_id, index = share.key.rsplit(":", 2)
-    partitions = tuple(
-        on.image.home_of(SHARE_GROUP_STATE, key)
-        for key in on.rules.participant(group_id, topic_id, int(index))
-    )
-    if not partitions:
-        return _staged_in_memory(me, share, request, reply_to).after(checks)
-    waiting = Enlisting(request, reply_to, request.producer_id, request.producer_epoch, partitions)
-    waiting = enlistment.told_apart(me.staging, waiting, on)
-    coordinator = enlistment.coordinator_of(request.transactional_id, on)
-    broker = on.rules.enlistment(on.broker, coordinator)
-    asked = enlistment.question(request.transactional_id, waiting, ROLE, share.key, broker)
-    if asked is None:
-        nobody = (*checks, *enlistment.nobody_to_ask())
-        return share_staging.answered(me, request, reply_to, nobody)
-    made = (*checks, looked_at("enlisted", False))
-    waits = Effects(me.but(staging=enlistment.joined(me.staging, waiting)), checks=made)
-    return enlistment.ask(waits, asked, on)
-
-
-def _go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    """Stage what waited for its enlistment; what a record has become in the meantime counts."""
-    request, reply_to = waiting.request, waiting.reply_to
-    assert isinstance(request, TxnShareAcknowledge)
-    checks = enlistment.answer_checks(waiting, error)
-    if error is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, enlistment.meaning_checks(checks))
-    share, made = _stageable(me, request, on)
-    checks += made
-    if share is None or error_of(checks) is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, checks)
-    if acknowledgement_checks.is_staged_again(share, request):
-        return _stage_again(me, share, request, reply_to).after(checks)
-    return _staged_in_memory(me, share, request, reply_to).after(checks)
-
-
-def _staged_in_memory(
-    me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
-) -> Effects:
-    staged, events = share_partition.stage(share, request)
-    settled = share_partition.settle(staged, offsets_of(request.acknowledgements))
-    answer = TxnShareAcknowledgeResponse(Errors.NONE, request.partition)
-    return keep(me, Effects(settled, replies=(Reply(reply_to, answer),), events=events))
-
-
-def _stage_again(
-    me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
-) -> Effects:
-    """Answer an equal second staging that the design takes; a vote under way is waited for."""
-    ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
-    if not ongoing:
-        return share_staging.answered(me, request, reply_to, ())
-    return keep(me, Effects(share_writes.stage_again(share, request, reply_to)))
 
 
 def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:

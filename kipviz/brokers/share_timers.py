@@ -53,6 +53,8 @@ def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
         return f"no record of {share.partition} is TX_PENDING"
     if not on.rules.staged_acks(staged_batches(pending)):
         return f"broker {on.broker} keeps the votes in memory alone: there is nothing to look up"
+    if not share_partition.is_resolved_elsewhere(on):
+        return f"broker {on.broker} resolves the votes itself when a marker comes"
     if share.writes:
         return (
             f"{type(share.writes[0].message).__name__} for {share.partition} is already under way"

@@ -52,7 +52,7 @@ from kipviz.messages.share_state import (
 )
 from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.records.placement import SHARE_GROUP_STATE
-from kipviz.records.share_group_state import RecordState, StagedBatch
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
 ROLE = "share_partition_leader"
 S = RecordState
@@ -223,6 +223,35 @@ def stage(
     return _enqueue(me, write, on).but(events=events)
 
 
+def stage_as_state(
+    me: SharePartition,
+    request: TxnShareAcknowledge,
+    reply_to: ReplyTo | None,
+    events: tuple[Event, ...],
+    on: Context,
+    *,
+    enlists: bool = False,
+) -> Effects:
+    """Make a vote durable as delivery state 5, by an ordinary write of the state.
+
+    The answer waits for it; a write that fails gives the records back. With a dead-letter queue the batch
+    says that a commit of what is rejected makes it ARCHIVING. Status: draft (pull request 22357, seen in source).
+    """
+    offsets = offsets_of(request.acknowledgements)
+    message = _state_write(me, offsets)
+    if on.image.dead_letter_queue(me.group_id):
+        message = message.but(batches=tuple(_with_target(b) for b in message.batches))
+    answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
+    after = request if enlists else None
+    write = PendingWrite("stage", message, offsets, reply_to, answer, enlists=after)
+    return _enqueue(me, write, on).but(events=events)
+
+
+def _with_target(batch: StateBatch) -> StateBatch:
+    rejected = batch.staged_type == AcknowledgeType.REJECT
+    return batch.but(staged_state=int(S.ARCHIVING)) if rejected else batch
+
+
 def stage_again(
     me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> SharePartition:
@@ -295,7 +324,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         after = (
             _acknowledged(me, offset, kind, on)
             if marker.committed
-            else on.rules.abort_target(before)
+            else share_outcomes.aborted(me, before, on)
         )
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
@@ -427,9 +456,16 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             me = share_partition.settle(me, write.offsets)
         if write.fetch is not None:
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
-        replies = (Reply(write.reply_to, write.answer),) if write.reply_to and write.answer else ()
+        said = write.answer if write.enlists is None else None
+        replies = (Reply(write.reply_to, said),) if write.reply_to and said else ()
         local = share_outcomes.answered(me, write, Errors.NONE)
         done = Effects(me, replies=replies, local=local, events=events, checks=checks)
+    if isinstance(answer, ReadShareGroupStateResponse) and write.purpose == "refresh":
+        given_up = share_outcomes.given_up_at_the_limit(me, answer.batches, on)
+        if given_up:  # the SPSO may have moved over them: then it says so alone
+            known = tuple(o for o in given_up if o in done.state.records)
+            noted = _write(done.state, PendingWrite(NOTE, _NOTHING, known), on)
+            done = with_effects(noted.state, done, noted)
     asked = write.offsets or tuple(done.state.records.keys())
     copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
     sent = send(copied.state, on)

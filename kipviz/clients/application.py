@@ -92,6 +92,7 @@ class Call(StrEnum):
     DELETE_ACLS = "deleteAcls"
     SUBMIT = "executor.submit"
     GET = "future.get"
+    DRAIN = "acknowledgementsForTransaction"
 
     @property
     def role(self) -> Call:

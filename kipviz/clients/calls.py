@@ -11,6 +11,7 @@ from typing import TypeAlias
 from kipviz.clients import admin as administering
 from kipviz.clients import (
     awaited_topics,
+    draining,
     group_reading,
     session_calls,
     session_votes,
@@ -210,6 +211,9 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
 def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer)
+    if line.target == draining.DRAINED:
+        producer, consumer = draining.stage(_producer(me, line), consumer, rules)
+        return me.with_client(producer).but(consumer=consumer)
     each_said = _verdicts_of_each(me, line, consumer)
     if not each_said:  # as with offsets: nothing said is nothing sent
         return me
@@ -222,6 +226,7 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
         batches_of_each(verdicts),
         tuple(PartitionAcknowledgements(p, batches_of_each(said)) for p, said in others),
         starts=rules.staging_starts(),
+        deliveries=rules.staged_deliveries(draining.deliveries(me.records, partition, verdicts)),
     )
     beside = consumer.beside
     for each, said in ((partition, verdicts), *others) if consumer.gathers else ():
@@ -560,6 +565,7 @@ CALLS: dict[Call, Calling] = {
         ADMIN, _asking(administering.delete_share_group_offsets), True
     ),
     C.DELETE_SHARE_GROUPS: Calling(ADMIN, _asking(administering.delete_share_group), True),
+    C.DRAIN: Calling(CONSUMER, draining.drain),
     C.SHARE_GROUP_METADATA: Calling(CONSUMER, _share_group_metadata),
     **{call: Calling(ADMIN, _asking(ask), True) for call, ask in (OF_ANY_GROUP | OF_ACLS).items()},
     C.UNSUBSCRIBE: Calling(CONSUMER, _unsubscribe, True),

@@ -110,3 +110,11 @@ class ClientRules(Value, frozen=True):
     prepare_waits: Callable[[bool], bool]
     """Does prepareTransaction() wait: (is a staging unanswered)? (KIP-939 prepareTransaction, which
     flushes; KIP-1289 Follow-up KIP, databases as participants.)"""
+
+    drain: Callable[[], bool]
+    """Do decisions leave the consumer with acknowledgementsForTransaction()? (Pull request 22357; what stays is
+    sent as an ordinary acknowledgement.)"""
+
+    staged_deliveries: Callable[[tuple[tuple[int, int], ...]], tuple[tuple[int, int], ...]]
+    """Which deliveries does a staging name beside the member: ((offset, delivery count) of its records)?
+    (KIP-1289 TxnShareAcknowledgeRequest, which names none.)"""

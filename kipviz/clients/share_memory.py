@@ -31,6 +31,19 @@ class Completed(Value, frozen=True):
     partition: str = ""
 
 
+class Drained(Value, frozen=True):
+    """What acknowledgementsForTransaction() has taken out of a consumer, until a producer stages it.
+
+    `deliveries` are (offset, delivery count) as they were when the records were delivered.
+    """
+
+    partition: str
+    member_id: str
+    member_epoch: int
+    verdicts: tuple[tuple[int, AcknowledgeType], ...]
+    deliveries: tuple[tuple[int, int], ...]
+
+
 class ShareConsumer(Part, frozen=True):
     """What the share consumer holds between two calls.
 
@@ -51,7 +64,8 @@ class ShareConsumer(Part, frozen=True):
     `owed` is said of each partition with its next fetch. One that goes `by_session` asks a broker for all
     its partitions in one ShareFetch, and `in_session` is what it has told each broker of. `snapshot` is what shareGroupMetadata() gave
     last, a member id and its epoch; a program has no variables of its own. `staging_told` is whether the last
-    new connection told of a level that has KIP-1289, 1 before there is one, -1 where nobody asks.
+    new connection told of a level that has KIP-1289, 1 before there is one, -1 where nobody asks. `drained` is what
+    acknowledgementsForTransaction() has returned and no producer has staged yet, the oldest first.
     """
 
     source: str
@@ -102,6 +116,7 @@ class ShareConsumer(Part, frozen=True):
     by_session: bool = False
     in_session: tuple[tuple[int, tuple[str, ...]], ...] = ()
     votes_behind: tuple[TxnShareAcknowledge, ...] = ()
+    drained: tuple[Drained, ...] = ()
 
     @property
     def held(self) -> tuple[Held, ...]:

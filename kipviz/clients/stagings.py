@@ -37,15 +37,24 @@ def send_share_acknowledgements(
     further: tuple[PartitionAcknowledgements, ...] = (),
     *,
     starts: bool = True,
+    deliveries: tuple[tuple[int, int], ...] = (),
 ) -> P:
     """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
 
     Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
-    that a transaction of acknowledgements alone would never send EndTxn (finding X11).
+    that a transaction of acknowledgements alone would never send EndTxn (finding X11). `deliveries` are
+    (offset, delivery count) of the first partition's records, in designs whose request names them.
     """
     mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
     request = TxnShareAcknowledge(
-        me.transactional_id, group_id, *mine, *member, partition, acknowledgements, further
+        me.transactional_id,
+        group_id,
+        *mine,
+        *member,
+        partition,
+        acknowledgements,
+        further,
+        deliveries,
     )
     started = starts or me.transaction_started
     return me.but(queue=(*me.queue, request), transaction_started=started)

@@ -12,6 +12,7 @@ from kipviz.clients import (
     binding,
     blocked_sends,
     consumer_threads,
+    draining,
     external_database,
     group_identity,
     results,
@@ -242,6 +243,8 @@ def _why_not_of_share(client: ShareConsumer, line: Line, rules: ClientRules) -> 
     if line.call is Call.ACKNOWLEDGE:
         offset = int(line.target) if line.target else None
         return share_throws.why_closed(client) or share_throws.why_no_acknowledge(client, offset)
+    if line.call is Call.DRAIN:
+        return share_throws.why_closed(client) or draining.why_no_drain(client)
     if line.call is Call.SHARE_GROUP_METADATA:
         return share_throws.why_closed(client) or share_throws.why_no_metadata(client)
     return share_throws.why_closed(client) if line.call in CALLED_BACK else None

@@ -8,6 +8,8 @@ from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.finding_options import WRITTEN as NEAREST
 from kipviz.designs.findings import CHANGES
 from kipviz.designs.group_options import GROUP_SLOTS
+from kipviz.designs.implementation_options import EARLY, LATE, MIDDLE
+from kipviz.designs.implementation_options import WRITTEN as UNWRITTEN
 from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
 from kipviz.designs.session_options import SESSION_CHANGES, SESSION_SLOTS, WRITTEN
 from kipviz.designs.share_admin_options import ADMIN_SLOTS
@@ -54,6 +56,7 @@ AS_WRITTEN = Design(
         *(slot.options[0].name for slot in GROUP_SLOTS),
         *(UNSAID[slot.name] for slot in STAGING_SLOTS),
         *(UNTOLD[slot.name] for slot in ADMIN_SLOTS),
+        *UNWRITTEN.values(),
     ),
 )
 
@@ -133,6 +136,63 @@ KIP_1310 = Design(
     "failures.",
     "KIP-1310, under discussion, on the repaired KIP-1289",
     REPAIRED.but(**WRITTEN, silence="one_session_timeout").chosen,
+)
+
+
+def _implemented(name: str, title: str, sentence: str, source: str, **choices: str) -> Design:
+    """Give an iteration of the draft implementation: what its source shows, else what the text says."""
+    chosen = AS_WRITTEN.but(**choices)
+    return Design(name, title, chosen.status, sentence, source, chosen.chosen)
+
+
+# What all iterations of the draft implementation have in common where they differ from the text.
+_IMPLEMENTED = {
+    "participant": "state_partition_by_key",
+    "abort_target": "available",
+    "member_epoch": "whatever_it_is",
+    "stage_parts": "each_for_itself",
+    "poll_while_staging": "until_it_is_answered",
+}
+DRAFT_EARLY = _implemented(
+    "draft-early",
+    "KIP-1289 as first implemented: in memory (draft implementation, seen in source)",
+    "The vote is in the share-partition leader's memory. The leader adds the participant at the coordinator "
+    "object of its own broker. A marker resolves votes on the broker that receives it, before it is appended, "
+    "and the share coordinator does not learn of it. The lock's only timer finds the record staged.",
+    f"{EARLY}; what becomes of the lock timer is our reading",
+    **_IMPLEMENTED,
+    enlistment="own_broker",
+    lock_expiry="noticed_by_nobody",
+    state_marker="behind_its_back",
+    marker_hook="before_the_append",
+)
+DRAFT_MIDDLE = _implemented(
+    "draft-middle",
+    "KIP-1289 as implemented next: a persisted vote (draft implementation, seen in source)",
+    "The leader adds the participant and writes the vote as delivery state 5 before it responds; staging "
+    "cancels the lock's timer. A marker for a state partition resolves votes of exactly its epoch in the "
+    "memory of the broker that receives it, and the outcome is one more state write.",
+    f"{MIDDLE}; how the outcome passes the merge, and which correction lets its tests commit under transaction "
+    "version 2, is not known: read literally here",
+    **_IMPLEMENTED,
+    staged_acks="share_group_state",
+    lock_expiry="pinned_until_marker",
+    marker_hook="for_state_markers_alone",
+    outcome_write="keeps_the_vote",
+)
+DRAFT_LATE = _implemented(
+    "draft-late",
+    "KIP-1289 as implemented last: the share coordinator resolves (draft implementation, seen in source)",
+    "The vote is delivery state 5 as before. The marker goes to the share coordinator, which completes the "
+    "records; the share-partition leader reads the state again and takes the outcome over.",
+    f"{LATE}; the coordinator's epoch rule is not known: the narrowest one that lets its tests commit",
+    **_IMPLEMENTED | {"member_epoch": "the_current_or_the_one_before"},
+    staged_acks="share_group_state",
+    lock_expiry="pinned_until_marker",
+    marker_reach="none_of_them",
+    marker_epoch="equal_or_next",
+    pending_resolver="share_coordinator_completes",
+    outcome_join="replaces",
 )
 
 
@@ -287,6 +347,9 @@ CATALOGUE: tuple[Design, ...] = (
         "broker, which seldom coordinates this transaction.",
         enlistment="own_broker",
     ),
+    DRAFT_EARLY,
+    DRAFT_MIDDLE,
+    DRAFT_LATE,
     KIP_1310,
     *(_of_session(*change) for change in SESSION_CHANGES),
 )

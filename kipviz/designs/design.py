@@ -12,6 +12,7 @@ from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.threads import THREADS
 from kipviz.core.values import Value
 from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
+from kipviz.designs.implementation_options import DRAINING
 from kipviz.designs.liveness_options import HEARTBEATS
 from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 from kipviz.designs.share_admin_options import RESETS, UPKEEP
@@ -132,6 +133,8 @@ def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
             for a in spec.applications
         )
         return any(staging)
+    if slot.only_with == DRAINING:
+        return any(line.call is Call.DRAIN for a in spec.applications for line in a.program)
     if slot.only_with == SEVERAL:
         return any(a.gathers for a in spec.applications)
     if slot.only_with == UPKEEP:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kipviz.brokers.in_flight import InFlight
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.group_options import GROUP_SLOTS
+from kipviz.designs.implementation_options import EARLY, IMPLEMENTATION_SLOTS, LATE, MIDDLE
 from kipviz.designs.liveness_options import LIVENESS_SLOTS
 from kipviz.designs.session_options import SESSION_SLOTS
 from kipviz.designs.share_admin_options import ADMIN_SLOTS
@@ -112,6 +113,16 @@ def equal(staged_epoch: int, marker_epoch: int) -> bool:
 def at_least(staged_epoch: int, marker_epoch: int) -> bool:
     """One with the same or a higher epoch."""
     return marker_epoch >= staged_epoch
+
+
+def equal_or_next(staged_epoch: int, marker_epoch: int) -> bool:
+    """One with the same epoch or the next: transaction version 2 bumps the epoch by one."""
+    return marker_epoch - staged_epoch in (0, 1)
+
+
+def any_epoch(staged_epoch: int, marker_epoch: int) -> bool:
+    """Any marker of the same producer id."""
+    return True
 
 
 # -- marker_reach: which share-partitions does a marker touch in memory? -------------------------
@@ -258,7 +269,9 @@ SLOTS: tuple[Slot, ...] = (
         "E",
         True,
         (
-            Option("share_group_state", share_group_state, OURS, "KIP-1289 Follow-up KIP"),
+            Option(
+                "share_group_state", share_group_state, DRAFT, f"KIP-1289 Follow-up KIP; {MIDDLE}"
+            ),
             Option("memory_only", memory_only, DRAFT, "KIP-1289 corner case 1"),
         ),
     ),
@@ -269,7 +282,10 @@ SLOTS: tuple[Slot, ...] = (
         True,
         (
             Option(
-                "state_partition_by_key", state_partition_by_key, OURS, "SharePartitionKey, 4.4"
+                "state_partition_by_key",
+                state_partition_by_key,
+                DRAFT,
+                f"SharePartitionKey, 4.4; {EARLY}",
             ),
             Option(
                 "state_partition_by_group",
@@ -301,7 +317,7 @@ SLOTS: tuple[Slot, ...] = (
         "D",
         True,
         (
-            Option("pinned_until_marker", pinned_until_marker, OURS, "KIP-1289 draft code"),
+            Option("pinned_until_marker", pinned_until_marker, DRAFT, MIDDLE),
             Option("back_to_available", back_to_available, DRAFT, "KIP-1289 corner case 6"),
             Option(
                 "back_to_acquired",
@@ -326,6 +342,13 @@ SLOTS: tuple[Slot, ...] = (
             Option("greater", greater, OURS, "KIP-1228, ProducerAppendInfo"),
             Option("equal", equal, DRAFT, "KIP-1289 Existing RPCs, WriteTxnMarkers"),
             Option("at_least", at_least, OURS, "between the two"),
+            Option(
+                "equal_or_next",
+                equal_or_next,
+                OURS,
+                "the narrowest rule under which the commits that the draft's tests see can work",
+            ),
+            Option("any_epoch", any_epoch, OURS, "the producer id alone"),
         ),
     ),
     Slot(
@@ -334,7 +357,7 @@ SLOTS: tuple[Slot, ...] = (
         "B",
         True,
         (
-            Option("none_of_them", none_of_them, OURS, "share_coordinator resolves"),
+            Option("none_of_them", none_of_them, DRAFT, LATE),
             Option(
                 "every_one_on_the_broker",
                 every_one_on_the_broker,
@@ -461,4 +484,5 @@ SLOTS: tuple[Slot, ...] = (
     *GROUP_SLOTS,
     *STAGING_SLOTS,
     *ADMIN_SLOTS,
+    *IMPLEMENTATION_SLOTS,
 )

@@ -170,8 +170,9 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
             Option(
                 "the_current_or_the_one_before",
                 the_current_or_the_one_before,
-                OURS,
-                "finding L; GroupMetadataManager.throwIfShareGroupMemberEpochIsInvalid",
+                DRAFT,
+                "pull request 22357: a test refuses the next epoch and the one before last, and "
+                "asks nothing of the one before; finding L",
             ),
         ),
         MEMBERS,

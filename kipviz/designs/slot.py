@@ -32,7 +32,7 @@ class Slot(Value, frozen=True):
     `only_with` names what a cluster must have for the question to come up: "session" for a
     TransactionSession, "threads" for one that several threads of a process use, "both" for one beside a transactional.id, "kept" for a program that keeps a prepared transaction, "heartbeats" for a
     producer that sends them, "several" for a share consumer that holds records of several partitions,
-    "explicit" for one in explicit mode whose records are staged, "prepared" for a program that stages in a transaction that it prepares;
+    "explicit" for one in explicit mode whose records are staged, "prepared" for a program that stages in a transaction that it prepares, "draining" for one that drains decisions;
     "" where it comes up everywhere.
     """
 

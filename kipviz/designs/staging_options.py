@@ -6,6 +6,7 @@ is said, and `WRITTEN` is what comes of that.
 
 from __future__ import annotations
 
+from kipviz.designs.implementation_options import EARLY
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
@@ -111,7 +112,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
         "X25",
         False,
         (
-            Option("until_it_is_answered", until_it_is_answered, OURS, "finding X25"),
+            Option("until_it_is_answered", until_it_is_answered, DRAFT, f"finding X25; {EARLY}"),
             Option(
                 "without_waiting",
                 without_waiting,
@@ -141,7 +142,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
         "Q",
         True,
         (
-            Option("each_for_itself", each_for_itself, OURS, "finding Q"),
+            Option("each_for_itself", each_for_itself, DRAFT, f"finding Q; {EARLY}"),
             Option("all_or_none", all_or_none, DRAFT, "KIP-1289 corner case 11"),
         ),
         only_with=SEVERAL,

@@ -187,7 +187,8 @@ class TxnShareAcknowledge(Message, frozen=True):
     The draft gives it key 93, which Kafka has since given to another request; the number here
     is the draft's. The member epoch is carried, and compared only in designs that say so, because the
     share-partition leader never learns it (finding X8). `further` are more partitions of the call
-    that the same broker leads.
+    that the same broker leads. `deliveries` are (offset, delivery count) of the first partition's records, in
+    designs whose request names them: our inference, the draft's does not.
     """
 
     API_KEY: ClassVar[int] = 93
@@ -201,6 +202,7 @@ class TxnShareAcknowledge(Message, frozen=True):
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
     further: tuple[PartitionAcknowledgements, ...] = ()
+    deliveries: tuple[tuple[int, int], ...] = ()
 
 
 class TxnShareAcknowledgeResponse(Message, frozen=True):
@@ -228,7 +230,9 @@ def parts_of(request: TxnShareAcknowledge) -> tuple[TxnShareAcknowledge, ...]:
     return (
         alone,
         *(
-            alone.but(partition=more.partition, acknowledgements=more.acknowledgements)
+            alone.but(
+                partition=more.partition, acknowledgements=more.acknowledgements, deliveries=()
+            )
             for more in request.further
         ),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from typing import TypeAlias
 
 from kipviz.core.values import Value
 
@@ -21,16 +23,37 @@ class RecordState(IntEnum):
     TX_PENDING = 5
 
 
+# Delivery count, state and staged fields: of two batches the one that ranks higher stays.
+Rank: TypeAlias = tuple[int, int, tuple[int, int, int, int]]
 TERMINAL = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class StateBatch(Value, frozen=True):
-    """A run of offsets with one delivery state and one delivery count."""
+    """A run of offsets with one delivery state and one delivery count.
+
+    The `staged` fields belong to TX_PENDING and are -1 otherwise: which producer staged the offsets, with
+    which acknowledge type, and which state a commit gives them. Status: draft (pull request 22357, seen in
+    source); Kafka's batch ends with the delivery count.
+    """
 
     first: int
     last: int
     state: RecordState
     delivery_count: int
+    staged_producer_id: int = -1
+    staged_producer_epoch: int = -1
+    staged_type: int = -1
+    staged_state: int = -1
+
+    @property
+    def staged(self) -> tuple[int, int, int, int]:
+        """Producer id, epoch, acknowledge type and state after a commit, each -1 where nothing is staged."""
+        return (
+            self.staged_producer_id,
+            self.staged_producer_epoch,
+            self.staged_type,
+            self.staged_state,
+        )
 
 
 class StagedBatch(Value, frozen=True):
@@ -93,10 +116,28 @@ class ShareStagedRecord(Value, frozen=True):
     archiving: bool = False
 
 
+def rank_by_number(batch: StateBatch) -> Rank:
+    """Rank a batch by its delivery count, then by its state's number, then by its staged fields.
+
+    TX_PENDING has the highest number, so it ranks above every outcome of the same delivery.
+    Source: PersisterStateBatchCombiner; for the staged fields pull request 22357 (draft, seen in source).
+    """
+    return (batch.delivery_count, batch.state, batch.staged)
+
+
+def rank_with_pending_last(batch: StateBatch) -> Rank:
+    """Rank TX_PENDING below every other state of the same delivery. Status: our inference."""
+    pending = batch.state is RecordState.TX_PENDING
+    return (batch.delivery_count, -1 if pending else int(batch.state), batch.staged)
+
+
 def merge(
-    stored: tuple[StateBatch, ...], new: tuple[StateBatch, ...], start_offset: int
+    stored: tuple[StateBatch, ...],
+    new: tuple[StateBatch, ...],
+    start_offset: int,
+    rank: Callable[[StateBatch], Rank] = rank_by_number,
 ) -> tuple[StateBatch, ...]:
-    """Join two lists of batches: per offset the higher (delivery count, state id) wins.
+    """Join two lists of batches: per offset the higher rank wins, by default (delivery count, state id).
 
     It is a join, not last-writer-wins: a stale write cannot undo newer state. Batches below the
     start offset are dropped or clipped; gaps between batches are kept.
@@ -104,7 +145,7 @@ def merge(
     """
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
-        out = _laid_over(out, batch, always=False)
+        out = _laid_over(out, batch, rank)
     return _coalesced(out)
 
 
@@ -118,7 +159,7 @@ def replace(
     """
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
-        out = _laid_over(out, batch, always=True)
+        out = _laid_over(out, batch, None)
     return _coalesced(out)
 
 
@@ -132,9 +173,9 @@ def clip(batches: tuple[StateBatch, ...], start_offset: int) -> tuple[StateBatch
 
 
 def _laid_over(
-    under: tuple[StateBatch, ...], over: StateBatch, *, always: bool
+    under: tuple[StateBatch, ...], over: StateBatch, rank: Callable[[StateBatch], Rank] | None
 ) -> tuple[StateBatch, ...]:
-    """Lay one batch over others that are in order and apart; the result is so, too."""
+    """Lay one batch over others that are in order and apart; without a rank it wins everywhere."""
     out: list[StateBatch] = []
     first = over.first  # what is left of `over` begins here
     for batch in under:
@@ -147,7 +188,7 @@ def _laid_over(
                 first = over.last + 1
             out.append(batch)
             continue
-        stays = not always and _rank(over) <= _rank(batch)
+        stays = rank is not None and rank(over) <= rank(batch)
         if first < batch.first:
             out.append(over.but(first=first, last=batch.first - 1))
             first = batch.first
@@ -167,14 +208,11 @@ def _laid_over(
     return tuple(out)
 
 
-def _rank(batch: StateBatch) -> tuple[int, int]:
-    return (batch.delivery_count, batch.state)
-
-
 def _coalesced(batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:
     out: list[StateBatch] = []
     for batch in batches:
-        if out and out[-1].last == batch.first - 1 and _rank(out[-1]) == _rank(batch):
+        alike = bool(out) and rank_by_number(out[-1]) == rank_by_number(batch)
+        if alike and out[-1].last == batch.first - 1:
             out[-1] = out[-1].but(last=batch.last)
         else:
             out.append(batch)

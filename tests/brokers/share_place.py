@@ -136,7 +136,7 @@ class SharePlace(Desk):
         effects, error = share_writes.acknowledge(
             self.share, member, said, to, self.on, with_fetch=False
         )
-        self.do(spl.keep(self.role, effects))
+        self.do(share_partition.keep(self.role, effects))
         return error
 
     def stage(self, member, *said, epoch=0, source=""):

@@ -61,6 +61,8 @@ OF_OTHER_DRAFTS: dict[str, set[str]] = {
     "B19": {"atomic", "stays in its transaction"},
     "KIP-1310": {"atomic"},
     "KIP-1309": {"one outcome", "stores agree", "prepared has one outcome"},
+    # A vote that is written after the marker of its transaction (draft implementation, late stage).
+    "as implemented": {"nothing pending for ever"},
 }
 # What KIP-890 was made for: part 2 where an epoch lasts for many transactions, part 1 where nobody
 # verifies a batch, so that one of a fenced producer is taken and stays open behind its marker. And

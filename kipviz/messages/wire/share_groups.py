@@ -198,6 +198,24 @@ SHARE_ACKNOWLEDGE_RESPONSE = Schema(
 
 
 # The fields are the KIP's table; it says 93 for the request and 94 for the response, which cannot be.
+TXN_BATCHES = Field(
+    "AcknowledgementBatches",
+    "[]TxnShareAcknowledgeBatch",
+    fields=(
+        Field("FirstOffset", "int64"),
+        Field("LastOffset", "int64"),
+        Field("AcknowledgeTypes", "[]int8"),
+    ),
+)
+# A repair of ours (slot staged_deliveries): which delivery of a record is staged. No draft has it.
+DELIVERIES = Field(
+    "Deliveries",
+    "[]TxnShareAcknowledgeDelivery",
+    tag=0,
+    tagged="0+",
+    status="our inference",
+    fields=(Field("Offset", "int64"), Field("DeliveryCount", "int16")),
+)
 TXN_SHARE_ACKNOWLEDGE_REQUEST = Schema(
     "TxnShareAcknowledgeRequest",
     93,
@@ -220,15 +238,8 @@ TXN_SHARE_ACKNOWLEDGE_REQUEST = Schema(
                     "[]TxnShareAcknowledgePartition",
                     fields=(
                         Field("PartitionIndex", "int32"),
-                        Field(
-                            "AcknowledgementBatches",
-                            "[]TxnShareAcknowledgeBatch",
-                            fields=(
-                                Field("FirstOffset", "int64"),
-                                Field("LastOffset", "int64"),
-                                Field("AcknowledgeTypes", "[]int8"),
-                            ),
-                        ),
+                        TXN_BATCHES,
+                        DELIVERIES,
                     ),
                 ),
             ),
@@ -430,8 +441,20 @@ def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
         "ProducerEpoch": m.producer_epoch,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "Topics": _said(every, around),
+        "Topics": _with_deliveries(_said(every, around), m.deliveries),
     }
+
+
+def _with_deliveries(
+    said: tuple[Struct, ...], deliveries: tuple[tuple[int, int], ...]
+) -> tuple[Struct, ...]:
+    """Put the deliveries into the first partition, which they are of; none is what a draft's request has."""
+    if not deliveries:
+        return said
+    told = tuple({"Offset": offset, "DeliveryCount": count} for offset, count in deliveries)
+    topic, *topics = said
+    first, *others = topic["Partitions"]
+    return ({**topic, "Partitions": ({**first, "Deliveries": told}, *others)}, *topics)
 
 
 def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> Struct:

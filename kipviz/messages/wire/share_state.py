@@ -15,6 +15,7 @@ from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 
 INFERRED = "our inference"
+DRAFT = "draft"
 
 STAGED_BATCH = (
     Field("FirstOffset", "int64"),
@@ -31,6 +32,12 @@ STATE_BATCHES = Field(
         Field("LastOffset", "int64"),
         Field("DeliveryState", "int8"),
         Field("DeliveryCount", "int16"),
+        # Of TX_PENDING alone. Behind tags, so that a batch without them is Kafka's; the draft's own place for
+        # them is in `drafts`.
+        Field("StagedProducerId", "int64", tag=0, tagged="0+", default="-1", status=DRAFT),
+        Field("StagedProducerEpoch", "int16", tag=1, tagged="0+", default="-1", status=DRAFT),
+        Field("StagedAcknowledgeType", "int8", tag=2, tagged="0+", default="-1", status=DRAFT),
+        Field("StagedDeliveryState", "int8", tag=3, tagged="0+", default="-1", status=DRAFT),
     ),
 )
 PENDING_VOTES = Field(
@@ -294,8 +301,23 @@ def _states(batches: tuple[StateBatch, ...]) -> tuple[Struct, ...]:
             "LastOffset": b.last,
             "DeliveryState": b.state,
             "DeliveryCount": b.delivery_count,
+            **(_of_pending(b) if b.staged != NOTHING_STAGED else {}),
         }
         for b in batches
+    )
+
+
+NOTHING_STAGED = (-1, -1, -1, -1)
+
+
+def _of_pending(batch: StateBatch) -> Struct:
+    staged = {
+        "StagedProducerId": batch.staged_producer_id,
+        "StagedProducerEpoch": batch.staged_producer_epoch,
+        "StagedAcknowledgeType": batch.staged_type,
+    }
+    return (
+        staged if batch.staged_state < 0 else {**staged, "StagedDeliveryState": batch.staged_state}
     )
 
 

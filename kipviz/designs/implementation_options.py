@@ -1,0 +1,291 @@
+"""The options of what the draft implementation of KIP-1289 does and the KIP's text does not say, each a slot of its own.
+
+Sources: pull request 22357 of Apache Kafka (a draft, never merged) in the iterations that can be told apart, called
+early, middle and late here. "Seen in source" is what its code or its tests show; what neither shows is our
+inference and says so. `WRITTEN` has the options of the designs that are called "as written".
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
+from kipviz.records import share_group_state
+from kipviz.records.share_group_state import Rank, StateBatch
+
+EARLY = "pull request 22357, early iteration: draft implementation, seen in source"
+MIDDLE = "pull request 22357, middle iteration: draft implementation, seen in source"
+LATE = "pull request 22357, late iteration: draft implementation, seen in source"
+
+# What a cluster has in which this comes up: a program that drains decisions for a transaction.
+DRAINING = "draining"
+Deliveries: TypeAlias = tuple[tuple[int, int], ...]
+
+# -- vote_form: in which form does a vote become durable? ------------------------------------------
+
+
+def batch_of_the_transaction() -> bool:
+    """As a batch of the transaction, which the share coordinator appends after it has added its own partition."""
+    return False
+
+
+def delivery_state_5() -> bool:
+    """As delivery state TX_PENDING in an ordinary state write, after the leader has added the participant."""
+    return True
+
+
+# -- pending_resolver: who resolves a TX_PENDING that is part of the durable state? ----------------
+
+
+def share_coordinator_completes() -> bool:
+    """The share coordinator completes it when the marker reaches its log, and the leader reads it again."""
+    return True
+
+
+def leader_completes() -> bool:
+    """The share-partition leader alone, in memory; then it writes the outcome like any other state."""
+    return False
+
+
+# -- state_rank: which of two durable states of one offset wins? -----------------------------------
+
+
+def by_state_number(batch: StateBatch) -> Rank:
+    """The higher delivery count, then the higher state number: TX_PENDING (5) outranks every outcome."""
+    return share_group_state.rank_by_number(batch)
+
+
+def pending_below_outcomes(batch: StateBatch) -> Rank:
+    """The higher delivery count, then the higher state number, but TX_PENDING ranks below all others."""
+    return share_group_state.rank_with_pending_last(batch)
+
+
+# -- marker_hook: when are votes in memory resolved? -----------------------------------------------
+
+
+def after_the_append(before: bool, names_state: bool) -> bool:
+    """When the markers of the request are appended, whichever partitions the request names."""
+    return not before
+
+
+def before_the_append(before: bool, names_state: bool) -> bool:
+    """First of all, before leadership is checked and before anything is appended."""
+    return before
+
+
+def for_state_markers_alone(before: bool, names_state: bool) -> bool:
+    """When the markers are appended, if the request names a partition of __share_group_state."""
+    return not before and names_state
+
+
+# -- abort_limit: is the delivery limit asked when a transaction aborts? ---------------------------
+
+
+def not_asked(delivery_count: int, limit: int) -> bool:
+    """No: the record becomes AVAILABLE again, however often it was delivered."""
+    return False
+
+
+def archived_at_the_limit(delivery_count: int, limit: int) -> bool:
+    """Yes, as when a record is released: at the limit it is archived."""
+    return delivery_count >= limit
+
+
+# -- rollback_lock: is there a lock timer after a staging that failed? -----------------------------
+
+
+def timer_runs(lock: int) -> int:
+    """Yes: the record is ACQUIRED under its lock again."""
+    return lock
+
+
+def no_timer(lock: int) -> int:
+    """No: the timer was cancelled when the record was staged, and the record is ACQUIRED without one."""
+    return -1
+
+
+# -- participant_order: what comes first? ----------------------------------------------------------
+
+
+def added_first() -> bool:
+    """The participant is added first; a refusal stages nothing."""
+    return True
+
+
+def staged_first() -> bool:
+    """The records are staged first; the participant is added after that, if the transaction is still open."""
+    return False
+
+
+# -- drain: do drained decisions leave the consumer? -----------------------------------------------
+
+
+def decisions_leave() -> bool:
+    """They leave it: what was drained is not sent as an ordinary acknowledgement."""
+    return True
+
+
+def decisions_stay() -> bool:
+    """They stay: the next poll(), commitSync() or close() sends them once more, outside the transaction."""
+    return False
+
+
+# -- staged_deliveries: does a staging name the delivery that it is about? -------------------------
+
+
+def of_no_delivery(deliveries: Deliveries) -> Deliveries:
+    """No: the member is all that it names, so two deliveries to the same member look alike."""
+    return ()
+
+
+def with_delivery_counts(deliveries: Deliveries) -> Deliveries:
+    """Yes: it carries the delivery count of each record, and another count is refused."""
+    return deliveries
+
+
+IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
+    Slot(
+        "vote_form",
+        "In which form does a vote become durable?",
+        "as implemented",
+        True,
+        (
+            Option("batch_of_the_transaction", batch_of_the_transaction, OURS, "finding E"),
+            Option("delivery_state_5", delivery_state_5, DRAFT, MIDDLE),
+        ),
+    ),
+    Slot(
+        "pending_resolver",
+        "Who resolves a TX_PENDING that is part of the durable state?",
+        "as implemented",
+        True,
+        (
+            Option("share_coordinator_completes", share_coordinator_completes, DRAFT, LATE),
+            Option("leader_completes", leader_completes, DRAFT, MIDDLE),
+        ),
+    ),
+    Slot(
+        "state_rank",
+        "Which of two durable states of one offset wins?",
+        "as implemented",
+        True,
+        (
+            Option("by_state_number", by_state_number, SHIPPED, "PersisterStateBatchCombiner"),
+            Option(
+                "pending_below_outcomes",
+                pending_below_outcomes,
+                OURS,
+                "a repair of the merge with delivery state 5",
+            ),
+        ),
+    ),
+    Slot(
+        "marker_hook",
+        "When does a marker resolve votes in memory?",
+        "as implemented",
+        True,
+        (
+            Option(
+                "after_the_append",
+                after_the_append,
+                DRAFT,
+                "KIP-1289 Flow - Share Group, 'Appends the COMMIT control batch', 'Fires the hook'",
+            ),
+            Option("before_the_append", before_the_append, DRAFT, EARLY),
+            Option("for_state_markers_alone", for_state_markers_alone, DRAFT, MIDDLE),
+        ),
+    ),
+    Slot(
+        "abort_limit",
+        "Is the delivery limit asked when a transaction aborts?",
+        "as implemented",
+        True,
+        (
+            Option("not_asked", not_asked, DRAFT, MIDDLE),
+            Option(
+                "archived_at_the_limit",
+                archived_at_the_limit,
+                OURS,
+                "KIP-932, as release and lock expiry do; whether the late iteration does is not known",
+            ),
+        ),
+    ),
+    Slot(
+        "rollback_lock",
+        "Does the acquisition lock run again after a staging that failed?",
+        "as implemented",
+        True,
+        (
+            Option(
+                "timer_runs",
+                timer_runs,
+                DRAFT,
+                "KIP-1289 State machine additions, 'lock continues'",
+            ),
+            Option(
+                "no_timer",
+                no_timer,
+                OURS,
+                "InFlightState of pull request 22357 arms none; whether SharePartition does is not known",
+            ),
+        ),
+    ),
+    Slot(
+        "participant_order",
+        "Is the participant added before or after the acknowledgement is staged?",
+        "as implemented",
+        True,
+        (
+            Option(
+                "added_first",
+                added_first,
+                DRAFT,
+                "KIP-1289 Flow - Share Group, 'Only on success'; " + EARLY,
+            ),
+            Option("staged_first", staged_first, OURS, "the order that the text rules out"),
+        ),
+    ),
+    Slot(
+        "drain",
+        "Do decisions leave the consumer when they are drained for a transaction?",
+        "as implemented",
+        False,
+        (
+            Option("decisions_leave", decisions_leave, DRAFT, MIDDLE),
+            Option(
+                "decisions_stay",
+                decisions_stay,
+                OURS,
+                "a consumer that is not told what became of its decisions, as in KIP-1289 Pseudo code",
+            ),
+        ),
+        DRAINING,
+    ),
+    Slot(
+        "staged_deliveries",
+        "Does a staging name the delivery that it is about?",
+        "as implemented",
+        False,
+        (
+            Option("of_no_delivery", of_no_delivery, DRAFT, "KIP-1289 TxnShareAcknowledgeRequest"),
+            Option(
+                "with_delivery_counts",
+                with_delivery_counts,
+                OURS,
+                "a repair: two deliveries to one member are told apart",
+            ),
+        ),
+    ),
+)
+
+WRITTEN: dict[str, str] = {
+    "vote_form": "delivery_state_5",
+    "pending_resolver": "leader_completes",
+    "state_rank": "by_state_number",
+    "marker_hook": "after_the_append",
+    "abort_limit": "not_asked",
+    "rollback_lock": "timer_runs",
+    "participant_order": "added_first",
+    "drain": "decisions_leave",
+    "staged_deliveries": "of_no_delivery",
+}

@@ -1,0 +1,166 @@
+"""TxnShareAcknowledge and the state batches as each iteration of the draft implementation of KIP-1289 has them.
+
+SOURCE: pull request 22357 (draft implementation, seen in source), whose request has had three keys: 93 at first, then
+94, then 95, always version 0 on the broker's listener. Its newest schema lets an acknowledge type be 0, for an
+acquired offset without a data record, and its response names no current leader. Kafka 4.4.0 has given keys 93 and up
+to other requests, so nothing here can be sent to a released broker.
+NOT KNOWN: which key goes with which iteration of the state batch (paired in their order here); the version of Read- and WriteShareGroupState in which a state batch has staged fields, and whether they are
+tagged; here they are plain fields of one version more than Kafka 4.4.0 has (our inference). One iteration adds a
+staged delivery state.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupState
+from kipviz.messages.wire import share_groups, share_state
+from kipviz.messages.wire.codec import Encoded, Struct, WireError, encode
+from kipviz.messages.wire.frame import (
+    KINDS,
+    REQUEST_HEADER,
+    framed,
+    header_of,
+    header_version,
+)
+from kipviz.messages.wire.kind import Around
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.share_group_state import StateBatch
+
+DRAFT = "draft"
+ACCEPT, REJECT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeType.GAP
+
+
+class Iteration(Value, frozen=True):
+    """One iteration of the draft: its key, the acknowledge types it takes, and the staged fields of a state batch."""
+
+    name: str
+    key: int
+    types: tuple[AcknowledgeType, ...]
+    staged_fields: tuple[str, ...]
+    sentence: str
+
+
+STAGED = ("StagedProducerId", "StagedProducerEpoch", "StagedAcknowledgeType")
+STAGED_STATE = "StagedDeliveryState"
+# Kafka's types of the staged fields, and what stands in them where nothing is staged.
+_TYPES = {
+    "StagedProducerId": "int64",
+    "StagedProducerEpoch": "int16",
+    "StagedAcknowledgeType": "int8",
+    STAGED_STATE: "int8",
+}
+
+ITERATIONS: tuple[Iteration, ...] = (
+    Iteration(
+        "early", 93, (ACCEPT, REJECT), (), "Key 93; the durable state knows no staged record."
+    ),
+    Iteration(
+        "middle",
+        94,
+        (ACCEPT, REJECT),
+        STAGED,
+        "Key 94; a state batch says which producer staged it, at which epoch, with which type.",
+    ),
+    Iteration(
+        "late",
+        95,
+        (GAP, ACCEPT, REJECT),
+        (*STAGED, STAGED_STATE),
+        "Key 95; a gap may be staged, and a state batch says what a commit makes of it.",
+    ),
+)
+
+
+def iteration(name: str) -> Iteration:
+    """Return an iteration by its name.
+
+    Raises:
+        ValueError: if there is none of that name; the message lists them.
+    """
+    for each in ITERATIONS:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in ITERATIONS)
+    raise ValueError(f"there is no iteration {name!r}; the iterations are {known}")
+
+
+def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
+    """Return the schema of a kind of message in an iteration, and its version."""
+    schema = KINDS[kind].schema
+    if kind is TxnShareAcknowledge:
+        return _rekeyed(schema, of, _without(schema.fields, share_groups.DELIVERIES.name)), 0
+    if kind is TxnShareAcknowledgeResponse:
+        fields = _without(_without(schema.fields, "CurrentLeader"), "NodeEndpoints")
+        return _rekeyed(schema, of, fields), 0
+    if kind in (WriteShareGroupState, ReadShareGroupStateResponse) and of.staged_fields:
+        version = kind.VERSION + 1
+        fields = _without(_staged(schema.fields, of, version), share_state.PENDING_VOTES.name)
+        return schema.but(versions=f"0-{version}", fields=fields, status=DRAFT), version
+    return schema, kind.VERSION
+
+
+def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
+    """Write a message as an iteration of the draft would, size and header in front.
+
+    Raises:
+        WireError: if it stages an acknowledge type that the iteration refuses.
+    """
+    schema, version = schema_of(type(message), of)
+    if isinstance(message, WriteShareGroupState | ReadShareGroupStateResponse):
+        message = message.but(batches=tuple(_known(batch, of) for batch in message.batches))
+    if isinstance(message, TxnShareAcknowledge):
+        message = message.but(deliveries=())
+        for batch in message.acknowledgements:
+            if batch.type not in of.types:
+                allowed = ", ".join(f"{kind.name} ({kind:d})" for kind in of.types)
+                why = f"{batch.type.name} ({batch.type:d}); {of.name} takes {allowed}"
+                raise WireError("AcknowledgeTypes", -1, why)
+    body = encode(schema, version, KINDS[type(message)].fill(message, around))
+    header = header_of(schema)
+    values: Struct = {}
+    if header is REQUEST_HEADER:
+        values = {"RequestApiKey": schema.key, "RequestApiVersion": version}
+    client = {"RequestHeader.ClientId": around.client_id}
+    return framed(encode(header, header_version(schema, version), values, client), body)
+
+
+def _known(batch: StateBatch, of: Iteration) -> StateBatch:
+    """Return a batch without the staged fields that an iteration does not have."""
+    if STAGED_STATE not in of.staged_fields:
+        batch = batch.but(staged_state=-1)
+    if not of.staged_fields:
+        batch = batch.but(staged_producer_id=-1, staged_producer_epoch=-1, staged_type=-1)
+    return batch
+
+
+def _rekeyed(schema: Schema, of: Iteration, fields: tuple[Field, ...]) -> Schema:
+    return schema.but(key=of.key, fields=fields, status=DRAFT)
+
+
+def _without(fields: tuple[Field, ...], name: str) -> tuple[Field, ...]:
+    """Return fields, and those inside them, without the ones of a name."""
+    return tuple(
+        field.but(fields=_without(field.fields, name)) for field in fields if field.name != name
+    )
+
+
+def _staged(fields: tuple[Field, ...], of: Iteration, version: int) -> tuple[Field, ...]:
+    """Return fields with the staged ones of a state batch as plain fields from a version on."""
+    found = []
+    for field in fields:
+        inside = _staged(field.fields, of, version)
+        if field.name == share_state.STATE_BATCHES.name:
+            kept = tuple(f for f in inside if f.name not in _TYPES)
+            added = (
+                Field(name, _TYPES[name], f"{version}+", default="-1", status=DRAFT)
+                for name in of.staged_fields
+            )
+            inside = (*kept, *added)
+        found.append(field.but(fields=inside))
+    return tuple(found)
