@@ -10,9 +10,19 @@ NOT MODELLED: that a transaction is listed only when it took longer than the fil
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kipviz.brokers.authorizer import Resource, seen
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+)
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.partition_log import ProducerEntry
@@ -38,20 +48,21 @@ from kipviz.records.transaction_state import TransactionState
 
 def listing(
     me: TransactionCoordinator, request: ListTransactions, on: Context
-) -> ListTransactionsResponse:
-    """Give the transactional ids of a coordinator that pass a request's filters.
+) -> tuple[ListTransactionsResponse, Checks]:
+    """Give the transactional ids of a coordinator that pass a request's filters, and what was checked.
 
     A name of a state that there is not lets nothing through, and is told. The filter for a duration
     (KIP-994) looks at when the last transaction began, whether it is over or not; a transactional id
     without one has no such time and always passes.
     Source: TransactionStateManager.listTransactionStates.
     """
-    if me.loading:
-        return ListTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
     try:
         pattern = compiled(request.pattern)
     except BadPattern:
-        return ListTransactionsResponse(Errors.INVALID_REGULAR_EXPRESSION)
+        pattern = None
+    checks = _listing_checks(me, request, pattern is not None)
+    if pattern is None or error_of(checks) is not Errors.NONE:
+        return ListTransactionsResponse(error_of(checks)), checks
     names = {name: state for state, name in STATE_NAMES.items()}
     wanted = [names[name] for name in request.states if name in names]
     found = tuple(
@@ -64,14 +75,27 @@ def listing(
         and (not request.pattern or pattern.fullmatch(t.transactional_id))
     )
     unknown = tuple(name for name in request.states if name not in names)
-    return ListTransactionsResponse(Errors.NONE, unknown, found)
+    return ListTransactionsResponse(Errors.NONE, unknown, found), checks
+
+
+@in_order
+def _listing_checks(
+    me: TransactionCoordinator, request: ListTransactions, is_pattern: bool
+) -> Iterator[Check]:
+    """Check that the coordinator knows its ids by now, and that the pattern is one."""
+    yield has_loaded(me.loading)
+    if request.pattern:
+        error = Errors.INVALID_REGULAR_EXPRESSION
+        yield compare("regular expression", request.pattern, None, is_pattern, error)
+    yield looked_at("transactional ids known", len(me.transactions))
 
 
 def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
     """Tell the front desk of this broker what is coordinated here."""
     assert isinstance(call.request, ListTransactions)
-    told = ListedHere(call.ticket, listing(me, call.request, on))
-    return Effects(me, local=(LocalCall("kafka_apis", "", told),))
+    answer, checks = listing(me, call.request, on)
+    told = ListedHere(call.ticket, answer)
+    return Effects(me, local=(LocalCall("kafka_apis", "", told),), checks=checks)
 
 
 def on_describe_transactions(
@@ -85,30 +109,38 @@ def on_describe_transactions(
     Clause: KIP-664 "DescribeTransactions"; TransactionCoordinator.handleDescribeTransactions.
     """
     name = request.transactional_id
+    checks = _describe_checks(me, name)
+    if (error := error_of(checks)) is not Errors.NONE:
+        refused = DescribeTransactionsResponse(error, name)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    known = me.transactions[name]
+    answer = DescribeTransactionsResponse(
+        Errors.NONE,
+        name,
+        known.state,
+        known.timeout_ms,
+        known.producer_id,
+        known.producer_epoch,
+        tuple(
+            p
+            for p in known.partitions
+            if seen(on.image.acls, reply_to.source, Resource.TOPIC, topic_of(p))
+        ),
+        on.began_ms(name),
+        known.start_timestamp_ms,
+    )
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+@in_order
+def _describe_checks(me: TransactionCoordinator, name: str) -> Iterator[Check]:
+    """Check that there is such a transactional id, and that the coordinator knows by now."""
+    yield compare("transactional id", name or None, None, bool(name), Errors.INVALID_REQUEST)
+    yield has_loaded(me.loading)
     known = me.transactions.get(name)
-    if not name:
-        answer = DescribeTransactionsResponse(Errors.INVALID_REQUEST, name)
-    elif me.loading:
-        answer = DescribeTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, name)
-    elif known is None or known.state is TransactionState.DEAD:
-        answer = DescribeTransactionsResponse(Errors.TRANSACTIONAL_ID_NOT_FOUND, name)
-    else:
-        answer = DescribeTransactionsResponse(
-            Errors.NONE,
-            name,
-            known.state,
-            known.timeout_ms,
-            known.producer_id,
-            known.producer_epoch,
-            tuple(
-                p
-                for p in known.partitions
-                if seen(on.image.acls, reply_to.source, Resource.TOPIC, topic_of(p))
-            ),
-            on.began_ms(name),
-            known.start_timestamp_ms,
-        )
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    state = known.state if known is not None else None
+    there = state not in (None, TransactionState.DEAD)
+    yield compare("state of the transaction", name, state, there, Errors.TRANSACTIONAL_ID_NOT_FOUND)
 
 
 def on_describe_producers(
@@ -121,10 +153,16 @@ def on_describe_producers(
     coordinator epoch of its last marker and where its open transaction begins.
     Clause: KIP-664 "DescribeProducers"; ReplicaManager.activeProducerState.
     """
-    producers = on.log(request.partition).producers
+    log = on.log(request.partition)
+    producers = log.producers
     active = tuple(_active(pid, producers[pid], on.now_ms) for pid in sorted(producers))
     answer = DescribeProducersResponse(Errors.NONE, request.partition, active)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    opened = tuple(f"{pid}@{first}" for first, pid in log.open)
+    checks = (
+        looked_at("producer ids known", tuple(sorted(producers))),
+        looked_at("open transactions", opened),
+    )
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
 def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bool:

@@ -67,6 +67,11 @@ def compare(name: str, asked: Fact, found: Fact, holds: bool, otherwise: Errors)
     return Check(name, asked, found, Errors.NONE if holds else otherwise, (otherwise,))
 
 
+def has_loaded(loading: bool) -> Check:
+    """Check that a coordinator has read its log: until then it knows nothing."""
+    return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+
+
 def looked_at(name: str, found: Fact) -> Check:
     """Return a value that a handler goes by and that refuses nothing."""
     return Check(name, None, found)

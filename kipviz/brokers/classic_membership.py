@@ -11,19 +11,29 @@ NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import classic_group, group_kinds, group_membership
-from kipviz.brokers.checks import error_of
+from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
-from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.classic_rebalance import (
+    COUNTED,
+    Done,
+    completed,
+    completed_if_all_joined,
+    effects,
+    joined,
+    out,
+    prepared,
+    rebalanced,
+)
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
 from kipviz.brokers.local import GroupStored
-from kipviz.brokers.replication import WaitingForReplicas, appended, read_through
-from kipviz.core.model import Event
-from kipviz.core.values import Value
+from kipviz.brokers.replication import read_through
 from kipviz.messages.classic_groups import (
     NO_MEMBER,
-    Assigned,
     Heartbeat,
     HeartbeatResponse,
     JoinGroup,
@@ -35,44 +45,16 @@ from kipviz.messages.classic_groups import (
     SyncGroupResponse,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
+from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.message import Message
-from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 
-ROLE = "group_coordinator"
 S = GroupState
-DID_NOT_JOIN = "it did not join the next generation in time"
 DID_NOT_SYNC = "it did not ask for its assignment in time"
 ITS_LEADER_SAID = "the leader of the group has assigned it"
 IT_LEFT = "it left"
 NO_ROOM = "the group is full, and others came before it"
 # What comes before a group's id in the name of the delay before its first generation.
 FIRST_GENERATION = "the initial delay of "
-# What the members of such a group are counted by.
-COUNTED = "generation"
-
-
-class Done(Value, frozen=True):
-    """What became of a group in one step: answers, and members that are out.
-
-    `written` says that the group goes to the log as it is now, `given` with which assignment, which
-    is valid once that is replicated; `then` is the answer that waits for it.
-    """
-
-    group: ClassicGroup
-    replies: tuple[Reply, ...] = ()
-    written: bool = False
-    given: tuple[Assigned, ...] | None = None
-    then: Reply | None = None
-    gone: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-
-    def after(self, before: Done) -> Done:
-        """Give the same with what was said and lost before it."""
-        return self.but(
-            replies=(*before.replies, *self.replies),
-            gone=(*before.gone, *self.gone),
-            written=self.written or before.written,
-        )
 
 
 # -- requests -------------------------------------------------------------------------------------
@@ -94,28 +76,33 @@ def on_join_group(
       in it.
     Clause: KIP-62; GroupMetadataManager.classicGroupJoin, completeClassicGroupJoin.
     """
-    if me.loading:
-        return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    if group_kinds.why_not_regular(me, request.group_id):
-        return _refused(me, request, reply_to, Errors.INCONSISTENT_GROUP_PROTOCOL)
+    checks = _join_checks(me, request, on)
     group = me.classic_groups.get(request.group_id)
-    limit = on.settings.group_max_size
-    if group is not None and not classic_group.accepts(group, request.member_id, limit):
+    return _join_checked(me, group, request, reply_to, on, checks).after(checks)
+
+
+def _join_checked(
+    me: GroupCoordinator,
+    group: ClassicGroup | None,
+    request: JoinGroup,
+    reply_to: ReplyTo,
+    on: Context,
+    checks: Checks,
+) -> Effects:
+    """Do what the checks of a JoinGroup come to."""
+    error = error_of(checks)
+    if group is not None and error is Errors.GROUP_MAX_SIZE_REACHED:
         # Whoever was in it, and comes too late, is out.
-        full = Reply(reply_to, JoinGroupResponse(Errors.GROUP_MAX_SIZE_REACHED, NO_MEMBER))
-        gone = _out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
-        return _effects(me, request.group_id, gone, on)
-    if group is not None and not classic_group.supports(group, request.protocols):
-        return _refused(me, request, reply_to, Errors.INCONSISTENT_GROUP_PROTOCOL)
-    if request.member_id == NO_MEMBER:
+        full = Reply(reply_to, JoinGroupResponse(error, NO_MEMBER))
+        gone = out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
+        return effects(me, request.group_id, gone, on)
+    if error in (Errors.NONE, Errors.MEMBER_ID_REQUIRED) and request.member_id == NO_MEMBER:
         return _first_time(me, group, request, reply_to, on)
-    if group is None:
-        return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
-    if request.member_id in group.pending:
-        return _effects(me, request.group_id, _new(group, request, reply_to, on), on)
-    error = error_of(classic_group.member_checks(group, request.member_id, request.instance_id))
     if error is not Errors.NONE:
         return _refused(me, request, reply_to, error)
+    assert group is not None, "who comes with a name has it from this group"
+    if request.member_id in group.pending:
+        return effects(me, request.group_id, _new(group, request, reply_to, on), on)
     known = group.members[request.member_id]
     said = (request.subscription, request.protocols)
     same = (known.subscription, known.protocols) == said
@@ -124,9 +111,39 @@ def on_join_group(
     )
     if same and stays:
         # Its answer was lost: it is in the present generation, and hears of it again.
-        told = Reply(reply_to, _joined(group, request.member_id))
-        return _effects(me, request.group_id, Done(group, (told,)), on)
-    return _effects(me, request.group_id, _again(group, request, reply_to, on), on)
+        told = Reply(reply_to, joined(group, request.member_id))
+        return effects(me, request.group_id, Done(group, (told,)), on)
+    return effects(me, request.group_id, _again(group, request, reply_to, on), on)
+
+
+@in_order
+def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Iterator[Check]:
+    """Check that somebody may join a group, under the name that it brings or has yet to be given."""
+    yield has_loaded(me.loading)
+    regular = group_kinds.why_not_regular(me, request.group_id) is Errors.NONE
+    kind, wrong = group_kinds.kind_of(me, request.group_id), Errors.INCONSISTENT_GROUP_PROTOCOL
+    yield compare("kind of group", request.group_id, kind, regular, wrong)
+    group, name = me.classic_groups.get(request.group_id), request.member_id
+    if group is not None:
+        yield looked_at("group state", group.state)
+        late = (each for each, m in group.members.items() if m.joining is None)
+        yield looked_at("has not joined again", (*late, *group.pending))
+        most = on.settings.group_max_size
+        room, count = classic_group.accepts(group, name, most), len(group.members)
+        yield compare("members", most, count, room, Errors.GROUP_MAX_SIZE_REACHED)
+        shared = classic_group.supports(group, request.protocols)
+        yield compare("assignors", request.protocols, classic_group.common(group), shared, wrong)
+    if name == NO_MEMBER and request.instance_id:
+        holder = classic_group.holder_of(group, request.instance_id) if group is not None else ""
+        yield looked_at("who has the group.instance.id", holder or None)
+    elif name == NO_MEMBER:
+        yield compare("member id", None, None, False, Errors.MEMBER_ID_REQUIRED)
+    elif group is None:
+        yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
+    elif name in group.pending:
+        yield looked_at("name given out before", name)
+    else:
+        yield from classic_group.member_checks(group, name, request.instance_id)
 
 
 def on_sync_group(
@@ -141,28 +158,39 @@ def on_sync_group(
       before it came.
     Clause: KIP-62; GroupMetadataManager.classicGroupSync.
     """
-    if me.loading:
-        return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    group = me.classic_groups.get(request.group_id)
-    name = request.member_id
-    if group is None or group.state is S.EMPTY:
-        return _refused(me, request, reply_to, Errors.UNKNOWN_MEMBER_ID)
-    who = (name, request.generation, request.instance_id)
-    error = error_of(classic_group.generation_checks(group, *who))
-    if error is Errors.NONE and group.state is S.PREPARING_REBALANCE:
-        error = Errors.REBALANCE_IN_PROGRESS
-    if error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+    checks = _sync_checks(me, request)
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, error_of(checks)).after(checks)
+    group, name = me.classic_groups[request.group_id], request.member_id
     group = group.but(unsynced=tuple(each for each in group.unsynced if each != name))
     member = group.members[name]
     if group.state is S.STABLE:
         answer = Reply(reply_to, SyncGroupResponse(Errors.NONE, member.assigned, group.protocol))
-        return _effects(me, request.group_id, Done(group, (answer,)), on)
+        return effects(me, request.group_id, Done(group, (answer,)), on).after(checks)
     group = group.but(members=group.members.set(name, member.but(syncing=reply_to)))
     if name != group.leader:
-        return _effects(me, request.group_id, Done(group), on)
+        return effects(me, request.group_id, Done(group), on).after(checks)
     done = Done(group, written=True, given=request.assignments)
-    return _effects(me, request.group_id, done, on)
+    return effects(me, request.group_id, done, on).after(checks)
+
+
+@in_order
+def _sync_checks(me: GroupCoordinator, request: SyncGroup) -> Iterator[Check]:
+    """Check that somebody is a member of the present generation, and that no other one is prepared."""
+    yield has_loaded(me.loading)
+    group, name = me.classic_groups.get(request.group_id), request.member_id
+    if group is None or group.state is S.EMPTY:
+        yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
+        return
+    who = (name, request.generation, request.instance_id)
+    yield from classic_group.generation_checks(group, *who)
+    yield _not_preparing(group)
+
+
+def _not_preparing(group: ClassicGroup) -> Check:
+    """Check that a group does not prepare its next generation: whoever hears of that joins again."""
+    waits = group.state is S.PREPARING_REBALANCE
+    return compare("group state", None, group.state, not waits, Errors.REBALANCE_IN_PROGRESS)
 
 
 def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> Effects:
@@ -200,7 +228,7 @@ def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> E
             )
             events.append(AssignmentMoved(stored.group_id, name, *moved))
     group = classic_group.to(group.but(members=members), S.STABLE)
-    done = _effects(me, stored.group_id, Done(group, tuple(replies)), on)
+    done = effects(me, stored.group_id, Done(group, tuple(replies)), on)
     return done.but(events=(*done.events, *events))
 
 
@@ -215,17 +243,24 @@ def on_heartbeat(
     Clause: KIP-62; GroupMetadataManager.classicGroupHeartbeat, GroupCoordinatorService.heartbeat.
     """
     if me.loading:
-        return _refused(me, request, reply_to, Errors.NONE)
-    group = me.classic_groups.get(request.group_id)
-    error = Errors.UNKNOWN_MEMBER_ID
-    if group is not None:
-        who = (request.member_id, request.generation, request.instance_id)
-        error = error_of(classic_group.generation_checks(group, *who))
-        if error is Errors.NONE and group.state is S.PREPARING_REBALANCE:
-            error = Errors.REBALANCE_IN_PROGRESS
-    answer = Reply(reply_to, HeartbeatResponse(error))
+        loading = looked_at("loading", True)
+        return _refused(me, request, reply_to, Errors.NONE).after((loading,))
+    checks = _heartbeat_checks(me, request)
+    answer = Reply(reply_to, HeartbeatResponse(error_of(checks)))
     waiting, replies = read_through(on.log(me.shard), answer)
-    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+
+
+@in_order
+def _heartbeat_checks(me: GroupCoordinator, request: Heartbeat) -> Iterator[Check]:
+    """Check that somebody is a member of the present generation, and that no other one is prepared."""
+    group = me.classic_groups.get(request.group_id)
+    if group is None:
+        yield compare("member id", request.member_id, None, False, Errors.UNKNOWN_MEMBER_ID)
+        return
+    who = (request.member_id, request.generation, request.instance_id)
+    yield from classic_group.generation_checks(group, *who)
+    yield _not_preparing(group)
 
 
 def on_leave_group(
@@ -241,32 +276,39 @@ def on_leave_group(
       not there every member is an unknown one.
     Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.
     """
-    if me.loading:
-        return _refused(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    loaded = has_loaded(me.loading)
+    if loaded.error is not Errors.NONE:
+        return _refused(me, request, reply_to, loaded.error).after((loaded,))
     if request.group_id in me.groups:
-        return group_membership.on_leave_group(me, request, reply_to, on)
+        return group_membership.on_leave_group(me, request, reply_to, on).after((loaded,))
     group = me.classic_groups.get(request.group_id)
     if group is None:
-        gone = (Left(m.member_id, m.instance_id, Errors.UNKNOWN_MEMBER_ID) for m in request.leavers)
-        return Effects(me, replies=(Reply(reply_to, _left(tuple(gone))),))
-    done, results = Done(group), []
+        unknown = Errors.UNKNOWN_MEMBER_ID
+        gone = tuple(Left(m.member_id, m.instance_id, unknown) for m in request.leavers)
+        nobody = (compare("member id", m.member_id, None, False, unknown) for m in gone)
+        return Effects(me, replies=(Reply(reply_to, _left(gone)),), checks=(loaded, *nobody))
+    done, results = Done(group, checks=(loaded,)), []
     for leaver in request.leavers:
         name, error = leaver.member_id, Errors.NONE
         if name == NO_MEMBER:
             name = classic_group.holder_of(done.group, leaver.instance_id)
-        if name not in done.group.pending:
-            error = error_of(classic_group.member_checks(done.group, name, leaver.instance_id))
+        if name in done.group.pending:
+            checks: Checks = (looked_at("name given out before", name),)
+        else:
+            checks = classic_group.member_checks(done.group, name, leaver.instance_id)
+            error = error_of(checks)
+        done = done.but(checks=(*done.checks, *checks))
         results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE:
-            done = _out(done.group, name, IT_LEFT, on).after(done)
+            done = out(done.group, name, IT_LEFT, on).after(done)
     answer = Reply(reply_to, _left(tuple(results)))
     if done.group is group:
-        return _effects(me, request.group_id, done.but(then=answer), on)
+        return effects(me, request.group_id, done.but(then=answer), on)
     if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
-        done = _rebalanced(done.group, on).after(done)
+        done = rebalanced(done.group, on).after(done)
     elif done.group.state is S.PREPARING_REBALANCE:
-        done = _completed_if_all_joined(done.group, on).after(done)
-    return _effects(me, request.group_id, done.but(then=answer), on)
+        done = completed_if_all_joined(done.group, on).after(done)
+    return effects(me, request.group_id, done.but(then=answer), on)
 
 
 def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
@@ -305,8 +347,8 @@ def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
     group_id = delay.removeprefix(FIRST_GENERATION)
     group = me.classic_groups[group_id]
     if group.growing:
-        return _effects(me, group_id, Done(group.but(growing=False)), on)
-    return _effects(me, group_id, _completed(group, on), on)
+        return effects(me, group_id, Done(group.but(growing=False)), on)
+    return effects(me, group_id, completed(group, on), on)
 
 
 def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
@@ -318,18 +360,18 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     group_id, what, name = _running(me)[timer]
     group = me.classic_groups[group_id]
     if what == "rebalance":
-        return _effects(me, group_id, _completed(group, on), on)
+        return effects(me, group_id, completed(group, on), on)
     if what == "sync":
         done = Done(group)
         for late in group.unsynced:
-            done = _out(done.group, late, DID_NOT_SYNC, on).after(done)
-        return _effects(me, group_id, _prepared(done.group, on).after(done), on)
-    done = _out(group, name, HEARD_NO_MORE, on)
+            done = out(done.group, late, DID_NOT_SYNC, on).after(done)
+        return effects(me, group_id, prepared(done.group, on).after(done), on)
+    done = out(group, name, HEARD_NO_MORE, on)
     if name in group.members and group.state in (S.STABLE, S.COMPLETING_REBALANCE):
-        done = _rebalanced(done.group, on).after(done)
+        done = rebalanced(done.group, on).after(done)
     elif done.group.state is S.PREPARING_REBALANCE and done.group.all_joined:
-        done = _completed(done.group, on).after(done)
-    return _effects(me, group_id, done, on)
+        done = completed(done.group, on).after(done)
+    return effects(me, group_id, done, on)
 
 
 def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
@@ -387,7 +429,7 @@ def _first_time(
         done = Done(group.but(pending=(*group.pending, name)), (Reply(reply_to, answer),))
     if known is None:
         done = done.but(written=True)
-    return _effects(me, request.group_id, done, on)
+    return effects(me, request.group_id, done, on)
 
 
 def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
@@ -412,7 +454,7 @@ def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
         protocols=request.protocols,
     )
     group = group.but(growing=group.growing or group.is_first)
-    return _rebalanced(classic_group.with_member(group, request.member_id, member), on)
+    return rebalanced(classic_group.with_member(group, request.member_id, member), on)
 
 
 def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
@@ -421,7 +463,7 @@ def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Conte
     member = member.but(
         subscription=request.subscription, joining=reply_to, protocols=request.protocols
     )
-    return _rebalanced(classic_group.with_member(group, request.member_id, member), on)
+    return rebalanced(classic_group.with_member(group, request.member_id, member), on)
 
 
 def _taken_over(
@@ -439,6 +481,7 @@ def _taken_over(
         replies += (Reply(old.joining, JoinGroupResponse(fenced, before)),)
     if old.syncing is not None:
         replies += (Reply(old.syncing, SyncGroupResponse(fenced)),)
+    checks = (Check("who has the group.instance.id", before, name, fenced),) if replies else ()
     member = old.but(subscription=request.subscription, joining=reply_to, syncing=None)
     member = member.but(protocols=request.protocols)
     leader = name if group.leader == before else group.leader
@@ -447,140 +490,12 @@ def _taken_over(
         members=group.members.without(before).set(name, member), leader=leader, unsynced=unsynced
     )
     if group.state is S.COMPLETING_REBALANCE:
-        return _prepared(group, on).after(Done(group, replies))
+        return prepared(group, on).after(Done(group, replies, checks=checks))
     if group.state is not S.STABLE:
-        return _completed_if_all_joined(group, on).after(Done(group, replies))
+        return completed_if_all_joined(group, on).after(Done(group, replies, checks=checks))
     group = group.but(members=group.members.set(name, member.but(joining=None)))
-    answer = _joined(group, name).but(skip_assignment=name == leader)
-    return Done(group, replies, written=True, then=Reply(reply_to, answer))
-
-
-# -- from one generation to the next ----------------------------------------------------------------
-
-
-def _rebalanced(group: ClassicGroup, on: Context) -> Done:
-    """Begin a rebalance if none is under way, else end it if everybody is there."""
-    return _prepared(group, on) if group.can_rebalance else _completed_if_all_joined(group, on)
-
-
-def _prepared(group: ClassicGroup, on: Context) -> Done:
-    """Begin a rebalance: whoever waits for an assignment is told to join again.
-
-    Source: prepareRebalance. An empty group waits for more members first, if it is told to.
-    """
-    replies: tuple[Reply, ...] = ()
-    if group.state is S.COMPLETING_REBALANCE:
-        told = SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
-        waiting = tuple(m.syncing for m in group.members.values())
-        replies = tuple(Reply(to, told) for to in waiting if to is not None)
-        members = group.members
-        for name, member in group.members.items():
-            members = members.set(name, member.but(assigned=(), syncing=None))
-        group = group.but(members=members)
-    group = classic_group.to(group.but(unsynced=()), S.PREPARING_REBALANCE)
-    if group.is_first and on.settings.initial_rebalance_delay_ms:
-        return Done(group, replies)
-    if group.all_joined or group.is_first:
-        return _completed(group, on).after(Done(group, replies))
-    return Done(group, replies)
-
-
-def _completed_if_all_joined(group: ClassicGroup, on: Context) -> Done:
-    """End the rebalance if it may end now. Source: maybeCompleteJoinPhase."""
-    ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
-    return _completed(group, on) if ready else Done(group)
-
-
-def _completed(group: ClassicGroup, on: Context) -> Done:
-    """Begin the next generation with those who have joined; dynamic members who have not are out.
-
-    Static members keep their place until their session runs out; with nobody else the group waits on.
-    Source: completeClassicGroupJoin.
-    """
-    done = Done(group)
-    for name, member in group.members.items():
-        if member.joining is None and not member.instance_id:
-            done = _out(done.group, name, DID_NOT_JOIN, on).after(done)
-    led = classic_group.led_by_who_joined(done.group)
-    if led is None and len(done.group.members):
-        return done
-    group = classic_group.next_generation(led or done.group)
-    if group.state is S.EMPTY:
-        return Done(group, written=True).after(done)
-    replies, members = [], group.members
-    for name, member in group.members.items():
-        if member.joining is not None:
-            replies.append(Reply(member.joining, _joined(group, name)))
-        members = members.set(name, member.but(joining=None, is_new=False))
-    group = group.but(members=members, unsynced=tuple(group.members))
-    return Done(group, tuple(replies)).after(done)
-
-
-def _out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
-    """Take a member out; a JoinGroup of its own that waits is answered."""
-    member = group.members.get(name)
-    after = classic_group.without(group, name)
-    if member is None:
-        return Done(after)
-    replies: tuple[Reply, ...] = ()
-    if member.joining is not None:
-        unknown = JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID, NO_MEMBER)
-        replies = (Reply(member.joining, unknown),)
-    return Done(after, replies, gone=((name, member.assigned, because),))
-
-
-def _joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
-    """Tell a member of the generation that it is in; the leader is told who else is."""
-    members = classic_group.roster(group) if group.leader == name else ()
-    told = (name, group.generation, group.leader, members)
-    return JoinGroupResponse(Errors.NONE, *told, protocol=group.protocol)
-
-
-# -- what is carried out ----------------------------------------------------------------------------
-
-
-def _effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Effects:
-    """Keep the group, write its record if there is one, and answer.
-
-    The record is not read back: what is in memory is newer than it. Source: CoordinatorResult with
-    replayRecords false.
-    """
-    before = me.classic_groups.get(group_id) or ClassicGroup()
-    events = _events(group_id, before, done)
-    me = me.but(classic_groups=me.classic_groups.set(group_id, done.group))
-    log = on.log(me.shard)
-    if not done.written:
-        waiting, replies = read_through(log, done.then) if done.then is not None else ((), ())
-        me = me.but(waiting=(*me.waiting, *waiting))
-        return Effects(me, replies=(*done.replies, *replies), events=events)
-    record = classic_group.recorded(group_id, done.group, done.given)
-    batch = Batch(log.end_offset, (record,), base_sequence=COORDINATOR_SEQUENCE)
-    call = None
-    if done.given is not None:
-        stored = GroupStored(group_id, done.group.generation, done.given)
-        call = LocalCall(ROLE, me.shard, stored)
-    wait: tuple[WaitingForReplicas, ...] = ()
-    if call is not None or done.then is not None:
-        wait = (WaitingForReplicas(batch.last_offset, done.then, call),)
-    return Effects(
-        me.but(waiting=(*me.waiting, *wait)),
-        appends=((me.shard, batch),),
-        replies=done.replies,
-        events=(appended(me.shard, batch), *events),
-    )
-
-
-def _events(group_id: str, before: ClassicGroup, done: Done) -> tuple[Event, ...]:
-    group = done.group
-    gone = tuple(
-        AssignmentMoved(group_id, name, before.generation, 0, had, (), because, COUNTED)
-        for name, had, because in done.gone
-    )
-    if (before.state, before.generation) == (group.state, group.generation):
-        return gone
-    members = tuple(group.members)
-    moved = (before.state.name, group.state.name, group.generation, members)
-    return (*gone, ClassicGroupMoved(group_id, *moved))
+    answer = joined(group, name).but(skip_assignment=name == leader)
+    return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
 
 
 def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:

@@ -16,7 +16,15 @@ from typing import Any
 
 from kipviz.brokers import group_retention, share_administration
 from kipviz.brokers.authorizer import topics_seen
-from kipviz.brokers.checks import Check, compare, error_of, in_order
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+)
 from kipviz.brokers.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
@@ -53,6 +61,7 @@ from kipviz.records.consumer_offsets import STABLE as RECONCILED
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.placement import topic_of
 
+TOPIC_REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 # States of a group of KIP-848 that the other kinds do not have (ConsumerGroup.ConsumerGroupState).
 ASSIGNING, RECONCILING, DEAD = "Assigning", "Reconciling", "Dead"
 CONSUMER_TYPE, SHARE_TYPE = "consumer", "share"
@@ -66,8 +75,9 @@ UNIFORM = "uniform"
 def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
     """Tell the front desk of this broker which groups are coordinated here."""
     assert isinstance(call.request, ListGroups)
+    checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
     told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
-    return Effects(me, local=(LocalCall("kafka_apis", "", told),))
+    return Effects(me, local=(LocalCall("kafka_apis", "", told),), checks=checks)
 
 
 def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
@@ -101,14 +111,14 @@ def on_describe_groups(
       group that is not there that it is DEAD, and since version 6 that it is not found (KIP-1043).
     Clause: KIP-848 "DescribeGroups"; GroupMetadataManager.describeGroups.
     """
-    if me.loading:
-        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     group_id = request.group_id
-    group = me.classic_groups.get(group_id)
-    if group is None and kind_of(me, group_id) != CLASSIC:
-        gone = DescribeGroupsResponse(Errors.GROUP_ID_NOT_FOUND, group_id, DEAD)
-        return Effects(me, replies=(Reply(reply_to, gone),))
-    group = group or ClassicGroup()
+    checks = _is_there(me, me, group_id, CLASSIC)
+    if (error := error_of(checks)) is Errors.GROUP_ID_NOT_FOUND:
+        gone = DescribeGroupsResponse(error, group_id, DEAD)
+        return Effects(me, replies=(Reply(reply_to, gone),), checks=checks)
+    if error is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
+    group = me.classic_groups.get(group_id) or ClassicGroup()
     stable = group.state is GroupState.STABLE
     members = tuple(
         GroupMemberDescription(
@@ -124,7 +134,8 @@ def on_describe_groups(
     answer = DescribeGroupsResponse(
         Errors.NONE, group_id, group.state.value, group.protocol if stable else "", members
     )
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    checks = (*checks, looked_at("group state", group.state))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
 def on_consumer_group_describe(
@@ -137,11 +148,10 @@ def on_consumer_group_describe(
     ANSWERS: the group's epoch, that of its target, and the members, as they are replicated already.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
-    if me.loading:
-        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     group_id, seen = request.group_id, as_replicated(me, on)
-    if kind_of(seen, group_id) != CONSUMER:
-        return _answered(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
+    checks = _is_there(me, seen, group_id, CONSUMER)
+    if error_of(checks) is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
     group = seen.groups.get(group_id)
     if group is None:
         given = ((name, epoch) for (known, name), epoch in me.members.items() if known == group_id)
@@ -149,7 +159,7 @@ def on_consumer_group_describe(
             GroupMemberDescription(name, (), member_epoch=epoch) for name, epoch in given
         )
         answer = ConsumerGroupDescribeResponse(Errors.NONE, group_id, STABLE, members=members)
-        return Effects(me, replies=(Reply(reply_to, answer),))
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     described = tuple(
         GroupMemberDescription(
             name,
@@ -165,8 +175,12 @@ def on_consumer_group_describe(
         for name, m in group.members.items()
     )
     held = tuple(p for m in described for p in (*m.partitions, *m.target))
-    if not topics_seen(on.image.acls, reply_to.source, held):
-        return _answered(me, request, reply_to, Errors.TOPIC_AUTHORIZATION_FAILED)
+    if on.image.acls is not None:
+        allowed = topics_seen(on.image.acls, reply_to.source, held)
+        topics, refused = tuple(dict.fromkeys(map(topic_of, held))), TOPIC_REFUSED
+        checks = (*checks, compare("topics it may describe", topics, allowed, allowed, refused))
+        if not allowed:
+            return _answered(me, request, reply_to, checks)
     answer = ConsumerGroupDescribeResponse(
         Errors.NONE,
         group_id,
@@ -176,7 +190,18 @@ def on_consumer_group_describe(
         UNIFORM,
         described,
     )
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    checks = (*checks, looked_at("group epoch", group.epoch))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+@in_order
+def _is_there(
+    me: GroupCoordinator, seen: GroupCoordinator, group_id: str, *kinds: str
+) -> Iterator[Check]:
+    """Check that the coordinator has read its log, and that there is such a group of one of some kinds."""
+    yield has_loaded(me.loading)
+    kind = kind_of(seen, group_id)
+    yield compare("kind of group", group_id, kind, kind in kinds, Errors.GROUP_ID_NOT_FOUND)
 
 
 def on_delete_groups(
@@ -211,6 +236,7 @@ def on_delete_groups(
 def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterator[Check]:
     """Check that a regular group is there, and that nobody is in it."""
     yield compare("kind of group", group_id, kind, bool(kind), Errors.GROUP_ID_NOT_FOUND)
+    yield looked_at("pending in a transaction", tuple(group_retention.pending_of(me, group_id)))
     empty = group_retention.is_empty(me, group_id)
     yield compare("group is empty", None, empty, empty, Errors.NON_EMPTY_GROUP)
 
@@ -225,20 +251,19 @@ def on_offset_delete(
     ANSWERS: for each partition, when that is replicated; a partition without an offset is no error.
     Clause: KIP-496; OffsetMetadataManager.deleteOffsets.
     """
-    if me.loading:
-        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     group_id = request.group_id
-    if kind_of(me, group_id) not in (CLASSIC, CONSUMER):
-        return _answered(me, request, reply_to, Errors.GROUP_ID_NOT_FOUND)
-    results = tuple(
-        PartitionResult(p, _undeletable(me, group_id, p, on)) for p in request.partitions
-    )
+    checks = _is_there(me, me, group_id, CLASSIC, CONSUMER)
+    if error_of(checks) is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
+    found = {p: _deletable(me, group_id, p, on) for p in request.partitions}
+    results = tuple(PartitionResult(p, error_of(made)) for p, made in found.items())
+    checks += tuple(check for made in found.values() for check in made)
     gone = tuple(r.partition for r in results if r.error is Errors.NONE)
     known = _offsets_of(me, group_id)
     records = tuple(OffsetTombstone(group_id, p) for p in gone if p in known)
     answer = Reply(reply_to, OffsetDeleteResponse(Errors.NONE, group_id, results))
     forgotten = OffsetsExpired(group_id, tuple(r.partition for r in records), False)
-    return written(me, records, (forgotten,), answer, on)
+    return written(me, records, (forgotten,), answer, on).after(checks)
 
 
 def on_offset_fetch_of_groups(
@@ -254,22 +279,27 @@ def on_offset_fetch_of_groups(
       may not describe are left out.
     Clause: KIP-709 "OffsetFetch"; OffsetMetadataManager.fetchAllOffsets, KafkaApis.fetchAllOffsetsForGroup.
     """
-    if me.loading:
-        return _answered(me, request, reply_to, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    checks: Checks = (has_loaded(me.loading),)
+    if error_of(checks) is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
     group_id, stable = request.group_id, request.require_stable
     seen = me if stable else as_replicated(me, on)
     pending = group_retention.pending_of(me, group_id)
     unstable = on.rules.pending_offset(stable, request.version)
-    told = (
+    told = tuple(
         _fetched(partition, committed.offset, unstable if partition in pending else Errors.NONE)
         for (known, partition), committed in seen.offsets.items()
         if known == group_id and topics_seen(on.image.acls, reply_to.source, (partition,))
     )
-    answer = Reply(reply_to, OffsetFetchOfGroupsResponse(Errors.NONE, group_id, tuple(told)))
+    checks += tuple(
+        Check("pending in a transaction", each.partition, each.partition in pending, each.error)
+        for each in told
+    )
+    answer = Reply(reply_to, OffsetFetchOfGroupsResponse(Errors.NONE, group_id, told))
     if not stable:
-        return Effects(me, replies=(answer,))
+        return Effects(me, replies=(answer,), checks=checks)
     waiting, replies = read_through(on.log(me.shard), answer)
-    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
 def refusal_of(request: Any, error: Errors) -> Message:
@@ -340,14 +370,16 @@ def _fetched(partition: str, offset: int, error: Errors) -> FetchedOffset:
     return FetchedOffset(partition, -1 if error else offset, error)
 
 
-def _undeletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Errors:
-    topic = topic_of(partition)
-    if partition not in on.image.leaders:
-        return Errors.UNKNOWN_TOPIC_OR_PARTITION
-    used = topic in group_retention.subscribed(me, group_id)
-    given = group_retention.is_given(me, group_id)
-    return Errors.GROUP_SUBSCRIBED_TO_TOPIC if used or given else Errors.NONE
+@in_order
+def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Iterator[Check]:
+    """Check that an offset may be forgotten: its partition is there, and nobody in the group reads its topic."""
+    there, topic = partition in on.image.leaders, topic_of(partition)
+    yield compare("partition there", partition, there, there, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    read = group_retention.subscribed(me, group_id)
+    free = topic not in read and not group_retention.is_given(me, group_id)
+    yield compare("topics of the group", topic, tuple(read), free, Errors.GROUP_SUBSCRIBED_TO_TOPIC)
 
 
-def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, refusal_of(request, error)),))
+def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+    answer = refusal_of(request, error_of(checks))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -36,6 +36,7 @@ from kipviz.brokers.checks import (
     Checks,
     compare,
     error_of,
+    has_loaded,
     in_order,
     looked_at,
     one_after_another,
@@ -172,7 +173,7 @@ def on_offset_commit(
     lost = offset_topics.unresolved(request, on.image, on.rules)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
     checks = one_after_another(
-        lambda: (_is_loaded(me),),
+        lambda: (has_loaded(me.loading),),
         lambda: (group_kinds.regular_check(me, request.group_id),),
         lambda: _member_checks(me, request, offsets, transactional=False),
     )
@@ -207,7 +208,7 @@ def on_txn_offset_commit(
     lost = offset_topics.unresolved(request, on.image, on.rules)
     log = on.log(me.shard)
     checks = one_after_another(
-        lambda: (_is_loaded(me),), lambda: enlistment.fence_checks(request, log, on)
+        lambda: (has_loaded(me.loading),), lambda: enlistment.fence_checks(request, log, on)
     )
     if error_of(checks) is not Errors.NONE:
         return _answer(me, reply_to, checks, lost)
@@ -347,12 +348,6 @@ def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context)
     return translated(checks, "fencing by the group", None, held)
 
 
-def _is_loaded(me: GroupCoordinator) -> Check:
-    """Check that the coordinator has read its log."""
-    loading = me.loading
-    return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-
-
 def _nothing_left(error: Errors) -> Checks:
     """Give the check by which a request is refused of whose topics none is there."""
     return (Check("topic there", None, False, error),)
@@ -453,7 +448,7 @@ def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check
 
     Source: ConsumerGroup.validateOffsetFetch.
     """
-    yield _is_loaded(me)
+    yield has_loaded(me.loading)
     group, name = me.groups.get(request.group_id), request.member_id
     if group is None or (not name and request.member_epoch < 0):
         return

@@ -8,6 +8,8 @@ NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.brokers import (
     assignment_interval,
     consumer_group,
@@ -15,7 +17,7 @@ from kipviz.brokers import (
     static_members,
     subscriptions,
 )
-from kipviz.brokers.checks import Check, looked_at
+from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
@@ -65,37 +67,17 @@ def on_consumer_group_heartbeat(
     ANSWERS: the member's epoch, and its assignment if that is new to it or it said all of its own.
     Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
     """
-    if (first := _first_check(me, request)).error is not Errors.NONE:
-        return _refuse(me, request, reply_to, first)
+    checks = _heartbeat_checks(me, request, on)
+    if (error := error_of(checks)) is not Errors.NONE:
+        refused = ConsumerGroupHeartbeatResponse(error, request.member_id)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     if request.member_epoch in (LEAVING, LEAVING_STATIC):
-        return _leave(me, request, reply_to, on)
+        return _leave(me, request, reply_to, on).after(checks)
     joins = request.member_epoch == JOINING
-    group = me.groups.get(request.group_id)
-    if (group is None and not joins) or group_kinds.why_not_regular(me, request.group_id):
-        return _refuse(me, request, reply_to, _no_group(me, request))
-    group = group or ConsumerGroup()
-    if _is_full(group, request, on):
-        most = on.settings.consumer_group_max_size
-        full = Check("members", most, len(group.members), Errors.GROUP_MAX_SIZE_REACHED)
-        return _refuse(me, request, reply_to, full)
-    named = _instance_check(group, request)
-    if named.error is not Errors.NONE:
-        return _refuse(me, request, reply_to, named)
-    if not subscriptions.is_regular(request.regex):
-        error = Errors.INVALID_REGULAR_EXPRESSION
-        return _refuse(
-            me, request, reply_to, Check("regular expression", request.regex, None, error)
-        )
+    group = me.groups.get(request.group_id) or ConsumerGroup()
     taken = static_members.taken_over(group, request)
     group = _after(group, taken)
     known = group.members.get(request.member_id)
-    if known is None and not joins:
-        return _refuse(me, request, reply_to, _no_member(request))
-    epoch = Check("member epoch", request.member_epoch, None)
-    if known is not None:
-        epoch = consumer_group.heartbeat_check(known, request.member_epoch, request.owned)
-        if epoch.error is not Errors.NONE:
-            return _refuse(me, request, reply_to, epoch)
     before = known or GroupMember("")
     subscribed = _subscribed(me, request, group, known, on)
     after, moved = _reconciled(_after(group, subscribed), request)
@@ -113,20 +95,49 @@ def on_consumer_group_heartbeat(
     if taken:
         because = f"it takes the place of {request.instance_id}"
     event = _moved(request.group_id, request.member_id, before, member, because)
-    checks = (epoch, looked_at("group epoch", group.epoch))
     done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
     return assignment_interval.begun(done, records, request.group_id, on)
 
 
-def _first_check(me: GroupCoordinator, request: ConsumerGroupHeartbeat) -> Check:
-    """Compare the form of a heartbeat, and then look whether the coordinator is loading."""
-    form = _form_check(request)
-    if form.error is Errors.NONE and me.loading:
-        return Check("loading", None, True, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-    return form
+@in_order
+def _heartbeat_checks(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, on: Context
+) -> Iterator[Check]:
+    """Check that a member may join, live on or leave as its heartbeat says."""
+    yield from _form_checks(request)
+    yield has_loaded(me.loading)
+    group_id, name = request.group_id, request.member_id
+    leaves = request.member_epoch in (LEAVING, LEAVING_STATIC)
+    joins = request.member_epoch == JOINING
+    regular = group_kinds.why_not_regular(me, group_id) is Errors.NONE
+    there = (joins or group_id in me.groups) and regular
+    kind = group_kinds.kind_of(me, group_id)
+    yield compare("kind of group", group_id, kind, there, Errors.GROUP_ID_NOT_FOUND)
+    group = me.groups.get(group_id) or ConsumerGroup()
+    if not leaves:
+        most, room = on.settings.consumer_group_max_size, not _is_full(group, request, on)
+        yield compare("members", most, len(group.members), room, Errors.GROUP_MAX_SIZE_REACHED)
+    if request.instance_id:
+        yield static_members.instance_check(group, request)
+    if request.regex and not leaves:
+        regex, wrong = request.regex, Errors.INVALID_REGULAR_EXPRESSION
+        yield compare("regular expression", regex, None, subscriptions.is_regular(regex), wrong)
+    if not leaves:
+        group = _after(group, static_members.taken_over(group, request))
+    known = group.members.get(name)
+    if known is not None:
+        yield looked_at("has to give up", tuple(p for p, _ in known.revoking))
+        yield looked_at("target", known.target)
+    if known is not None and not leaves:
+        yield consumer_group.heartbeat_check(known, request.member_epoch, request.owned)
+    else:
+        found = name if known is not None else None
+        fits = joins or known is not None
+        yield compare("member id", name, found, fits, Errors.UNKNOWN_MEMBER_ID)
+    yield looked_at("group epoch", group.epoch)
 
 
-def _form_check(request: ConsumerGroupHeartbeat) -> Check:
+def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
     """Compare a heartbeat with what its member epoch asks for; nothing else is looked at before.
 
     A member that joins says what it subscribes to, and that it owns nothing. NOT MODELLED: RebalanceTimeoutMs, the
@@ -134,15 +145,17 @@ def _form_check(request: ConsumerGroupHeartbeat) -> Check:
     """
     error, epoch = Errors.INVALID_REQUEST, request.member_epoch
     if not request.member_id or not request.group_id:
-        return Check("member id and group id", request.member_id, request.group_id, error)
-    if epoch == JOINING and request.owned != ():
-        return Check("owned partitions of a member that joins", request.owned, (), error)
-    if epoch == JOINING and request.topics is None:
-        return Check("subscription of a member that joins", None, None, error)
-    if epoch == LEAVING_STATIC and not request.instance_id:
-        return Check("group.instance.id", None, None, error)
-    lowest = LEAVING_STATIC
-    return Check("member epoch", epoch, lowest, error if epoch < lowest else Errors.NONE)
+        yield compare("member id and group id", request.member_id, request.group_id, False, error)
+    if epoch == JOINING:
+        owns = "owned partitions of a member that joins"
+        yield compare(owns, request.owned, (), request.owned == (), error)
+        subscribes = request.topics is not None
+        yield compare("subscription of a member that joins", subscribes, None, subscribes, error)
+    if epoch == LEAVING_STATIC:
+        named = request.instance_id
+        yield compare("group.instance.id", named or None, None, bool(named), error)
+    if epoch < LEAVING_STATIC:
+        yield compare("member epoch", epoch, LEAVING_STATIC, False, error)
 
 
 def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:
@@ -166,9 +179,12 @@ def on_leave_group(
     Clause: KIP-345, KIP-848; GroupMetadataManager.classicGroupLeaveToConsumerGroup.
     """
     group_id, group = request.group_id, me.groups[request.group_id]
-    results, gone = [], []
+    results: list[Left] = []
+    gone: list[str] = []
+    checks: Checks = ()
     for leaver in request.leavers:
-        name, error = static_members.leaver_of(group, leaver)
+        name, check = static_members.leaver_of(group, leaver)
+        error, checks = check.error, (*checks, check)
         results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE and name not in gone:
             gone.append(name)
@@ -177,7 +193,8 @@ def on_leave_group(
     events: tuple[Event, ...] = ()
     for name in gone:
         events += _moved(group_id, name, group.members[name], GroupMember(""), TAKEN_OUT)
-    return written(me, _gone(group, group_id, *gone), events, Reply(reply_to, told), on)
+    done = written(me, _gone(group, group_id, *gone), events, Reply(reply_to, told), on)
+    return done.after(checks)
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
@@ -217,15 +234,8 @@ def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
 def _leave(
     me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    group = me.groups.get(request.group_id)
-    if group is None:
-        return _refuse(me, request, reply_to, _no_group(me, request))
-    member = group.members.get(request.member_id)
-    named = _instance_check(group, request)
-    if named.error is not Errors.NONE:
-        return _refuse(me, request, reply_to, named)
-    if member is None:
-        return _refuse(me, request, reply_to, _no_member(request))
+    group = me.groups[request.group_id]
+    member = group.members[request.member_id]
     if request.member_epoch == LEAVING_STATIC:
         away = static_members.away(request.group_id, request.member_id, member)
         told = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING_STATIC)
@@ -335,26 +345,3 @@ def _moved(
             group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
         ),
     )
-
-
-def _refuse(
-    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, check: Check
-) -> Effects:
-    answer = ConsumerGroupHeartbeatResponse(check.error, request.member_id)
-    return Effects(me, replies=(Reply(reply_to, answer),), checks=(check,))
-
-
-def _no_group(me: GroupCoordinator, request: ConsumerGroupHeartbeat) -> Check:
-    kind = group_kinds.kind_of(me, request.group_id)
-    return Check("kind of group", request.group_id, kind, Errors.GROUP_ID_NOT_FOUND)
-
-
-def _no_member(request: ConsumerGroupHeartbeat) -> Check:
-    return Check("member id", request.member_id, None, Errors.UNKNOWN_MEMBER_ID)
-
-
-def _instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Check:
-    """Check that a static member may join under its name, or speak in it."""
-    holder = static_members.holder_of(group, request.instance_id)
-    error = static_members.instance_error(group, request)
-    return Check("who has the group.instance.id", request.member_id, holder, error)

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import producer_groups, transaction_coordinator, two_phase
-from kipviz.brokers.checks import Check, compare, error_of, in_order
+from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.replication import replicas_check
-from kipviz.brokers.transaction_checks import is_loaded
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
 from kipviz.messages.errors import Errors
@@ -72,7 +71,7 @@ def _checks(
     level = on.image.features.inter_broker_protocol
     yield Check("inter.broker.protocol.version", None, level, on.rules.group_metadata_gate(level))
     yield from two_phase.request_checks(request, on)
-    yield is_loaded(me.loading)
+    yield has_loaded(me.loading)
     asked, newest = request.generation, producer_groups.newest(me.assignments, request.group_id)
     served = on.rules.older_generation(asked, newest) is Errors.NONE
     yield compare("generation", asked, newest, served, Errors.ILLEGAL_GENERATION)

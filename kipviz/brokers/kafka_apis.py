@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.brokers.authorizer import Resource, seen
-from kipviz.brokers.checks import Check
+from kipviz.brokers.checks import Check, looked_at
 from kipviz.brokers.context import (
     Context,
     Effects,
@@ -133,7 +133,9 @@ def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
     """
     ids = on.image.topic_ids
     told = tuple(TopicId(topic, ids.get(topic, "")) for topic in request.topics)
-    return Effects(me, replies=(Reply(reply_to, MetadataResponse(Errors.NONE, told)),))
+    checks = tuple(Check(f"id of {each.topic}", None, each.topic_id or None) for each in told)
+    answer = Reply(reply_to, MetadataResponse(Errors.NONE, told))
+    return Effects(me, replies=(answer,), checks=checks)
 
 
 def on_find_coordinator(
@@ -322,12 +324,14 @@ def _ask_here(
         for partition, held in on.image.leaders.items()
         if held.leader == on.broker and topic_of(partition) == topic
     )
+    checks = (looked_at(f"partitions of {topic} led here", here),)
     if not here:
-        return Effects(me, replies=(Reply(reply_to, nothing),))
+        return Effects(me, replies=(Reply(reply_to, nothing),), checks=checks)
     pending = PendingListing(reply_to, len(here), nothing)
     ask = ListHere(reply_to, request)
     calls = tuple(LocalCall(ROLE_OF_TOPIC[topic], p, ask) for p in here)
-    return Effects(me.but(listing=me.listing.set(reply_to.source, pending)), local=calls)
+    me = me.but(listing=me.listing.set(reply_to.source, pending))
+    return Effects(me, local=calls, checks=checks)
 
 
 def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:

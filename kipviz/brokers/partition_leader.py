@@ -205,17 +205,22 @@ def on_list_offsets(
       ReplicaManager.fetchOffset.
     """
     log = on.log(me.shard)
+    checks = (
+        looked_at("log start offset", log.start_offset),
+        looked_at("last stable offset", log.last_stable_offset),
+        looked_at("high watermark", log.high_watermark),
+    )
     offset = log.start_offset
     end = log.last_stable_offset if request.read_committed else log.high_watermark
     if request.timestamp == BY_TIME:
         found = logs.found_at(log, request.timestamp_ms)
         there = (-1, NO_TIMESTAMP) if found is None or found[0] >= end else found
         told = ListOffsetsResponse(Errors.NONE, me.shard, *there)
-        return Effects(me, replies=(Reply(reply_to, told),))
+        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     if request.timestamp == LATEST_TIMESTAMP:
         offset = end
     answer = ListOffsetsResponse(Errors.NONE, me.shard, offset)
-    return Effects(me, replies=(Reply(reply_to, answer),))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
 def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Effects:

@@ -90,11 +90,17 @@ def on_answered(me: KafkaApis, reply: Reply) -> Effects:
 
 
 def _results(pending: PendingGroups) -> Checks:
-    """Give the errors that go out with an answer, each with its group."""
-    return tuple(
-        Check("result", each.group_id, each.error, each.error)
+    """Give the errors that go out with an answer, each with its group or with the partition of its offset."""
+    named = [
+        named
         for each in pending.answers
-        if each.error is not Errors.NONE
+        for named in (
+            (each.group_id, each.error),
+            *((offset.partition, offset.error) for offset in getattr(each, "offsets", ())),
+        )
+    ]
+    return tuple(
+        Check("result", name, error, error) for name, error in named if error is not Errors.NONE
     )
 
 

@@ -23,6 +23,7 @@ from kipviz.brokers.checks import (
     Checks,
     compare,
     error_of,
+    has_loaded,
     in_order,
     looked_at,
     one_after_another,
@@ -302,8 +303,7 @@ def refusal_of(request: Message, error: Errors) -> Message:
 @in_order
 def _available_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
     """Check that the coordinator has read its log, and that the request names a group."""
-    loading = me.loading
-    yield compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    yield has_loaded(me.loading)
     yield compare("group id", None, group_id, bool(group_id), Errors.INVALID_GROUP_ID)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import group_kinds, share_group
-from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, session_of, target_waits, written
@@ -143,8 +143,8 @@ def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
 def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Iterator[Check]:
     """Check a heartbeat: what it says makes sense, and the member may join, or is known with this epoch."""
     epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
-    loading, invalid = me.loading, Errors.INVALID_REQUEST
-    yield compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    invalid = Errors.INVALID_REQUEST
+    yield has_loaded(me.loading)
     named = bool(request.group_id and request.member_id) and epoch >= LEAVING
     yield compare("ids and epoch make sense", None, named, named, invalid)
     if epoch == JOINING:

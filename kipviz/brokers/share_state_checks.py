@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import gone_topics
-from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, has_loaded, in_order, looked_at
 from kipviz.brokers.context import Context
 from kipviz.brokers.share_state import ShareCoordinator, ShareState
 from kipviz.messages.errors import Errors
@@ -28,7 +28,7 @@ from kipviz.messages.share_state import (
 @in_order
 def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context) -> Iterator[Check]:
     """Check that a leader may read a state: there is one, no newer leader has read it, its topic is there."""
-    yield _is_loaded(me)
+    yield has_loaded(me.loading)
     state = me.states.get(request.key)
     yield _is_initialized(state)
     assert state is not None
@@ -43,7 +43,7 @@ def write_checks(
     me: ShareCoordinator, request: WriteShareGroupState | TxnWriteShareGroupState, on: Context
 ) -> Iterator[Check]:
     """Check that a leader may write a state: no newer leader and no reset since it has read it."""
-    yield _is_loaded(me)
+    yield has_loaded(me.loading)
     state = me.states.get(request.key)
     yield _is_initialized(state)
     assert state is not None
@@ -58,7 +58,7 @@ def initialize_checks(
     me: ShareCoordinator, request: InitializeShareGroupState, on: Context
 ) -> Iterator[Check]:
     """Check that a state can be made, or made anew: its epoch is no older one, and no vote stands against it."""
-    yield _is_loaded(me)
+    yield has_loaded(me.loading)
     state = me.states.get(request.key)
     if state is None:
         yield looked_at("state", None)
@@ -76,7 +76,7 @@ def delete_checks(
     me: ShareCoordinator, request: DeleteShareGroupState, on: Context
 ) -> Iterator[Check]:
     """Check that a state can be deleted; one that is not there is deleted already."""
-    yield _is_loaded(me)
+    yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
     yield pending_votes(me, request.key, on)
     state = me.states.get(request.key)
@@ -88,7 +88,7 @@ def summary_checks(
     me: ShareCoordinator, request: ReadShareGroupStateSummary, on: Context
 ) -> Iterator[Check]:
     """Check that a summary can be given; of a state that is not there it is empty."""
-    yield _is_loaded(me)
+    yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
     state = me.states.get(request.key)
     yield looked_at("start offset", state.start_offset if state is not None else None)
@@ -114,11 +114,6 @@ def pending_votes(me: ShareCoordinator, key: str, on: Context) -> Check:
 
 def _voters(me: ShareCoordinator, key: str) -> tuple[int, ...]:
     return tuple(p for p, votes in me.votes.items() if any(vote.key == key for vote in votes))
-
-
-def _is_loaded(me: ShareCoordinator) -> Check:
-    loading = me.loading
-    return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 def _is_initialized(state: ShareState | None) -> Check:

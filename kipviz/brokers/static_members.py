@@ -8,6 +8,7 @@ the name was released by a heartbeat of epoch -2, or its session is over.
 
 from __future__ import annotations
 
+from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.core.values import Value
 from kipviz.messages.classic_groups import NO_MEMBER, Leaver
@@ -21,6 +22,9 @@ from kipviz.records.consumer_offsets import (
     TargetRecord,
 )
 
+# What says whether whoever speaks in a static member's name is the newest one with it.
+WHO_HAS_IT = "who has the group.instance.id"
+
 
 def holder_of(group: ConsumerGroup, instance_id: str) -> str:
     """Give the member that has a group.instance.id, also while it is away; "" for none."""
@@ -30,22 +34,19 @@ def holder_of(group: ConsumerGroup, instance_id: str) -> str:
     return next(named, "")
 
 
-def instance_error(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Errors:
-    """Say whether a static member may join under its name, or speak in it.
+def instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Check:
+    """Check that a static member may join under its name, or speak in it.
 
     Whoever joins finds a name that is in use, be it its own: then only the answer to its first
     heartbeat was lost, and it is refused all the same.
     Source: GroupMetadataManager.throwIfInstanceIdIsUnreleased, throwIfInstanceIdIsFenced.
     """
-    holder = holder_of(group, request.instance_id)
-    if not request.instance_id:
-        return Errors.NONE
+    name, holder = request.member_id, holder_of(group, request.instance_id)
     if request.member_epoch == JOINING:
-        in_use = bool(holder) and group.members[holder].epoch != LEAVING_STATIC
-        return Errors.UNRELEASED_INSTANCE_ID if in_use else Errors.NONE
-    if not holder:
-        return Errors.UNKNOWN_MEMBER_ID
-    return Errors.NONE if holder == request.member_id else Errors.FENCED_INSTANCE_ID
+        free = not holder or group.members[holder].epoch == LEAVING_STATIC
+        return compare(WHO_HAS_IT, name, holder or None, free, Errors.UNRELEASED_INSTANCE_ID)
+    error = Errors.FENCED_INSTANCE_ID if holder else Errors.UNKNOWN_MEMBER_ID
+    return compare(WHO_HAS_IT, name, holder or None, holder == name, error)
 
 
 def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[Value, ...]:
@@ -77,14 +78,14 @@ def away(group_id: str, name: str, member: GroupMember) -> MemberRecord:
     return MemberRecord(group_id, name, LEAVING_STATIC, member.previous_epoch, member.state, held)
 
 
-def leaver_of(group: ConsumerGroup, leaver: Leaver) -> tuple[str, Errors]:
-    """Give the member that an operator means, and whether it can be taken out."""
+def leaver_of(group: ConsumerGroup, leaver: Leaver) -> tuple[str, Check]:
+    """Give the member that an operator means, and check whether it can be taken out."""
     name = leaver.member_id
     if not leaver.instance_id:
-        known = name in group.members
-        return name, Errors.NONE if known else Errors.UNKNOWN_MEMBER_ID
+        there = name in group.members
+        found = name if there else None
+        return name, compare("member id", name, found, there, Errors.UNKNOWN_MEMBER_ID)
     holder = holder_of(group, leaver.instance_id)
-    if not holder:
-        return name, Errors.UNKNOWN_MEMBER_ID
-    fenced = name not in (NO_MEMBER, holder)
-    return holder, Errors.FENCED_INSTANCE_ID if fenced else Errors.NONE
+    error = Errors.FENCED_INSTANCE_ID if holder else Errors.UNKNOWN_MEMBER_ID
+    fits = bool(holder) and name in (NO_MEMBER, holder)
+    return holder or name, compare(WHO_HAS_IT, name or None, holder or None, fits, error)

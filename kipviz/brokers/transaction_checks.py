@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import producer_groups, two_phase
-from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at, translated
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+    translated,
+)
 from kipviz.brokers.context import Context
 from kipviz.brokers.producer_groups import Assignments
 from kipviz.brokers.rules import BrokerRules
@@ -35,16 +44,11 @@ from kipviz.records.transaction_state import EPOCH_MAX, LAST_CLIENT_EPOCH, Trans
 S = TransactionState
 
 
-def is_loaded(loading: bool) -> Check:
-    """Check that the coordinator has read its log."""
-    return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
-
-
 @in_order
 def asking_checks(loading: bool, request: InitProducerId, on: Context) -> Iterator[Check]:
     """Check that an InitProducerId is looked at: what it asks is allowed, and the log is read."""
     yield from two_phase.request_checks(request, on)
-    yield is_loaded(loading)
+    yield has_loaded(loading)
 
 
 def _served_checks(
@@ -53,7 +57,7 @@ def _served_checks(
     """Check that a request has a name, that the log is read, and that its generation is not over."""
     if not name:
         yield compare("transactional id", name, None, False, Errors.INVALID_REQUEST)
-    yield is_loaded(loading)
+    yield has_loaded(loading)
     yield from producer_groups.generation_checks(assignments, name, rules)
 
 

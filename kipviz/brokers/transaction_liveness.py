@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import transaction_coordinator
-from kipviz.brokers.checks import Check, error_of, in_order
+from kipviz.brokers.checks import Check, error_of, has_loaded, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
-from kipviz.brokers.transaction_checks import is_loaded, owner_checks
+from kipviz.brokers.transaction_checks import owner_checks
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
@@ -72,7 +72,7 @@ def _is_watched(known: TransactionMetadata, on: Context) -> bool:
 
 @in_order
 def _checks(me: TransactionCoordinator, request: TxnHeartbeat) -> Iterator[Check]:
-    yield is_loaded(me.loading)
+    yield has_loaded(me.loading)
     known = me.transactions.get(request.transactional_id)
     identity = (request.producer_id, request.producer_epoch)
     yield from owner_checks(known, request.transactional_id, *identity)

@@ -41,6 +41,10 @@ OF_SHARE_GROUPS = (
 )
 
 
+# Roles of which clients look for another broker with NOT_COORDINATOR.
+COORDINATORS = ("transaction_coordinator", "group_coordinator", "share_coordinator")
+
+
 class Admission(Value, frozen=True):
     """What comes of a request: the refusal, or `message` for a role.
 
@@ -105,6 +109,15 @@ def unserved(
         return alone, (Check("topic there", None, False, error_in(alone)),)
     answer = refusals.not_here(message)
     return answer, (Check("leader", key[0], image.leader_of(key[2]), error_in(answer)),)
+
+
+def served(key: RoleKey, image: Image) -> Checks:
+    """Give the check that a broker has passed which leads what a request is about; a front desk leads nothing."""
+    broker, role, shard = key
+    if not shard:
+        return ()
+    error = Errors.NOT_COORDINATOR if role in COORDINATORS else Errors.NOT_LEADER_OR_FOLLOWER
+    return (Check("leader", broker, image.leader_of(shard), otherwise=(error,)),)
 
 
 def error_in(answer: Message) -> Errors:

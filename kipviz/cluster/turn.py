@@ -309,6 +309,8 @@ class Turn:
         if refused is None and role is None:
             refused, here = admission.unserved(message, key, self.image, self._broker_rules)
             checks += here
+        elif refused is None:
+            checks += admission.served(key, self.image)
         if refused is not None:
             self.checks.append(Checked(*key, checks))
             self._reply(Reply(reply_to, refused))

@@ -108,7 +108,7 @@ KIP = Kip(
             "Static members",
             "A name is released with epoch -2 (UNRELEASED_INSTANCE_ID until then), and who is back has its place.",
             MODELLED,
-            handler="brokers.static_members.instance_error",
+            handler="brokers.static_members.instance_check",
             scenario="kip-848-static",
             test="brokers/test_static_members.py::test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch",
             page="26-classic-groups",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.core.values import Value, digest_of
-from kipviz.lessons.replies import DECISIVE, LEGAL, meaning_of, words_of
+from kipviz.lessons.replies import DECISIVE, meaning_of, words_of
 from kipviz.messages.errors import Errors
 
 OPTIONS_MIN, OPTIONS_MAX = 2, 4
@@ -44,8 +44,8 @@ class Answer(Value, frozen=True):
 
     @property
     def offered(self) -> tuple[Errors, ...]:
-        """The answers that a question about it chooses from: those of a table, else those of its checks."""
-        return LEGAL.get(self.request) or ((Errors.NONE, *self.checked) if self.checked else ())
+        """The answers that a question about it chooses from: those of its checks, and that all is well."""
+        return (Errors.NONE, *self.checked) if self.checked else ()
 
 
 class Option(Value, frozen=True):

@@ -1,9 +1,7 @@
-"""What a request may be answered with, and what each answer means.
+"""What each answer of a broker means, in a sentence.
 
-The codes of the table are those that Kafka's own handlers of a request give, and those of a KIP's or a design's
-handlers where it has its own. Every error that a modelled handler gives in a story is among them. A request
-that is not in the table, as those of share groups, has the errors that its checks led to or could have led to
-(`predictions.Answer.offered`).
+Which answers a prediction offers is not written anywhere: they are the errors that the checks of the handlers
+led to or could have led to (`predictions.Answer.offered`).
 """
 
 from __future__ import annotations
@@ -24,178 +22,6 @@ DECISIVE = (
     "TxnShareAcknowledge",
 )
 
-LEGAL: Mapping[str, tuple[Errors, ...]] = {
-    "InitProducerId": (
-        E.NONE,
-        E.CONCURRENT_TRANSACTIONS,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.INVALID_TRANSACTION_TIMEOUT,
-        E.PRODUCER_FENCED,
-        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ),
-    "InitProducerId2Pc": (
-        E.NONE,
-        E.CONCURRENT_TRANSACTIONS,
-        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        E.UNSUPPORTED_VERSION,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.INVALID_TRANSACTION_TIMEOUT,
-        E.PRODUCER_FENCED,
-    ),
-    "InitProducerIdOfGroup": (
-        E.NONE,
-        E.CONCURRENT_TRANSACTIONS,
-        E.ILLEGAL_GENERATION,
-        E.UNSUPPORTED_VERSION,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.INVALID_TRANSACTION_TIMEOUT,
-    ),
-    "EndTxn": (
-        E.NONE,
-        E.CONCURRENT_TRANSACTIONS,
-        E.INVALID_TXN_STATE,
-        E.PRODUCER_FENCED,
-        E.INVALID_PRODUCER_ID_MAPPING,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.COORDINATOR_NOT_AVAILABLE,
-    ),
-    "Produce": (
-        E.NONE,
-        E.NOT_LEADER_OR_FOLLOWER,
-        E.INVALID_PRODUCER_EPOCH,
-        E.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        E.INVALID_TXN_STATE,
-        E.NOT_ENOUGH_REPLICAS,
-        E.TRANSACTION_ABORTABLE,
-        E.TOPIC_AUTHORIZATION_FAILED,
-        E.CONCURRENT_TRANSACTIONS,
-        E.INVALID_PRODUCER_ID_MAPPING,
-    ),
-    "TxnOffsetCommit": (
-        E.NONE,
-        E.NOT_COORDINATOR,
-        E.ILLEGAL_GENERATION,
-        E.UNKNOWN_MEMBER_ID,
-        E.STALE_MEMBER_EPOCH,
-        E.GROUP_ID_NOT_FOUND,
-        E.UNKNOWN_TOPIC_ID,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.TRANSACTION_ABORTABLE,
-        E.COORDINATOR_NOT_AVAILABLE,
-        E.FENCED_INSTANCE_ID,
-        E.INVALID_PRODUCER_EPOCH,
-        E.UNSUPPORTED_VERSION,
-        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        E.GROUP_AUTHORIZATION_FAILED,
-        E.TOPIC_AUTHORIZATION_FAILED,
-    ),
-    "OffsetCommit": (
-        E.NONE,
-        E.UNKNOWN_MEMBER_ID,
-        E.STALE_MEMBER_EPOCH,
-        E.GROUP_ID_NOT_FOUND,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-    ),
-    "OffsetFetch": (
-        E.NONE,
-        E.UNSTABLE_OFFSET_COMMIT,
-        E.NOT_COORDINATOR,
-        E.UNKNOWN_MEMBER_ID,
-        E.STALE_MEMBER_EPOCH,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.TOPIC_AUTHORIZATION_FAILED,
-    ),
-    "OffsetFetchOfGroups": (
-        E.NONE,
-        E.GROUP_AUTHORIZATION_FAILED,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-    ),
-    "FindCoordinator": (
-        E.NONE,
-        E.COORDINATOR_NOT_AVAILABLE,
-        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ),
-    "Metadata": (E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION),
-    "JoinGroup": (
-        E.NONE,
-        E.MEMBER_ID_REQUIRED,
-        E.UNKNOWN_MEMBER_ID,
-        E.FENCED_INSTANCE_ID,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.GROUP_MAX_SIZE_REACHED,
-        E.INCONSISTENT_GROUP_PROTOCOL,
-    ),
-    "SyncGroup": (
-        E.NONE,
-        E.REBALANCE_IN_PROGRESS,
-        E.ILLEGAL_GENERATION,
-        E.UNKNOWN_MEMBER_ID,
-        E.FENCED_INSTANCE_ID,
-        E.NOT_COORDINATOR,
-    ),
-    "Heartbeat": (
-        E.NONE,
-        E.REBALANCE_IN_PROGRESS,
-        E.ILLEGAL_GENERATION,
-        E.UNKNOWN_MEMBER_ID,
-        E.FENCED_INSTANCE_ID,
-        E.NOT_COORDINATOR,
-    ),
-    "LeaveGroup": (
-        E.NONE,
-        E.UNKNOWN_MEMBER_ID,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-    ),
-    "ConsumerGroupHeartbeat": (
-        E.NONE,
-        E.UNKNOWN_MEMBER_ID,
-        E.FENCED_MEMBER_EPOCH,
-        E.GROUP_ID_NOT_FOUND,
-        E.NOT_COORDINATOR,
-        E.COORDINATOR_LOAD_IN_PROGRESS,
-        E.UNRELEASED_INSTANCE_ID,
-        E.FENCED_INSTANCE_ID,
-        E.GROUP_MAX_SIZE_REACHED,
-        E.INVALID_REGULAR_EXPRESSION,
-        E.TOPIC_AUTHORIZATION_FAILED,
-    ),
-    **dict.fromkeys(
-        ("DeleteGroups", "OffsetDelete"),
-        (
-            E.NONE,
-            E.NON_EMPTY_GROUP,
-            E.GROUP_ID_NOT_FOUND,
-            E.GROUP_AUTHORIZATION_FAILED,
-            E.NOT_COORDINATOR,
-            E.COORDINATOR_LOAD_IN_PROGRESS,
-        ),
-    ),
-    **dict.fromkeys(
-        ("DescribeAcls", "CreateAcls", "DeleteAcls"),
-        (E.NONE, E.SECURITY_DISABLED, E.CLUSTER_AUTHORIZATION_FAILED),
-    ),
-    "ListOffsets": (
-        E.NONE,
-        E.NOT_LEADER_OR_FOLLOWER,
-        E.FENCED_LEADER_EPOCH,
-        E.TOPIC_AUTHORIZATION_FAILED,
-    ),
-    "Fetch": (
-        E.NONE,
-        E.OFFSET_OUT_OF_RANGE,
-        E.NOT_LEADER_OR_FOLLOWER,
-        E.FENCED_LEADER_EPOCH,
-    ),
-}
-
 MEANING: Mapping[Errors, str] = {
     E.NONE: "It is done as asked.",
     E.OFFSET_OUT_OF_RANGE: "The log does not reach to that offset, or no longer.",
@@ -203,6 +29,7 @@ MEANING: Mapping[Errors, str] = {
     E.COORDINATOR_NOT_AVAILABLE: "Nobody coordinates it just now.",
     E.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is new in office and still reads its log.",
     E.NOT_COORDINATOR: "Another broker coordinates this name.",
+    E.NETWORK_EXCEPTION: "The broker that has to be asked cannot be reached.",
     E.NOT_ENOUGH_REPLICAS: "Too few replicas are in sync to take the record.",
     E.ILLEGAL_GENERATION: "The group has gone on to another generation.",
     E.UNKNOWN_MEMBER_ID: "The group has no such member.",

@@ -11,6 +11,7 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from kipviz.brokers.checks import Check, Checked, Fact
+from kipviz.brokers.context import NOBODY
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
@@ -38,6 +39,11 @@ WORDS = {
     "kind of group": ("request", "kind:"),
     "answer for several requests": ("sent as", "instead of"),
     "members": ("at most", "has"),
+    "assignors": ("request", "all members know:"),
+    "state of the transaction": ("of", "is"),
+    "topics of the group": ("of", "subscribed to:"),
+    "topics it may describe": ("of", "allowed:"),
+    "pending in a transaction": ("of", "pending:"),
     "member epoch": ("request", "group"),
     "partition there": ("of", "there:"),
     "state of the topic": ("of", "partitions:"),
@@ -88,8 +94,22 @@ def rows(made: Iterable[Checked]) -> tuple[tuple[str, str], ...]:
     for each in made:
         several = len(shards[each.role]) > 1 and each.shard
         suffix = f", {short_name(each.shard)}" if several else ""
-        found += [(check.name + suffix, line(check, each.role)) for check in each.checks]
+        found += [
+            _leader(check, each.shard)
+            if check.name == "leader" and each.shard
+            else (check.name + suffix, line(check, each.role))
+            for check in each.checks
+        ]
     return tuple(found)
+
+
+def _leader(check: Check, shard: str) -> tuple[str, str]:
+    """Name the partition that a request is about, and say who leads it."""
+    who = f"Broker {words(check.found)}" if check.found != NOBODY else "nobody"
+    if check.found != check.asked:
+        who = f"{who}, not this one"
+    refused = f" → {check.error.name}" if check.error is not Errors.NONE else ""
+    return f"leader of {short_name(shard)}", who + refused
 
 
 def line(check: Check, role: str) -> str:

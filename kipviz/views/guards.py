@@ -74,15 +74,14 @@ from kipviz.cluster.world import Connection, World, broker_host, host_of, role_k
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.producing import Fetch
-from kipviz.messages.transactions import AddPartitionsToTxn
-from kipviz.views import checks, due, membership
+from kipviz.messages.several_groups import groups_of, names_several
+from kipviz.views import checks, due
 from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, asked_for
 from kipviz.views.cut_words import guards_of_cut, guards_of_heal
 from kipviz.views.facts import listed, number, short_name
 from kipviz.views.limits import operated, time_limit
-from kipviz.views.membership import both
-from kipviz.views.operators import OF_ADMINS, OF_GROUPS, asked, found_out, of_operator
+from kipviz.views.operators import found_out
 from kipviz.views.several_guards import waiting_for
 from kipviz.views.traffic import towards
 
@@ -234,70 +233,30 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
 
 
 def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -> Iterator[Guard]:
+    """Say what a request asks for that nothing is compared with; what is compared are the checks."""
     message = on_wire(world, action)
     if message is None:
         return
-    if isinstance(message, AddPartitionsToTxn) and message.further:
-        return
-    role = world.roles.get(dispatch.role_for(message, action.broker, world.image))
-    if isinstance(role, ShareLeader):
-        return
-    yield from _leaders(world, action.broker, message)
-    if role is None:
-        return
-    if getattr(role, "loading", False):
-        yield "coordinator", "still reads its log"
     match type(message).__name__:
         case name if name in OF_COORDINATOR:
             yield from asked_for(message)
-        case name if name in OF_ADMINS:
-            yield from asked(world, role, message)
-        case "WriteTxnMarkers" | "Produce" | "FindCoordinator" | "CreateTopics":
-            return
         case "Fetch" if isinstance(message, Fetch):
             yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
         case "ListOffsets" if isinstance(message, ListOffsets):
-            yield from _list_offsets(world.logs[role.shard], message)
-        case "Metadata":
-            yield from membership.looked_up(world, message)
-        case "ConsumerGroupHeartbeat":
-            yield from membership.heartbeat(role, message)
-        case "JoinGroup" | "SyncGroup" | "Heartbeat" | "LeaveGroup":
-            yield from membership.classic(role, message)
-        case name if name in OF_GROUPS:
-            yield from of_operator(role, message)
+            yield from _list_offsets(message)
+        case name if names_several(message):
+            yield "groups", listed(groups_of(message))
         case _:
             return
 
 
-def _leaders(world: World, broker: int, message: Any) -> Iterator[Guard]:
-    """Say who leads what a request is about: another broker refuses it."""
-    partitions: tuple[str, ...]
-    if type(message) in dispatch.PARTITION_OF:
-        partitions = (dispatch.PARTITION_OF[type(message)](message, world.image),)
-    elif type(message) in dispatch.FRONT_DESK:
-        partitions = getattr(message, "partitions", ())
-    else:
-        partitions = getattr(message, "partitions", None) or (message.partition,)
-    for partition in partitions:
-        leader = world.image.leader_of(partition)
-        who = "nobody" if leader == NOBODY else f"Broker {leader}"
-        yield (
-            f"leader of {short_name(partition)}",
-            who if leader == broker else f"{who}, not this one",
-        )
-
-
-def _list_offsets(log: PartitionLog, message: ListOffsets) -> Iterator[Guard]:
+def _list_offsets(message: ListOffsets) -> Iterator[Guard]:
     wanted = {
         LATEST_TIMESTAMP: "the end",
         BY_TIME: f"what is not older than {ms(message.timestamp_ms)}",
     }
     yield "asks for", wanted.get(message.timestamp, "the beginning")
-    yield "log starts at", str(log.start_offset)
     yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
-    yield "last stable offset", str(log.last_stable_offset)
-    yield "high watermark", str(log.high_watermark)
 
 
 def _answer(world: World, action: Deliver) -> Iterator[Guard]:
@@ -346,10 +305,8 @@ def _answered_client(app: Application, source: str, message: Any) -> Iterator[Gu
     if isinstance(client, Producer):
         yield "producer state", client.state_name
         if getattr(message, "producer_epoch", -1) >= 0:
-            yield (
-                "epoch",
-                both("answer", message.producer_epoch, "client", client.producer_epoch),
-            )
+            told, own = number(message.producer_epoch), number(client.producer_epoch)
+            yield "epoch", f"answer {told} · client {own}"
         return
     if hasattr(message, "records"):
         yield "records received", str(len(message.records))

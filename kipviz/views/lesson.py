@@ -53,6 +53,7 @@ class LessonTelling:
         self._asked: dict[tuple[str, int], list[tuple[_Taken, Message]]] = {}
         self._before: World | None = None
         self._answers: dict[int, Answer] = {}
+        self._possible_errors: dict[type[Message], dict[Errors, bool]] = {}
 
     def see(
         self, k: int, action: ClusterAction | None, world: World, events: tuple[Event, ...]
@@ -125,8 +126,17 @@ class LessonTelling:
             answer = Answer(type(request).__name__, where, error, now.k)
             if answer.is_worth_asking:
                 steps = (then,) if then.k == now.k else (then, now)
-                answer = answer.but(checked=self._checked(*steps))
+                answer = answer.but(checked=self._could_have(type(request), *steps))
             self._answers[then.k] = answer
+
+    def _could_have(self, request: type[Message], *steps: _Taken) -> tuple[Errors, ...]:
+        """Give the errors that a request could get, and those that one of its kind could get before.
+
+        Checks end with the first one that fails: what the later ones lead to was seen where they were made.
+        """
+        known = self._possible_errors.setdefault(request, {})
+        known.update(dict.fromkeys(self._checked(*steps), True))
+        return tuple(known)
 
     def _checked(self, *steps: _Taken) -> tuple[Errors, ...]:
         """Give the errors that a request could get, by the checks of the role that took it."""

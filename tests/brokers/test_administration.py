@@ -71,20 +71,20 @@ def test_the_states_have_the_names_that_operators_know():
 )
 def test_a_list_has_what_passes_every_filter_and_never_the_dead(filters, found):
     """TransactionStateManager.listTransactionStates; a pattern has to match the whole name."""
-    answer = asked.listing(COORDINATOR, ListTransactions(1, **filters), aged())
+    answer = asked.listing(COORDINATOR, ListTransactions(1, **filters), aged())[0]
     assert [t.transactional_id for t in answer.transactions] == found
 
 
 def test_names_of_states_that_there_are_not_are_told():
-    answer = asked.listing(COORDINATOR, ListTransactions(1, ("Ongoing", "Hanging")), aged())
+    answer = asked.listing(COORDINATOR, ListTransactions(1, ("Ongoing", "Hanging")), aged())[0]
     assert (answer.error, answer.unknown_states) == (Errors.NONE, ("Hanging",))
     assert answer.transactions == (TransactionListing("my-a", 4, S.ONGOING),)
 
 
 def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
-    bad = asked.listing(COORDINATOR, ListTransactions(1, pattern="("), aged())
+    bad = asked.listing(COORDINATOR, ListTransactions(1, pattern="("), aged())[0]
     assert bad.error is Errors.INVALID_REGULAR_EXPRESSION
-    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1), aged())
+    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1), aged())[0]
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
@@ -185,7 +185,7 @@ def aged():
 )
 def test_a_filter_for_a_duration_looks_at_the_last_beginning(duration, found):
     """What has never begun has no beginning, and Kafka lists it always (start timestamp -1)."""
-    answer = asked.listing(COORDINATOR, ListTransactions(1, duration_ms=duration), aged())
+    answer = asked.listing(COORDINATOR, ListTransactions(1, duration_ms=duration), aged())[0]
     assert [t.transactional_id for t in answer.transactions] == found
 
 

@@ -19,6 +19,7 @@ from kipviz.brokers import (
     share_sessions,
     static_members,
 )
+from kipviz.brokers.checks import looked_at
 from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
 from kipviz.brokers.share_partition import Session
 from kipviz.cluster import admission, dispatch
@@ -123,7 +124,7 @@ def one_forbidden_topic_stops_an_alteration(patch: Patch) -> None:
 
 
 def a_name_belongs_to_nobody(patch: Patch) -> None:
-    patch.setattr(static_members, "instance_error", lambda *_: Errors.NONE)
+    patch.setattr(static_members, "instance_check", lambda *_: looked_at("nobody has it", None))
 
 
 def no_batch_repeats_another(patch: Patch) -> None:

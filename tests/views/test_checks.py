@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from kipviz.brokers.checks import (
@@ -18,84 +19,24 @@ from kipviz.brokers.checks import (
 )
 from kipviz.checking import runs
 from kipviz.checking.task import Task
+from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Event
 from kipviz.core.trace import Node
 from kipviz.designs.catalogue import design
-from kipviz.messages.coordinators import FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
-from kipviz.messages.groups import (
-    OffsetCommitResponse,
-    OffsetFetchResponse,
-    TxnOffsetCommitResponse,
-)
-from kipviz.messages.membership import ConsumerGroupHeartbeatResponse
-from kipviz.messages.producing import FetchResponse, ProduceResponse
-from kipviz.messages.share_admin import (
-    AlterShareGroupOffsetsResponse,
-    DeleteGroupsResponse,
-    DeleteShareGroupOffsetsResponse,
-    DescribeShareGroupOffsetsResponse,
-    ShareGroupDescribeResponse,
-)
+from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
-    ShareAcknowledgeResponse,
     ShareFetchResponse,
-    TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.share_membership import ShareGroupHeartbeatResponse
-from kipviz.messages.share_state import (
-    DeleteShareGroupStateResponse,
-    InitializeShareGroupStateResponse,
-    ReadShareGroupStateResponse,
-    ReadShareGroupStateSummaryResponse,
-    TxnWriteShareGroupStateResponse,
-    WriteShareGroupStateResponse,
-)
-from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import (
-    AddOffsetsToTxnResponse,
-    AddPartitionsToTxnResponse,
-    EndTxnResponse,
-    InitProducerIdResponse,
     WriteTxnMarkersResponse,
 )
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.views import checks
 from tests.scenarios.story import nodes, played
 
-# The responses whose errors are explained by checks, and how each partition or transaction has its own.
-EXPLAINED = (
-    InitProducerIdResponse,
-    AddPartitionsToTxnResponse,
-    AddOffsetsToTxnResponse,
-    EndTxnResponse,
-    ProduceResponse,
-    WriteTxnMarkersResponse,
-    FetchResponse,
-    TxnOffsetCommitResponse,
-    OffsetCommitResponse,
-    OffsetFetchResponse,
-    FindCoordinatorResponse,
-    CreateTopicsResponse,
-    ConsumerGroupHeartbeatResponse,
-    ShareFetchResponse,
-    ShareAcknowledgeResponse,
-    TxnShareAcknowledgeResponse,
-    InitializeShareGroupStateResponse,
-    ReadShareGroupStateResponse,
-    ReadShareGroupStateSummaryResponse,
-    WriteShareGroupStateResponse,
-    TxnWriteShareGroupStateResponse,
-    DeleteShareGroupStateResponse,
-    ShareGroupHeartbeatResponse,
-    ShareGroupDescribeResponse,
-    DescribeShareGroupOffsetsResponse,
-    AlterShareGroupOffsetsResponse,
-    DeleteShareGroupOffsetsResponse,
-    DeleteGroupsResponse,
-)
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 # Every seventh in the order of the library; all of them are among the slow tests.
 SAMPLE = STORIES[::7]
@@ -122,23 +63,15 @@ WILD_SHARES = [
 
 
 def errors_of(message: Any) -> list[Errors]:
-    """The errors in a response: of the whole, or of each partition or transaction."""
-    if isinstance(message, WriteTxnMarkersResponse):
-        found = [result.error for each in message.of_transactions for result in each.results]
-    elif isinstance(message, ProduceResponse):
-        found = [part.error for part in message.parts]
-    elif isinstance(message, ShareFetchResponse):
-        each = message.fetched
-        found = [message.error, *(e for p in each for e in (p.error, p.acknowledge_error))]
-    elif isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
-        found = [error for _, error in message.of_each]
-    elif isinstance(message, AlterShareGroupOffsetsResponse):
-        found = [message.error, *(result.error for result in message.results)]
-    elif isinstance(message, DeleteShareGroupOffsetsResponse):
-        found = [message.error, message.topic_error]
-    else:
-        found = [each.error for each in (message, *getattr(message, "further", ()))]
-    return [error for error in found if error is not Errors.NONE]
+    """All errors in a response, wherever they are in it: of the whole, of partitions, of members."""
+    if isinstance(message, Errors):
+        return [] if message is Errors.NONE else [message]
+    if isinstance(message, tuple):
+        return [error for each in message for error in errors_of(each)]
+    if isinstance(message, msgspec.Struct):
+        names = message.__struct_fields__
+        return [error for name in names for error in errors_of(getattr(message, name))]
+    return []
 
 
 def unexplained(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
@@ -156,9 +89,7 @@ def unexplained(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
         told = [
             (event, error)
             for event in node.events
-            if isinstance(event, MessageSent)
-            and event.way == "response"
-            and isinstance(event.message, EXPLAINED)
+            if isinstance(event, MessageSent) and event.way == "response"
             for error in errors_of(event.message)
         ]
         made = checks.checks_of(model, before.world, node.action)
@@ -197,6 +128,61 @@ def test_every_error_of_a_hostile_run_is_decided_by_a_check(name, under, seed):
 def test_every_error_of_a_share_group_s_hostile_run_is_decided_by_a_check(name, under, seed):
     run = runs.replay(Task(name, under, "hostile", seed, 250))
     assert unexplained(run.model, [run.trace.node(node) for node in run.trace.line]) == []
+
+
+def decided_before_the_end(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
+    """The responses with one error, alone in their step, whose error is not that of the last check there."""
+    found: list[tuple[int, str]] = []
+    for step, (before, node) in enumerate(pairwise(path), 1):
+        sent = [e for e in node.events if isinstance(e, MessageSent) and e.way == "response"]
+        errors = [error for event in sent for error in errors_of(event.message)]
+        if len(sent) != 1 or len(errors) != 1:
+            continue
+        made = [
+            c for each in checks.checks_of(model, before.world, node.action) for c in each.checks
+        ]
+        if not made or made[-1].error is not errors[0]:
+            found.append((step, f"{type(sent[0].message).__name__} {errors[0].name}"))
+    return found
+
+
+@pytest.mark.parametrize(("name", "under"), SAMPLE)
+def test_the_last_check_is_the_one_that_decides(name, under):
+    trace, _ = played(name, under)
+    assert decided_before_the_end(trace.model, nodes(trace)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "under"), STORIES)
+def test_the_last_check_of_every_refusal_is_the_one_that_decides(name, under):
+    trace, _ = played(name, under)
+    assert decided_before_the_end(trace.model, nodes(trace)) == []
+
+
+@pytest.mark.parametrize(("name", "under", "seed"), WILD)
+def test_the_last_check_decides_in_hostile_runs_as_well(name, under, seed):
+    run = runs.replay(Task(name, under, "hostile", seed, 250))
+    path = [run.trace.node(node) for node in run.trace.line]
+    assert decided_before_the_end(run.model, path) == []
+
+
+@pytest.mark.slow
+def test_every_request_there_is_arrives_in_a_story_and_is_compared_with_something_each_time():
+    seen: set[type] = set()
+    silent: list[tuple[str, str, str]] = []
+    for name, under in STORIES:
+        trace, _ = played(name, under)
+        for before, node in pairwise(nodes(trace)):
+            arrived = [
+                type(event.message)
+                for event in node.events
+                if isinstance(event, MessageDelivered) and event.way == "request"
+            ]
+            seen.update(arrived)
+            if arrived and not checks.checks_of(trace.model, before.world, node.action):
+                silent.append((name, under, arrived[0].__name__))
+    assert silent == []
+    assert sorted(kind.__name__ for kind in HANDLERS if kind not in seen) == []
 
 
 def test_checks_end_with_the_first_one_that_fails():
@@ -261,9 +247,7 @@ def test_a_stale_member_epoch_is_the_last_check_and_has_both_epochs():
 
 def told_in(node: Node) -> tuple[Any, ...]:
     sent = (event for event in node.events if isinstance(event, MessageSent))
-    return tuple(
-        e.message for e in sent if e.way == "response" and isinstance(e.message, EXPLAINED)
-    )
+    return tuple(e.message for e in sent if e.way == "response")
 
 
 SEVERAL = [(s.name, s.designs) for s in LIBRARY if len(s.designs) > 1]
@@ -315,7 +299,7 @@ def divergences(name: str, designs: tuple[str, ...]) -> list[tuple[int, bool]]:
 
 def answered(events: tuple[Event, ...]) -> list[Errors]:
     sent = (event.message for event in events if isinstance(event, MessageSent))
-    return [e for m in sent if isinstance(m, EXPLAINED) for e in errors_of(m)]
+    return [e for m in sent for e in errors_of(m)]
 
 
 @pytest.mark.parametrize(("name", "designs"), SHARED[::6])
