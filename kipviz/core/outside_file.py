@@ -11,6 +11,9 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 # A segment of a log has at most so many: Kafka's log.segment.bytes is an int.
 BYTES_MAX = 2**31 - 1
@@ -25,16 +28,9 @@ def read(path: str | os.PathLike[str]) -> bytes:
         OSError: if it cannot be read, is a folder, a device or a pipe, or is too large; `strerror` says which.
     """
     bytes_max = _bytes_max()
-    # A pipe without a writer would keep an ordinary open() waiting.
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with open(number, "rb") as file:  # noqa: PTH123  it is open already
-        mode = os.fstat(number).st_mode
-        if stat.S_ISDIR(mode):
-            raise OSError(errno.EISDIR, "it is a folder", str(path))
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    with _ordinary(path) as file:
         # Some files do not know how large they are, and some grow meanwhile: a read makes room for all it asks for.
-        size = os.fstat(number).st_size
+        size = os.fstat(file.fileno()).st_size
         pieces, had = [], 0
         while max(size, had) <= bytes_max and (piece := file.read(max(size - had, 0) + PIECE)):
             pieces.append(piece)
@@ -46,6 +42,33 @@ def read(path: str | os.PathLike[str]) -> bytes:
             str(path),
         )
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
+    """Return some bytes of an ordinary file, fewer where it ends before.
+
+    Raises:
+        OSError: if it cannot be read, is a folder, a device or a pipe, or more is asked for than is allowed.
+    """
+    if size > _bytes_max():
+        raise OSError(errno.EFBIG, f"{size:,} bytes at once; {SETTING} allows more", str(path))
+    with _ordinary(path) as file:
+        file.seek(start)
+        return file.read(size)
+
+
+@contextmanager
+def _ordinary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open an ordinary file."""
+    # A pipe without a writer would keep an ordinary open() waiting.
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(number, "rb") as file:  # noqa: PTH123  it is open already
+        mode = os.fstat(number).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a folder", str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        yield file
 
 
 def _bytes_max() -> int:

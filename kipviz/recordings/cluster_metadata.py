@@ -182,7 +182,7 @@ def metadata_record(record: LoggedRecord, batch: LoggedBatch) -> LoggedOfCluster
         FieldsError: if it is damaged.
     """
     if batch.control:
-        return LoggedMetadata(record.offset, _quorum_kind(record))
+        return LoggedMetadata(record.offset, quorum_kind(record))
     if record.value is None:
         raise FieldsError(0, "the metadata record is null")
     fields = Fields(record.value, flexible=True)
@@ -195,7 +195,12 @@ def metadata_record(record: LoggedRecord, batch: LoggedBatch) -> LoggedOfCluster
     return READERS[kind](record.offset, fields, version)
 
 
-def _quorum_kind(record: LoggedRecord) -> str:
+def quorum_kind(record: LoggedRecord) -> str:
+    """Return what a control record of the metadata log is called.
+
+    Raises:
+        FieldsError: if it has no key.
+    """
     if record.key is None:
         raise FieldsError(0, "the control record has no key")
     key = Fields(record.key)

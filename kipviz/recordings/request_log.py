@@ -55,23 +55,28 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     except OSError as problem:
         why = f"The request log cannot be read ({problem.strerror})."
         raise RecordingError(str(path), 0, why) from problem
-    found: list[Exchange] = []
-    damaged: list[tuple[int, str]] = []
-    for at, line in _lines(content):
-        try:
-            found.append(_exchange(line, zone))
-        except DAMAGE as problem:
-            why = f"is no request as a broker logs it ({type(problem).__name__}: {problem})"
-            damaged.append((at, why))
-            unknown = Exchange("UNKNOWN", 0, "", 0, 0, None, None)
-            found.append(unknown.but(problem=f"The line at byte {at} {why}"))
+    read = tuple(exchanges_of(content, zone))
+    found = [exchange for _, exchange in read]
+    damaged = [(at, exchange.problem) for at, exchange in read if exchange.problem]
     if not found:
         why = f"There is no line of a request here, such as {LAYOUT}."
         raise RecordingError(str(path), 0, why)
     if len(damaged) == len(found):
         at, why = damaged[0]
+        why = why.removeprefix(f"The line at byte {at} ")
         raise RecordingError(str(path), at, f"This line {why}.")
     return tuple(found)
+
+
+def exchanges_of(content: bytes, zone: timezone) -> Iterator[tuple[int, Exchange]]:
+    """Read the requests in some lines of a log, each with the byte of its line; what is none has a `problem`."""
+    for at, line in _lines(content):
+        try:
+            yield at, _exchange(line, zone)
+        except DAMAGE as problem:
+            why = f"is no request as a broker logs it ({type(problem).__name__}: {problem})"
+            unknown = Exchange("UNKNOWN", 0, "", 0, 0, None, None)
+            yield at, unknown.but(problem=f"The line at byte {at} {why}")
 
 
 def in_order(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:

@@ -354,11 +354,16 @@ def in_runs(on_progress: OnProgress | None, runs: int) -> OnProgress | None:
 def spark_schema(schema: pa.Schema) -> str:
     """An Arrow schema in the words of Spark."""
     words = {
+        pa.int16(): "smallint",
+        pa.int32(): "int",
         pa.int64(): "bigint",
         pa.string(): "string",
         pa.binary(): "binary",
         pa.bool_(): "boolean",
         pa.list_(pa.binary()): "array<binary>",
+        pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])): (
+            "array<struct<key: string, value: binary>>"
+        ),
     }
     return ", ".join(f"`{field.name}` {words[field.type]}" for field in schema)
 
