@@ -113,15 +113,26 @@ def campaign(
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
     # The panel and the campaign are strangers on one floor; they meet here.
-    view = import_module("kipviz.widgets.campaign_view").CampaignView
-    work = import_module("kipviz.spark.campaign").Campaign
+    view = _brought("campaign", "kipviz.widgets.campaign_view", "CampaignView")
+    work = _brought("campaign", "kipviz.spark.campaign", "Campaign")
     return view(work(scenarios, designs, faults, runs, seed, **settings), by)
+
+
+def _brought(name: str, module: str, there: str) -> Any:
+    """Import what a name stands for; a part that is not installed is one sentence."""
+    try:
+        return getattr(import_module(module), there)
+    except ModuleNotFoundError as error:
+        parts = import_module("kipviz.core.missing_part")
+        missing = parts.missing_part(f"kipviz.{name}", error)
+        if missing is None:
+            raise
+        raise missing from None
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        module, there = _HOMES[name]
-        return getattr(import_module(module), there)
+        return _brought(name, *_HOMES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -42,6 +42,7 @@ from kipviz.command.arguments import Parser
 from kipviz.command.output import begin, was_cut_short
 from kipviz.command.own_story import read_own
 from kipviz.command.refused import Refused
+from kipviz.core.missing_part import MissingPart, missing_part
 from kipviz.core.printable import sentence, several
 
 COMMANDS = {
@@ -98,6 +99,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("kipviz: interrupted")
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        missing = missing_part(f"kipviz {arguments.command}", error)
+        if missing is None:
+            return _mistake()
+        _say(f"kipviz: {sentence(str(missing))}")
+        return BAD_INPUT
+    except MissingPart as missing:
+        _say(f"kipviz: {sentence(str(missing))}")
+        return BAD_INPUT
     except BrokenPipeError:
         # `kipviz play ... | head` has what it wanted.
         _leave_stdout()

