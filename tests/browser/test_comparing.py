@@ -176,7 +176,7 @@ kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D", "f
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 def test_five_designs_stand_in_columns_in_a_notebook_and_scroll_inside_their_table(
     open_notebook, scheme: str
 ) -> None:

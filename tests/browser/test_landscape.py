@@ -19,7 +19,9 @@ kipviz.landscape(
 """
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (800, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), pytest.param(800, "dark", marks=pytest.mark.thorough)]
+)
 def test_a_landscape_is_searched_and_a_cell_opened_by_keyboard_alone(
     open_notebook, width: int, scheme: str
 ) -> None:

@@ -48,12 +48,12 @@ LARGE = ("move_leader=1", "crash_client=1")
 
 
 @pytest.mark.slow
-def test_each_row_of_the_ledger_is_what_the_model_gives() -> None:
+def test_every_third_row_of_the_ledger_is_what_the_model_gives() -> None:
     stored = LEDGER.read_text(encoding="utf-8").splitlines()
     small = [c for c in CLAIMS if c.faults not in LARGE or "small-first-draft" not in c.scenario]
     small = [c for c in small if c.faults != "move_leader=1"]
     assert len(small) >= len(CLAIMS) - 2
-    for entry in judged(tuple(small)):
+    for entry in judged(tuple(small[::3])):
         (row,) = (
             line
             for line in ledger([entry]).splitlines()
