@@ -12,6 +12,7 @@ from kipviz.checking.task import PROGRAM, Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
 from kipviz.studies import (
+    aborted_batch,
     chaos,
     cost,
     counted,
@@ -301,8 +302,13 @@ STUDIES: tuple[Study, ...] = (
         "In how many endings a record is given up that no processing has failed on: one "
         "transaction is aborted, one lock may run out, and a record may be delivered twice. Its "
         "own figure is what an abort costs: what is left when the abort gives the delivery back "
-        "is the lock's and the release's doing.",
+        "is the lock's and the release's doing. The second table has a batch of 100 with one poison record: "
+        "from half the limit on Kafka delivers a batch in smaller parts, and a record alone before its last attempt, "
+        "so the others survive if the limit leaves room for it. A poison record that an abort "
+        "frees past the limit is never archived, and holds up those behind it. Counting a delivery only when "
+        "a lock runs out or a member releases would be the same there as giving it back.",
         parts=counted.ATTEMPTS,
+        beside=aborted_batch.PARTS,
     ),
     Study(
         "B23",

@@ -132,7 +132,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "comes again. If the first thread waits for the worker, every reading keeps every promise, but one "
         "thread at a time throws work away. A lock in the session alone lets a send() that has looked append "
         "its record after the end of the transaction that it has seen.",
-        counting=session_threads.table,
+        parts=session_threads.PARTS,
     ),
     Study(
         "B33",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.checking.explore import Search
+from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.outcomes import Decided, is_over
 from kipviz.cluster.model import ClusterModel
@@ -15,6 +16,7 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
 from kipviz.scenarios.library import scenario
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
 # The programs, by the story that tells each.
 PROGRAMS = (
@@ -34,18 +36,25 @@ HEADS = (
 )
 
 
-def table() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give, program by program and reading by reading, how many endings are good for nothing."""
-    rows = []
-    for words, story in PROGRAMS:
-        for option in slot_named(SLOT).options:
-            found = Endings(
-                scenario(story).model(design(f"repaired+{SLOT}={option.name}"), FaultBudget())
-            )
-            explored = found.run(Bounds())
-            counts = (explored.states, found.over, found.again, found.twice, found.nothing)
-            rows.append((words, option.name, *(f"{count:,}" for count in counts)))
-    return HEADS, tuple(rows)
+def _ended(words: str, story: str, option: str, tell: Tell) -> tuple[Row, ...]:
+    """Count how many endings of one program are good for nothing in one reading."""
+    model = scenario(story).model(design(f"repaired+{SLOT}={option}"), FaultBudget())
+    found = Endings(model)
+    explored = found.run(Bounds(), searching(tell))
+    if explored.stopped == CANCELLED:
+        raise StoppedEarly
+    counts = (explored.states, found.over, found.again, found.twice, found.nothing)
+    return ((words, option, *(f"{count:,}" for count in counts)),)
+
+
+PARTS = Parts(
+    HEADS,
+    tuple(
+        Part(f"{words}: {option.name}", partial(_ended, words, story, option.name))
+        for words, story in PROGRAMS
+        for option in slot_named(SLOT).options
+    ),
+)
 
 
 class Endings(Search):

@@ -77,7 +77,7 @@ class Study(Value, frozen=True):
 
     `property` is what decides; a question of counts has `counting` instead, which gives the heads
     and the rows of a table, or `parts` if it takes long. `beside` is a second table
-    behind searched rivals: of runs, or of the same question on the timed clock. `timing` gives a table of times for stated round trips and flushes, alone or
+    behind searched or counted rivals: of runs, or of the same question on the timed clock. `timing` gives a table of times for stated round trips and flushes, alone or
     beside the other one. `faults` is the fault budget of the search, in words.
     """
 
@@ -181,16 +181,19 @@ def answer(
 def _growing(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Iterator[Answer]:
     if study.counting is not None:
         yield Answer(study, *study.counting())
-    elif study.parts is not None:
-        yield from _counted(study, study.parts, progress)
+        return
+    found = Answer(study, (), ())
+    if study.parts is not None:
+        for found in _counted(study, study.parts, progress):
+            yield found
+        cut = len(found.rows) < len(study.parts.each)
     else:
-        found = Answer(study, (), ())
         for found in _judged(study, bounds, progress):
             yield found
         cut = bool(found.judged) and found.judged[-1].explored.stopped == CANCELLED
-        if study.beside is not None and not cut:
-            for counted in _counted(study, study.beside, progress):
-                yield found.but(times=(counted.heads, counted.rows))
+    if study.beside is not None and not cut:
+        for counted in _counted(study, study.beside, progress):
+            yield found.but(times=(counted.heads, counted.rows))
 
 
 def _counted(study: Study, parts: Parts, progress: StudyProgress | None) -> Iterator[Answer]:

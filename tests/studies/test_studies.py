@@ -9,7 +9,17 @@ from kipviz.checking.verdicts import ASKED_BY_NAME, EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study
-from kipviz.studies.study import Answer, Part, Parts, StoppedEarly, Study, Tell, answer, answers
+from kipviz.studies.study import (
+    Answer,
+    Part,
+    Parts,
+    StoppedEarly,
+    Study,
+    Tell,
+    answer,
+    answers,
+    content,
+)
 
 # What each rival comes to, property by property: the steps of the shortest break, or 0.
 ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -99,6 +109,28 @@ def test_an_abort_that_gives_the_delivery_back_loses_fewer_records() -> None:
     assert counted > given_back
 
 
+def test_a_poison_record_takes_99_with_it_only_where_the_limit_leaves_no_room_to_part_them() -> (
+    None
+):
+    """B11, a batch of 100: what is archived, what of it nothing has failed on, committed, still waiting."""
+    beside = study("B11").beside
+    assert beside is not None
+    rows = [row[2:] for part in beside.each for row in part.rows(content)]
+    assert rows[:2] == [("5", "5", "1", "0", "99", "0"), ("2", "2", "100", "99", "0", "0")]
+    for limit, _, archived, innocent, committed, waiting in rows[2:]:
+        assert limit in {"5", "2"}
+        # The poison record is free again after every abort, and is delivered before all others.
+        assert (archived, innocent, committed, waiting) == ("0", "0", "0", "100")
+
+
+def test_a_counted_study_has_its_second_table_behind_its_first_one() -> None:
+    beside = Parts(("again",), (Part("c", counting_to_two),))
+    *_, last = answers(COUNTED.but(beside=beside))
+    assert (last.rows, last.times) == ((("two",), ("two",)), (("again",), (("two",),)))
+    cut = answer(COUNTED.but(beside=beside), progress=lambda part, *_: part != "b")
+    assert (cut.rows, cut.times) == ((("two",),), None)
+
+
 def test_every_question_from_b1_to_b34_has_an_answer() -> None:
     answered = {s.name for s in STUDIES if s.name[1:].isdigit()}
     assert answered == {f"B{number}" for number in range(1, 35)}
@@ -167,7 +199,7 @@ def test_a_counted_study_that_is_stopped_keeps_the_whole_parts_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["B5", "B11", "B24", "chaos", "deliveries", "sequences", "timeouts"]
+    "name", ["B5", "B11", "B24", "chaos", "deliveries", "sequences", "threads", "timeouts"]
 )
 def test_a_long_study_ends_as_soon_as_it_is_told_to(name: str) -> None:
     told: list[str] = []
