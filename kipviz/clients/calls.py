@@ -327,7 +327,9 @@ def _database(me: Application) -> ExternalDatabase:
 
 def _insert(me: Application, line: Line, rules: ClientRules) -> Application:
     rows = tuple(f"{r.partition}@{r.offset}" for r in me.records)
-    state = me.manager.prepared if line.target == WITH_STATE else None
+    if line.target == CHECKPOINT:
+        rows = ()
+    state = me.manager.prepared if line.target in (WITH_STATE, CHECKPOINT) else None
     if line.target == WITH_IDENTITY:
         state = PreparedTxnState(me.manager.producer_id, me.manager.producer_epoch)
     return me.with_client(databases.insert(_database(me), rows, state))
@@ -502,6 +504,8 @@ IN_TRANSACTION = (S.IN_TRANSACTION,)
 OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 # What a line's target says of database.insert(): the state of Kafka's transaction goes with the rows.
 WITH_STATE = "with state"
+# The same without rows: a checkpoint, which holds the state and nothing that is read from it.
+CHECKPOINT = "checkpoint"
 # The same of a vote before Kafka's: the identity in which the session is, which resume() will want.
 WITH_IDENTITY = "with identity"
 # What a line's target says of initTransactions(true).

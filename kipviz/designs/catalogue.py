@@ -152,6 +152,7 @@ _IMPLEMENTED = {
     "member_epoch": "whatever_it_is",
     "stage_parts": "each_for_itself",
     "poll_while_staging": "until_it_is_answered",
+    "prepare_waits": "for_every_vote",
 }
 DRAFT_EARLY = _implemented(
     "draft-early",

@@ -169,7 +169,12 @@ STAGING_SLOTS: tuple[Slot, ...] = (
         "KIP-939",
         False,
         (
-            Option("for_every_vote", for_every_vote, OURS, "KIP-1289 Follow-up KIP, with KIP-939"),
+            Option(
+                "for_every_vote",
+                for_every_vote,
+                DRAFT,
+                f"KIP-1289 Follow-up KIP, with KIP-939; {EARLY}: the call that stages blocks",
+            ),
             Option(
                 "for_batches_alone", for_batches_alone, SHIPPED, "KafkaProducer.prepareTransaction"
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.kips.kip_1289_drafts import AS_IMPLEMENTED
 from kipviz.kips.kip_1289_plan import TEST_PLAN
 from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
@@ -565,5 +566,6 @@ KIP = Kip(
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned[X14]",
             page="45-kip-1289-review",
         ),
+        *AS_IMPLEMENTED,
     ),
 )

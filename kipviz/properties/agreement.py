@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.clients.calls import CHECKPOINT
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -40,11 +41,12 @@ class Stores(Part, frozen=True):
 
 
 def looked_at(world: Any) -> bool:
-    """Say whether anybody writes to a database here."""
+    """Say whether anybody writes rows to a database here; a checkpoint has none."""
     return any(
         isinstance(client, ExternalDatabase)
         for app in world.applications.values()
         for client in app.others.values()
+        if not any(line.target == CHECKPOINT for line in getattr(app, "program", ()))
     )
 
 

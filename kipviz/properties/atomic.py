@@ -61,6 +61,7 @@ class Ledger(Part, frozen=True):
     silent: tuple[str, ...] = ()
     plain: Table[tuple[str, int], tuple[Output, ...]] = Table.of()
     taken: Table[str, bool] = Table.of()
+    owed: Table[str, bool] = Table.of()
 
 
 class Atomic:
@@ -191,7 +192,13 @@ def _replicated(ledger: Ledger, world: Any) -> Ledger:
 
 def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     opened, ended = outputs.decided(ledger.open, event)
-    return _committed(ledger.but(open=opened), ended)
+    ledger = _committed(ledger.but(open=opened), ended)
+    for record in () if ledger.broken else ledger.owed:
+        if ledger.committed.get(record, 0):
+            ledger = ledger.but(owed=ledger.owed.without(record))
+        elif not _is_open(ledger, record):
+            return ledger.but(broken=_LOST.format(record))
+    return ledger
 
 
 def _committed(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
@@ -214,6 +221,10 @@ def _moved(ledger: Ledger, event: RecordsMoved) -> Ledger:
     free = ledger.free
     for offset in range(event.first, event.last + 1):
         record = f"{event.partition}@{offset}"
+        if _is_for_good(ledger, event) and not ledger.committed.get(record, 0):
+            if not _is_open(ledger, record):
+                return ledger.but(broken=_LOST.format(record))
+            ledger = ledger.but(owed=ledger.owed.set(record, True))
         if event.after not in FREE:
             free = free.without(record)
         elif ledger.committed.get(record, 0):
@@ -224,6 +235,23 @@ def _moved(ledger: Ledger, event: RecordsMoved) -> Ledger:
         else:
             free = free.set(record, True)
     return ledger.but(free=free)
+
+
+def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:
+    """Say whether a committed transaction has acknowledged records.
+
+    An output of the same transaction is committed by then. One of another producer's may still be open, be
+    aborted, or never come.
+    """
+    staged = event.before is RecordState.TX_PENDING and event.after is RecordState.ACKNOWLEDGED
+    return staged and event.group_id not in ledger.silent
+
+
+def _is_open(ledger: Ledger, record: str) -> bool:
+    return any(record == output for each in ledger.open.values() for output, _ in each)
+
+
+_LOST = "{} is acknowledged by its transaction, but no output of it is committed: it is lost"
 
 
 def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:

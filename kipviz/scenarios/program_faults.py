@@ -70,6 +70,7 @@ def _of_one(app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]) -> Iterator
     yield from _acknowledges_for_nothing(app, apps)
     yield from _copies_of_two_groups(app, apps)
     yield from _leaves_in_doubt(app)
+    yield from _two_transactions(app)
 
 
 def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
@@ -142,6 +143,19 @@ def _leaves_in_doubt(app: ApplicationSpec) -> Iterator[ProgramFault]:
             (IN_DOUBT,),
             f"{app.name} prepares in its database and has no line that looks for what is in doubt "
             "after a restart",
+        )
+
+
+def _two_transactions(app: ApplicationSpec) -> Iterator[ProgramFault]:
+    """Tell of outputs in the transaction of one producer and their acknowledgements in that of another one."""
+    senders = {line.client for line in app.program if line.call.role is Call.SEND}
+    stagers = {line.client for line in app.program if line.call.role in _STAGING}
+    if senders and stagers and senders.isdisjoint(stagers) and app.session is None:
+        yield ProgramFault(
+            app.name,
+            (DUPLICATE, LOSS),
+            f"{app.name} sends outputs in one transaction and stages their acknowledgements in another, so a "
+            "crash between the two commits tears them apart",
         )
 
 

@@ -20,7 +20,7 @@ from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel, Shown
 from kipviz.cluster.spec import CLASSIC, ApplicationSpec
-from kipviz.cluster.world import World, configured_ids, role_key, transactional_groups
+from kipviz.cluster.world import World, configured_ids, role_key, task_id, transactional_groups
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -438,6 +438,6 @@ def _stages(model: ClusterModel) -> bool:
 
 
 def _transactional_ids(app: ApplicationSpec) -> tuple[str, ...]:
-    """Give the names under which an application has transactions: its own, and those that its program configures."""
+    """Give the names of an application's transactions: its own, its tasks', and those that its program configures."""
     own = (app.transactional_id,) if app.transactional_id else ()
-    return (*own, *configured_ids(app))
+    return (*own, *(task_id(app, task) for task in app.tasks), *configured_ids(app))

@@ -289,7 +289,15 @@ def _transactions(world: World) -> Iterator[tuple[int, TransactionMetadata]]:
 
 def _application(world: World, transactional_id: str) -> Application | None:
     apps = world.applications.values()
-    return next((a for a in apps if a.producer.transactional_id == transactional_id), None)
+    return next(
+        (
+            app
+            for app in apps
+            for client in (app.producer, *app.others.values())
+            if getattr(client, "transactional_id", None) == transactional_id
+        ),
+        None,
+    )
 
 
 def _row(known: TransactionMetadata) -> tuple[tuple[str, str], ...]:

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from kipviz.clients.application import Call, Line
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import (
+    connector_programs,
     programs,
     session_programs,
     session_two_phase,
@@ -41,6 +42,7 @@ _MODULES = (
     ("thread-", thread_programs),
     ("shared-producer-", shared_producer_programs),
     ("shared-consumer-", shared_consumer_programs),
+    ("connector-", connector_programs),
 )
 _EVERY_OTHER = -1
 _LINE = re.compile(r"([0-9]{1,6}) +([A-Za-z.-]+)")

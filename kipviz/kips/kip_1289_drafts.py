@@ -1,0 +1,252 @@
+"""KIP-1289 as it is being implemented, and as its first users call it: what is seen in source, and what stays open.
+
+The sources are drafts that nobody has merged: pull request 22357 of Apache Kafka in three iterations, the Flink
+connector's pull request 271 (FLIP-573) and a Streams branch. A row says in our words what they do. A fact that none
+of the stored sources shows is a row of its own, open, with the slot that has every reading of it.
+"""
+
+from __future__ import annotations
+
+from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Row
+
+PAGE = "46-kip-1289-as-implemented"
+_ENDS = "scenarios/test_kip_1289_drafts.py::test_a_story_ends_as_pinned"
+
+
+def _seen(clause: str, says: str, handler: str, story: str, note: str = "") -> Row:
+    """Return a row whose story is played to its end."""
+    return Row(
+        f"As implemented: {clause}",
+        says,
+        SIMPLIFIED if note else MODELLED,
+        handler=handler,
+        scenario=story,
+        test=f"{_ENDS}[{story}]",
+        page=PAGE,
+        note=note,
+    )
+
+
+def _flink(clause: str, says: str, handler: str, story: str, note: str = "") -> Row:
+    row = _seen(clause, says, handler, story, note)
+    return row.but(clause=f"FLIP-573 (draft): {clause}")
+
+
+def _streams(clause: str, says: str, handler: str, story: str, note: str = "") -> Row:
+    row = _seen(clause, says, handler, story, note)
+    return row.but(clause=f"Streams ingress (draft): {clause}")
+
+
+def _not_known(clause: str, says: str, slot: str) -> Row:
+    return Row(
+        f"As implemented: {clause}",
+        says,
+        OPEN,
+        note=f"not in the sources that are stored; every reading is an option of {slot}",
+    )
+
+
+AS_IMPLEMENTED = (
+    _seen(
+        "the vote is a delivery state of the durable state (middle, late)",
+        "The leader adds the participant, writes delivery state 5, and responds when it is stored. A "
+        "write that arrives after the marker is pending for good.",
+        "brokers.share_writes.stage_as_state",
+        "kip-1289-draft-late-stage",
+    ),
+    _seen(
+        "the marker has to have the staged epoch (early, middle)",
+        "Under transaction version 2 no honest marker has it: the record stays TX_PENDING.",
+        "designs.options.equal",
+        "kip-1289-draft-epoch",
+    ),
+    _seen(
+        "the persister keeps the higher state number",
+        "TX_PENDING is 5, so an outcome that is written as any other state loses against it.",
+        "designs.implementation_options.by_state_number",
+        "kip-1289-draft-merge",
+    ),
+    _seen(
+        "a stage write that fails is rolled back to ACQUIRED",
+        "If only its answers were lost, memory says ACQUIRED and the log says TX_PENDING.",
+        "brokers.share_partition.roll_back",
+        "kip-1289-draft-lost-answer",
+    ),
+    _seen(
+        "a vote outlives its leader and its coordinator (middle, late)",
+        "Both may move between staging and commit; in memory (early) the vote is lost.",
+        "brokers.share_loading.loaded",
+        "kip-1289-draft-failover",
+    ),
+    _seen(
+        "the leader reads the state again for the outcome (late)",
+        "An answer for a leader that was fenced meanwhile is dropped.",
+        "brokers.share_loading.refreshed",
+        "kip-1289-draft-fenced-refresh",
+        note="one request of a share-partition is in flight at a time, so a read never meets a stage write",
+    ),
+    _seen(
+        "a closed session releases ACQUIRED records alone",
+        "What the member has staged is committed after it has left.",
+        "brokers.share_writes.release",
+        "kip-1289-draft-closed",
+    ),
+    _seen(
+        "the hook runs before the marker is appended (early)",
+        "A broker that dies in between has told nobody of the outcome.",
+        "brokers.kafka_apis.on_write_txn_markers",
+        "kip-1289-draft-hook-first",
+    ),
+    _seen(
+        "an abort makes a record AVAILABLE and does not ask for the delivery limit",
+        "A record whose transaction is aborted each time is never archived.",
+        "brokers.share_outcomes.aborted",
+        "kip-1289-draft-poison",
+    ),
+    _seen(
+        "staged acknowledgements count as work of the transaction",
+        "A transaction without outputs sends EndTxn.",
+        "clients.stagings.send_share_acknowledgements",
+        "kip-1289-draft-filter",
+    ),
+    _seen(
+        "a staging names its member and no delivery",
+        "Two deliveries of a record to one member look alike.",
+        "brokers.acknowledgement_checks.stage_checks",
+        "kip-1289-draft-same-holder",
+    ),
+    Row(
+        "As implemented: acknowledgementsForTransaction()",
+        "In explicit mode ACCEPT and REJECT decisions leave the consumer as an object for a producer.",
+        MODELLED,
+        handler="clients.draining.drain",
+        scenario="kip-1289-draft-small",
+        page=PAGE,
+        test="clients/test_draining.py::test_drained_decisions_leave_the_consumer_and_the_rest_stays",
+    ),
+    Row(
+        "As implemented: keys 93, 94 and 95, and the staged fields of a state batch",
+        "The schemas of each iteration, with their bytes.",
+        MODELLED,
+        handler="messages.wire.drafts.bytes_in",
+        scenario="kip-1289-draft-late-stage",
+        page=PAGE,
+        test="messages/test_drafts.py::test_a_staging_has_the_key_of_its_iteration_and_is_read_back",
+    ),
+    _not_known(
+        "how the leader adds the participant at a remote coordinator",
+        "The tests of the middle and late iterations have three brokers, so it does; the code is not stored.",
+        "enlistment",
+    ),
+    _not_known(
+        "which epoch rule the share coordinator has (late)",
+        "The leader compares no epoch; the tests commit under transaction version 2.",
+        "marker_epoch",
+    ),
+    _not_known(
+        "how an outcome passes the merge (middle)",
+        "The tests see it resolve, and the combiner keeps the higher state number.",
+        "outcome_join and state_rank",
+    ),
+    _not_known(
+        "whether the lock timer is armed again after a roll-back",
+        "InFlightState arms none; SharePartition of the late iteration is not stored.",
+        "rollback_lock",
+    ),
+    _not_known(
+        "where the member's epoch is compared (late)",
+        "A test refuses the next epoch and the one before last; one epoch back is asked by no test.",
+        "member_check and member_epoch",
+    ),
+    _not_known(
+        "what makes the leader read the state again (late)",
+        "The refresh is in the source, what triggers it is not.",
+        "the action Refresh, which may happen at any time",
+    ),
+    _flink(
+        "one transaction, completed by the checkpoint that is older",
+        "KIP-939 aborts a transaction that the checkpoint does not hold, and the record comes again.",
+        "clients.producer.complete_transaction",
+        "kip-1289-flink-stale-handle",
+    ),
+    _flink(
+        "a second sink, acknowledgements first",
+        "A crash between the two commits loses the output.",
+        "scenarios.connector_programs.FLINK_ACKS_FIRST",
+        "kip-1289-flink-acks-first",
+    ),
+    _flink(
+        "a second sink, outputs first",
+        "A crash between the two commits repeats the output.",
+        "scenarios.connector_programs.FLINK_OUTPUTS_FIRST",
+        "kip-1289-flink-outputs-first",
+        note="a recovery that commits the acknowledgements again by the checkpoint is not modelled",
+    ),
+    _flink(
+        "the lock runs out before the acknowledgement is staged",
+        "The staging is refused; outputs that are committed all the same are repeated.",
+        "brokers.acknowledgement_checks.stage_checks",
+        "kip-1289-flink-lock",
+    ),
+    _flink(
+        "a stale member epoch",
+        "Where the present epoch is wanted, a member that joins aborts the transaction of another one.",
+        "brokers.share_staging.checks_at_once",
+        "kip-1289-flink-stale-epoch",
+        note="that the job's restart changes the membership again is told and not played",
+    ),
+    _flink(
+        "a prepared job that never returns",
+        "No timer frees its record; an administrator does.",
+        "brokers.transaction_coordinator.on_init_producer_id",
+        "kip-1289-flink-never-returns",
+    ),
+    _flink(
+        "fewer subtasks after a crash",
+        "Nobody initializes the transactional id of a subtask that is gone; the start offset waits.",
+        "brokers.share_partition.advance_start",
+        "kip-1289-flink-scale-down",
+    ),
+    _flink(
+        "without two-phase commit",
+        "A restart aborts output and acknowledgement together, and the record comes again.",
+        "brokers.transaction_coordinator.on_init_producer_id",
+        "kip-1289-flink-without-two-phase",
+    ),
+    _flink(
+        "an element after the barrier",
+        "A prepared producer refuses a staging.",
+        "clients.thread.step",
+        "kip-1289-flink-late-element",
+    ),
+    Row(
+        "FLIP-573 (draft): several members feed one sink through a shuffle",
+        "Two stagings of two members, one marker; one stale epoch aborts both.",
+        OPEN,
+        note="a process has one share consumer here",
+    ),
+    _streams(
+        "forward, then process",
+        "A copy and an acknowledgement in one transaction, the task's work in another one.",
+        "scenarios.connector_programs.LOOP",
+        "kip-1289-ingress",
+    ),
+    _streams(
+        "at least once",
+        "The results of send() are not looked at before everything is acknowledged.",
+        "scenarios.connector_programs.INGRESS_AT_LEAST_ONCE",
+        "kip-1289-ingress-at-least-once",
+    ),
+    _streams(
+        "acknowledged and not drained",
+        "close() sends what was decided and not drained as an ordinary acknowledgement.",
+        "clients.share_consumer.close",
+        "kip-1289-ingress-closed",
+    ),
+    _streams(
+        "a map of this client's tasks alone",
+        "A record of another partition throws each time, until the delivery limit archives it.",
+        "scenarios.connector_programs.INGRESS_UNKNOWN_TASK",
+        "kip-1289-ingress-unknown-task",
+    ),
+)

@@ -1,0 +1,261 @@
+"""Programs of the first users of KIP-1289's draft implementation: a plain loop, a Flink job and a Streams ingress.
+
+SOURCE: the draft's client API (pull request 22357), the design notes of the Flink connector (apache/flink-connector-kafka,
+pull request 271; FLIP-573, a draft) and a Streams branch; all of it is unmerged. What is told here is what they do, in
+our words: an explicit-mode source polls, acknowledges and drains; the object travels with the record; a sink stages
+it. A checkpoint is a place that is durable at once (`database`): what is in it survives the process.
+NOT MODELLED: a source and a sink in two processes, a shuffle of several members into one sink, and a second sink whose
+recovery commits again by the checkpoint (there the checkpoint holds the state of one producer).
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Call, Line
+from kipviz.clients.calls import CHECKPOINT, KEEP_PREPARED_TXN
+from kipviz.clients.draining import DRAINED, QUEUED
+from kipviz.clients.external_database import STORED
+from kipviz.scenarios.programs import ACCEPT_EACH, CATCH, INIT, SHARE_POLL
+
+C = Call
+
+POLL = Line(SHARE_POLL, C.POLL)
+ACKNOWLEDGE = Line(ACCEPT_EACH, C.ACKNOWLEDGE)
+DRAIN = Line("acks = shareConsumer.acknowledgementsForTransaction();", C.DRAIN)
+SEND = Line("producer.send(output(records));", C.SEND)
+_SEND_ACKS = "sendShareAcknowledgementsToTransaction(acks, shareConsumer.shareGroupMetadata());"
+STAGE = Line(f"producer.{_SEND_ACKS}", C.SEND_SHARE_ACKNOWLEDGEMENTS, target=DRAINED)
+BEGIN = Line("producer.beginTransaction();", C.BEGIN_TRANSACTION)
+COMMIT = Line("producer.commitTransaction();", C.COMMIT_TRANSACTION)
+ABORT = Line(CATCH, C.ABORT_TRANSACTION)
+CLOSE = Line("shareConsumer.close();", C.CLOSE_CONSUMER)
+_READ: tuple[Line, ...] = (POLL, ACKNOWLEDGE, DRAIN)
+
+
+def _caught(lines: tuple[Line, ...], tried: range, catch: int) -> tuple[Line, ...]:
+    """Return a program in which some lines go to the line `catch` on a KafkaException."""
+    return tuple(line.but(on_error=catch) if at in tried else line for at, line in enumerate(lines))
+
+
+# The loop of the draft's own API: explicit mode, drained decisions, outputs and acknowledgements in one transaction.
+LOOP: tuple[Line, ...] = _caught(
+    (INIT, *_READ, BEGIN, SEND, STAGE, COMMIT.but(then=1), ABORT.but(then=1)), range(5, 8), 8
+)
+# One attempt: what a search of one transaction needs.
+ONCE: tuple[Line, ...] = (*LOOP[:7], LOOP[7].but(then=9), LOOP[8].but(then=9))
+# The same in which processing fails once, and fails again and again (a poison record).
+ABORT_ONCE: tuple[Line, ...] = (
+    *LOOP[:7],
+    Line("throw new KafkaException(); // producer.abortTransaction();", C.ABORT_TRANSACTION),
+    *(
+        line.but(
+            then=line.then + 7 if line.then >= 0 else -1,
+            on_error=line.on_error + 7 if line.on_error >= 0 else -1,
+        )
+        for line in LOOP[1:]
+    ),
+)
+ABORT_ALWAYS: tuple[Line, ...] = (*LOOP[:7], ABORT_ONCE[7].but(then=1))
+# A filter drops every record: the transaction has acknowledgements alone.
+FILTER: tuple[Line, ...] = _caught(
+    (INIT, *_READ, BEGIN, STAGE, COMMIT.but(then=1), ABORT.but(then=1)), range(5, 7), 7
+)
+# A consumer that leaves once its records are staged.
+STAGE_AND_CLOSE: tuple[Line, ...] = (*LOOP[:7], CLOSE, COMMIT)
+# A pipeline that is slow: the source polls the record again, to the same member, before its first copy is staged.
+SECOND_DELIVERY: tuple[Line, ...] = (
+    INIT,
+    BEGIN,
+    *_READ[:2],
+    DRAIN.but(
+        target=QUEUED, text="element1.acks = shareConsumer.acknowledgementsForTransaction();"
+    ),
+    Line("sink.write(element1); // producer.send", C.SEND, on_error=10),
+    POLL,
+    Line("sink.write(element2); // producer.send", C.SEND, on_error=10),
+    Line(
+        f"producer.{_SEND_ACKS} // of element1",
+        C.SEND_SHARE_ACKNOWLEDGEMENTS,
+        target=DRAINED,
+        on_error=10,
+    ),
+    COMMIT.but(then=11, on_error=10),
+    ABORT,
+)
+
+# -- a Flink job -----------------------------------------------------------------------------------
+
+SNAPSHOT = Line(
+    "checkpoint.add(producerId, epoch); // the state of the sink",
+    C.DATABASE_INSERT,
+    target=CHECKPOINT,
+)
+CHECKPOINT_COMPLETE = Line("checkpoint.complete();", C.DATABASE_COMMIT)
+PREPARE = Line("state = producer.prepareTransaction(); // at the barrier", C.PREPARE_TRANSACTION)
+COMPLETE = Line(
+    "committer.commit(): producer.completeTransaction(state);",
+    C.COMPLETE_TRANSACTION,
+    target=STORED,
+)
+# Arrangement 1: outputs and acknowledgements in one transaction, prepared at the barrier and completed when the
+# checkpoint is. A restart keeps what is prepared and completes it by the checkpoint (KIP-939).
+FLINK_ONE_TRANSACTION: tuple[Line, ...] = _caught(
+    (
+        Line("producer.initTransactions(true);", C.INIT_TRANSACTIONS, target=KEEP_PREPARED_TXN),
+        COMPLETE.but(text="recover(): producer.completeTransaction(state);", on_error=2),
+        *_READ,
+        BEGIN,
+        SEND,
+        STAGE,
+        PREPARE,
+        SNAPSHOT,
+        CHECKPOINT_COMPLETE,
+        COMPLETE.but(then=2),
+        ABORT.but(then=2),
+    ),
+    range(6, 9),
+    12,
+)
+# The same without two-phase commit: a restart aborts what the checkpoint wants to have committed.
+FLINK_WITHOUT_TWO_PHASE: tuple[Line, ...] = _caught(
+    (
+        INIT,
+        *_READ,
+        BEGIN,
+        SEND,
+        STAGE,
+        SNAPSHOT,
+        CHECKPOINT_COMPLETE,
+        COMMIT.but(text="committer.commit(): producer.commitTransaction();", then=1),
+        ABORT.but(then=1),
+    ),
+    range(5, 7),
+    10,
+)
+# Arrangement 2: a second sink with a transactional id of its own takes the acknowledgements, in no fixed order.
+ACKS = "acks"
+_INIT_ACKS = INIT.but(text="acks.initTransactions();", client=ACKS)
+_BEGIN_ACKS = BEGIN.but(text="acks.beginTransaction();", client=ACKS)
+_STAGE_ACKS = STAGE.but(text=f"acks.{_SEND_ACKS}", client=ACKS)
+_COMMIT_ACKS = COMMIT.but(text="acks.commitTransaction();", client=ACKS)
+_ABORT_ACKS = ABORT.but(text="acks.abortTransaction();", client=ACKS)
+_TWO_SINKS: tuple[Line, ...] = (
+    INIT,
+    _INIT_ACKS,
+    *_READ,
+    BEGIN,
+    SEND.but(on_error=11),
+    _BEGIN_ACKS,
+    _STAGE_ACKS.but(on_error=11),
+)
+FLINK_ACKS_FIRST: tuple[Line, ...] = (
+    *_TWO_SINKS,
+    _COMMIT_ACKS.but(on_error=11),
+    COMMIT.but(then=2, on_error=12),
+    _ABORT_ACKS.but(on_error=12),
+    ABORT.but(then=2, on_error=2),
+)
+# Arrangement 3: outputs first, then acknowledgements; a staging that failed is dropped, its outputs are out already.
+FLINK_OUTPUTS_FIRST: tuple[Line, ...] = (
+    *_TWO_SINKS,
+    COMMIT.but(on_error=11),
+    _COMMIT_ACKS.but(then=2, on_error=12),
+    ABORT.but(on_error=12),
+    _ABORT_ACKS.but(then=2, on_error=2),
+)
+
+
+def _once(program: tuple[Line, ...], first: int) -> tuple[Line, ...]:
+    """Return a program that ends where it would read again: one attempt, and after a restart one more."""
+    end = len(program)
+    return tuple(
+        line.but(
+            then=end if line.then == first else line.then,
+            on_error=end if line.on_error == first and line.then == first else line.on_error,
+        )
+        for line in program
+    )
+
+
+def looping(program: tuple[Line, ...], first: int = 2) -> tuple[Line, ...]:
+    """Return a program of one attempt that reads again instead of ending."""
+    end = len(program)
+    return tuple(
+        line.but(
+            then=first if line.then == end else line.then,
+            on_error=first if line.on_error == end else line.on_error,
+        )
+        for line in program
+    )
+
+
+# One attempt of each, for a search. A call that stages blocks until the broker has answered (draft, seen in source), and
+# here it does not: so the acknowledging sink prepares, which waits for the answer, before anything is committed.
+FLINK_ONE_TRANSACTION_ONCE = _once(FLINK_ONE_TRANSACTION, 2)
+_PREPARED: tuple[Line, ...] = (
+    *_TWO_SINKS[:6],
+    SEND.but(on_error=13),
+    _BEGIN_ACKS,
+    _STAGE_ACKS.but(on_error=13),
+    PREPARE.but(on_error=13),
+    PREPARE.but(text="acks.prepareTransaction(); // at the barrier", client=ACKS, on_error=13),
+)
+_GIVE_UP: tuple[Line, ...] = (_ABORT_ACKS.but(on_error=14), ABORT.but(then=15, on_error=15))
+FLINK_ACKS_FIRST_ONCE: tuple[Line, ...] = (
+    *_PREPARED,
+    _COMMIT_ACKS.but(on_error=13),
+    COMMIT.but(then=15, on_error=14),
+    *_GIVE_UP,
+)
+FLINK_OUTPUTS_FIRST_ONCE: tuple[Line, ...] = (
+    *_PREPARED,
+    COMMIT.but(on_error=13),
+    _COMMIT_ACKS.but(then=15, on_error=13),
+    *_GIVE_UP,
+)
+# Acknowledgements are staged at the checkpoint, behind the outputs' commit; a staging that fails is dropped.
+FLINK_STAGES_LATE: tuple[Line, ...] = (
+    *_TWO_SINKS[:6],
+    SEND.but(on_error=12),
+    COMMIT.but(on_error=12),
+    _BEGIN_ACKS,
+    _STAGE_ACKS,
+    _COMMIT_ACKS.but(then=2, on_error=11),
+    _ABORT_ACKS.but(then=2, on_error=2),
+    ABORT.but(then=2, on_error=2),
+)
+FLINK_STAGES_LATE_ONCE = _once(FLINK_STAGES_LATE, 2)
+
+# -- a Streams ingress -----------------------------------------------------------------------------
+
+# The forwarder of the exactly-once path is LOOP with the ingress topic as its output. At least once: the results of
+# send() are ignored and flush() does not throw for them; then everything is acknowledged. (The model reports the
+# result of a send() at flush(); going on there is what a program does that does not look at it.)
+INGRESS_AT_LEAST_ONCE: tuple[Line, ...] = (
+    POLL,
+    SEND.but(text="producer.send(ingress(records)); // a future that nobody keeps"),
+    Line("producer.flush(); // the results of send() are not looked at", C.FLUSH, on_error=3),
+    ACKNOWLEDGE,
+    Line("shareConsumer.commitSync();", C.COMMIT_SYNC, then=0),
+)
+# Acknowledged, failed before it was drained, and closed: what was acknowledged goes out as it is.
+INGRESS_CLOSED: tuple[Line, ...] = (
+    INIT,
+    *_READ[:2],
+    BEGIN,
+    SEND,
+    Line(
+        "throw new KafkaException(); // before acknowledgementsForTransaction()",
+        C.ABORT_TRANSACTION,
+    ),
+    CLOSE,
+)
+# The map of tasks knows only this client's: a record of another partition throws before anything is decided.
+INGRESS_UNKNOWN_TASK: tuple[Line, ...] = (
+    POLL,
+    Line(
+        'throw new IllegalStateException("no task for the record\'s partition");',
+        C.POLL,
+        then=2,
+        on_error=2,
+    ),
+)

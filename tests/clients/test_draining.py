@@ -1,0 +1,109 @@
+"""acknowledgementsForTransaction(): what leaves the consumer, what stays, and what a producer makes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients import draining, thread
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.share_memory import ShareConsumer
+from kipviz.designs.catalogue import design
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, TxnShareAcknowledge
+
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+DRAIN = Line("drain", Call.DRAIN)
+QUEUE = Line("drain", Call.DRAIN, target=draining.QUEUED)
+STAGE = Line("stage", Call.SEND_SHARE_ACKNOWLEDGEMENTS, target=draining.DRAINED)
+POLL = Line("poll", Call.POLL)
+
+
+def application(*program: Line, verdicts=(), explicit=True, offsets=(0, 1, 2)) -> Application:
+    """Give a process whose consumer holds records, each delivered for the second time."""
+    records = tuple(FetchedRecord("src-0", o, "a", 2) for o in offsets)
+    consumer = ShareConsumer(
+        "app-1/consumer",
+        "g1",
+        "M1",
+        7,
+        "src-0",
+        10,
+        explicit,
+        batch=tuple(offsets),
+        verdicts=verdicts,
+    )
+    producer = Producer(
+        "app-1/producer",
+        "t",
+        60_000,
+        producer_id=9,
+        producer_epoch=0,
+        state=ProducerState.IN_TRANSACTION,
+    )
+    return Application("app-1", program, "output-A-0", producer, consumer, records=records)
+
+
+def stepped(app: Application, rules: str = "repaired", times: int = 1) -> Application:
+    for _ in range(times):
+        app, _ = thread.step(app, design(rules).client_rules())
+    return app
+
+
+def test_drained_decisions_leave_the_consumer_and_the_rest_stays() -> None:
+    verdicts = ((0, ACCEPT), (1, RELEASE), (2, REJECT))
+    consumer = stepped(application(DRAIN, verdicts=verdicts)).consumer
+    assert consumer.verdicts == ((1, RELEASE),)
+    assert consumer.batch == (1,)
+    (drained,) = consumer.drained
+    assert drained.verdicts == ((0, ACCEPT), (2, REJECT))
+    assert (drained.member_id, drained.member_epoch) == ("M1", 7)
+    assert drained.deliveries == ((0, 2), (2, 2))
+
+
+def test_decisions_that_stay_are_sent_once_more_by_the_next_poll() -> None:
+    app = application(DRAIN, POLL, verdicts=((0, ACCEPT),), offsets=(0,))
+    app = app.but(consumer=app.consumer.but(session_epoch=1))
+    sent = [
+        stepped(app, rules, 2).consumer.to_send.acknowledgements
+        for rules in ("repaired", "repaired+drain=decisions_stay")
+    ]
+    assert sent == [(), (AcknowledgementBatch(0, 0, ACCEPT),)]
+
+
+def test_a_variable_is_overwritten_and_a_queue_is_not() -> None:
+    def twice(line: Line) -> int:
+        app = stepped(application(line, line, verdicts=((0, ACCEPT),)))
+        app = app.but(consumer=app.consumer.but(verdicts=((1, ACCEPT),)))
+        return len(stepped(app).consumer.drained)
+
+    assert (twice(DRAIN), twice(QUEUE)) == (1, 2)
+
+
+def test_implicit_mode_has_nothing_to_drain_and_throws() -> None:
+    app = stepped(application(DRAIN, explicit=False))
+    assert "implicit acknowledgement of delivery is being used" in app.ended
+
+
+@pytest.mark.parametrize(
+    ("rules", "deliveries"),
+    [("repaired", ()), ("repaired+staged_deliveries=with_delivery_counts", ((0, 2),))],
+)
+def test_a_producer_stages_the_oldest_object_in_the_name_that_it_was_drained_in(
+    rules: str, deliveries: tuple[tuple[int, int], ...]
+) -> None:
+    app = stepped(application(DRAIN, STAGE, verdicts=((0, ACCEPT),)), rules)
+    app = app.but(consumer=app.consumer.but(member_epoch=8))
+    app = stepped(app, rules)
+    (request,) = app.producer.queue
+    assert isinstance(request, TxnShareAcknowledge)
+    assert (request.member_id, request.member_epoch) == ("M1", 7)
+    assert request.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
+    assert request.deliveries == deliveries
+    assert app.consumer.drained == ()
+
+
+def test_without_an_object_nothing_is_staged() -> None:
+    app = stepped(application(STAGE))
+    assert app.producer.queue == ()
+    assert not app.ended or "last line" in app.ended

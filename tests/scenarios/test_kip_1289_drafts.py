@@ -1,0 +1,219 @@
+"""The stories of KIP-1289's draft implementation and of its first users: how each ends under each of its designs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.checking import runs
+from kipviz.checking.runs import judge_to_the_end
+from kipviz.core.trace import Trace
+from kipviz.properties.verdict import BROKEN
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import LIBRARY, scenario
+from tests.scenarios.story import committed_outputs, played, states_of
+
+# Of each design: the states that record 100 goes through in memory, the committed outputs, and what breaks.
+ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
+    "kip-1289-draft-late-stage": (
+        ("draft-late", "ACQUIRED TX_PENDING", 0, "nothing pending for ever"),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+        ("draft-late+vote_form=batch_of_the_transaction", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+    ),
+    "kip-1289-draft-epoch": (
+        ("draft-middle", "ACQUIRED TX_PENDING", 1, "nothing pending for ever"),
+        ("draft-middle+marker_epoch=equal_or_next", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
+        (
+            "draft-middle+marker_epoch=equal_or_next+state_rank=pending_below_outcomes",
+            "ACQUIRED TX_PENDING ACKNOWLEDGED",
+            1,
+            "",
+        ),
+    ),
+    "kip-1289-draft-merge": (
+        (
+            "draft-middle+marker_epoch=equal_or_next",
+            "ACQUIRED TX_PENDING ACKNOWLEDGED",
+            1,
+            "nothing pending for ever",
+        ),
+        (
+            "draft-middle+marker_epoch=equal_or_next+state_rank=pending_below_outcomes",
+            "ACQUIRED TX_PENDING ACKNOWLEDGED",
+            1,
+            "",
+        ),
+        ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
+    ),
+    "kip-1289-draft-lost-answer": (
+        ("draft-late", "ACQUIRED TX_PENDING ACQUIRED AVAILABLE", 0, ""),
+        ("draft-late+rollback_lock=no_timer", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
+    ),
+    "kip-1289-draft-failover": (
+        ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
+        ("repaired", "ACQUIRED TX_PENDING", 1, ""),
+        (
+            "draft-early+enlistment=transaction_coordinator",
+            "ACQUIRED TX_PENDING ACQUIRED",
+            1,
+            "atomic",
+        ),
+    ),
+    "kip-1289-draft-fenced-refresh": (
+        ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
+        ("repaired", "ACQUIRED TX_PENDING", 1, ""),
+    ),
+    "kip-1289-draft-closed": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
+        ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
+        (
+            "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next",
+            "ACQUIRED TX_PENDING",
+            1,
+            "nothing pending for ever",
+        ),
+    ),
+    "kip-1289-draft-hook-first": (
+        (
+            "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next",
+            "ACQUIRED TX_PENDING ACKNOWLEDGED ACQUIRED",
+            1,
+            "atomic",
+        ),
+        ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
+    ),
+    "kip-1289-draft-poison": (
+        (
+            "draft-late",
+            "ACQUIRED TX_PENDING AVAILABLE ACQUIRED TX_PENDING AVAILABLE ACQUIRED",
+            0,
+            "",
+        ),
+        (
+            "draft-late+abort_limit=archived_at_the_limit",
+            "ACQUIRED TX_PENDING AVAILABLE ACQUIRED TX_PENDING ARCHIVED",
+            0,
+            "",
+        ),
+    ),
+    "kip-1289-draft-filter": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 0, ""),
+        ("draft-late+staging_starts=only_sends_count", "ACQUIRED TX_PENDING", 0, ""),
+    ),
+    "kip-1289-draft-same-holder": (
+        ("draft-late", "ACQUIRED AVAILABLE ACQUIRED TX_PENDING", 2, "atomic"),
+        ("draft-late+staged_deliveries=with_delivery_counts", "ACQUIRED AVAILABLE ACQUIRED", 0, ""),
+    ),
+    "kip-1289-flink-acks-first": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 0, "atomic"),
+        ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 0, "atomic"),
+    ),
+    "kip-1289-flink-outputs-first": (
+        ("draft-late", "ACQUIRED TX_PENDING ACQUIRED TX_PENDING", 2, "atomic"),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED TX_PENDING", 2, "atomic"),
+    ),
+    "kip-1289-flink-lock": (
+        ("draft-late", "ACQUIRED AVAILABLE", 1, "atomic"),
+        ("repaired", "ACQUIRED AVAILABLE", 1, "atomic"),
+    ),
+    "kip-1289-flink-stale-epoch": (
+        ("draft-late+member_epoch=the_current_one", "ACQUIRED", 0, ""),
+        ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
+        ("draft-middle", "ACQUIRED TX_PENDING", 1, ""),
+    ),
+    "kip-1289-flink-never-returns": (
+        ("draft-late+keep_prepared=next_epoch", "ACQUIRED TX_PENDING", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+    ),
+    "kip-1289-flink-scale-down": (
+        ("draft-late+keep_prepared=next_epoch", "ACQUIRED TX_PENDING", 1, ""),
+        ("repaired", "ACQUIRED TX_PENDING", 1, ""),
+    ),
+    "kip-1289-flink-without-two-phase": (
+        ("draft-late", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
+    ),
+    "kip-1289-flink-stale-handle": (
+        ("draft-late+keep_prepared=next_epoch", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
+    ),
+    "kip-1289-flink-late-element": (
+        ("draft-late+keep_prepared=next_epoch", "ACQUIRED", 0, "nothing pending for ever"),
+        ("repaired", "ACQUIRED", 0, "nothing pending for ever"),
+    ),
+    "kip-1289-ingress": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
+        ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
+    ),
+    "kip-1289-ingress-at-least-once": (("kafka", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),),
+    "kip-1289-ingress-closed": (
+        ("draft-late", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),
+        ("repaired", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),
+    ),
+    "kip-1289-ingress-unknown-task": (("kafka", "ACQUIRED AVAILABLE ACQUIRED ARCHIVED", 0, ""),),
+}
+OF_THE_DRAFTS = ("kip-1289-draft", "kip-1289-flink", "kip-1289-ingress")
+
+
+@pytest.mark.parametrize("story", ENDS)
+def test_a_story_ends_as_pinned(story: str) -> None:
+    assert [design for design, *_ in ENDS[story]] == list(scenario(story).designs)
+    for design, states, outputs, broken in ENDS[story]:
+        trace, _ = played(story, design)
+        assert " ".join(state.name for state in states_of(trace, 100)) == states, design
+        assert sum(committed_outputs(trace.world).values()) == outputs, design
+        judged = judge_to_the_end(runs.play(story, design))
+        assert ", ".join(j.property for j in judged if j.status == BROKEN) == broken, design
+
+
+def test_every_story_of_the_drafts_is_pinned() -> None:
+    told = {s.name for s in LIBRARY if s.name.startswith(OF_THE_DRAFTS) and s.beats}
+    assert told == set(ENDS)
+
+
+@pytest.mark.parametrize("story", ENDS)
+def test_a_story_asks_a_question_and_names_a_way_out(story: str) -> None:
+    told = scenario(story)
+    assert told.question is not None
+    assert any("ay out" in beat.say for beat in told.beats)
+    assert len(told.checkpoints) >= 2
+
+
+def starts(trace: Trace) -> list[int]:
+    """Give the start offsets of the share-partitions that are in memory."""
+    leaders = (role for role in trace.world.roles.values() if isinstance(role, ShareLeader))
+    return [share.start_offset for leader in leaders for share in leader.shares.values()]
+
+
+def test_after_a_scale_down_the_start_offset_waits_for_a_transaction_that_nobody_ends() -> None:
+    trace, _ = played("kip-1289-flink-scale-down", "repaired")
+    (known,) = (
+        transaction
+        for role in trace.world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for name, transaction in role.transactions.items()
+        if name == "my-txn-2"
+    )
+    assert known.state is TransactionState.ONGOING
+    assert starts(trace) == [100]
+    assert trace.world.applications["app-1"].consumer.staged == ()
+
+
+def test_a_timer_that_is_not_armed_again_leaves_the_record_with_a_member_that_has_drained_it() -> (
+    None
+):
+    story = "kip-1289-draft-lost-answer"
+    freed, _ = played(story, "draft-late")
+    kept, _ = played(story, "draft-late+rollback_lock=no_timer")
+    assert "the lock of src-0@100 runs out" in runs.labels(runs.play(story, "draft-late"))
+    assert states_of(freed, 100)[-1].name == "AVAILABLE"
+    assert states_of(kept, 100)[-1].name == "ACQUIRED"
+    assert kept.world.applications["app-1"].consumer.batch == ()
+
+
+def test_in_the_ingress_the_task_reads_the_copy_and_the_share_group_is_done_before() -> None:
+    trace, _ = played("kip-1289-ingress", "draft-late")
+    assert starts(trace) == [101]
+    assert dict(committed_outputs(trace.world, "output-A-0")) == {"ingress-0@0": 1}
+    assert dict(committed_outputs(trace.world, "ingress-0")) == {"src-0@100": 1}

@@ -1,0 +1,158 @@
+"""Which iteration of KIP-1289's draft implementation keeps its promises, and which arrangement of a job does."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.checking.verdicts import HOLDS
+from kipviz.core.model import Outcome
+from kipviz.messages.events import BatchAppended, RecordsMoved, TransactionDecided
+from kipviz.properties.verdict import BROKEN
+from kipviz.properties.written_once import WrittenOnce
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState
+from kipviz.studies import implementation
+from kipviz.studies.implementation import (
+    ACKS,
+    APART,
+    LATE,
+    ONE,
+    OUTPUTS,
+    STAGES_LATE,
+    TOGETHER,
+    WITH_KIP_939,
+    Case,
+    breaks,
+    repair,
+    timed,
+)
+from kipviz.studies.library import study
+from kipviz.studies.study import StoppedEarly, content
+
+ADDED = "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "design", "faults", "broken"),
+    [
+        (APART, LATE, "", ""),
+        pytest.param(
+            APART, LATE, "time_out=1", "nothing pending for ever", marks=pytest.mark.thorough
+        ),
+        pytest.param(
+            TOGETHER, "draft-middle", "", "nothing pending for ever", marks=pytest.mark.thorough
+        ),
+        pytest.param(
+            APART,
+            "draft-middle+marker_epoch=equal_or_next",
+            "",
+            "nothing pending for ever",
+            marks=pytest.mark.thorough,
+        ),
+        (TOGETHER, "draft-middle+marker_epoch=equal_or_next", "", ""),
+        (TOGETHER, ADDED, "", ""),
+        pytest.param(APART, ADDED, "", "nothing pending for ever", marks=pytest.mark.thorough),
+        (APART, "repaired", "", ""),
+        (ONE, WITH_KIP_939, "", ""),
+        (ONE, WITH_KIP_939, "expire_lock=1", ""),
+        pytest.param(ACKS, WITH_KIP_939, "crash_client=1", "atomic", marks=pytest.mark.thorough),
+        (OUTPUTS, WITH_KIP_939, "", ""),
+        (STAGES_LATE, WITH_KIP_939, "", "atomic"),
+    ],
+)
+def test_what_breaks_first_is_pinned(scenario: str, design: str, faults: str, broken: str) -> None:
+    found = Case(scenario, design, faults).judged(design, content)
+    assert (
+        ", ".join(c.asked for c in found.cells if c.verdict not in {HOLDS, "holds so far"})
+        == broken
+    )
+    assert breaks(found) is bool(broken)
+
+
+@pytest.mark.thorough
+def test_one_decision_mends_the_late_iteration_and_it_is_the_form_of_the_vote() -> None:
+    assert repair(Case(APART, LATE, "time_out=1")) == ("vote_form",)
+
+
+def test_without_a_repair_that_suffices_none_is_named() -> None:
+    assert repair(Case(STAGES_LATE, "repaired")) == ()
+
+
+def test_a_repair_ends_when_nobody_listens_any_more() -> None:
+    with pytest.raises(StoppedEarly):
+        repair(Case(APART, LATE, "time_out=1"), lambda _words: False)
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "interval", "lock", "timeout", "found"),
+    [
+        (ONE, 40_000, 15_000, 60_000, HOLDS),
+        (STAGES_LATE, 40_000, 30_000, 60_000, "src-0@100 is written twice (after 91)"),
+        (STAGES_LATE, 40_000, 60_000, 60_000, HOLDS),
+        (STAGES_LATE, 40_000, 60_000, 30_000, "src-0@100 is written twice (after 110)"),
+        (STAGES_LATE, 10_000, 15_000, 30_000, HOLDS),
+    ],
+)
+def test_the_lock_has_to_outlast_the_checkpoint_interval_where_it_is_staged_there(
+    arrangement: str, interval: int, lock: int, timeout: int, found: str
+) -> None:
+    assert timed(arrangement, interval, lock, timeout) == found
+
+
+def test_the_studies_are_found_by_name_and_have_a_part_for_each_case() -> None:
+    parts = study("implementation").parts
+    assert parts is not None
+    assert len(parts.each) == len(implementation.cases())
+    for name in ("arrangements", "arrangement-settings"):
+        assert study(name).parts is not None
+
+
+# -- written once ----------------------------------------------------------------------------------
+
+
+def told(*events: object) -> str:
+    """Give why the property is broken after some events, "" if it holds."""
+    prop = WrittenOnce()
+    state = prop.initial(None)
+    for event in events:
+        state = prop.observe(state, None, Outcome(None, (event,)))
+    finding = prop.finding(state)
+    return finding.reason if finding.status == BROKEN else ""
+
+
+def put(epoch: int) -> BatchAppended:
+    record = DataRecord("out", "src-0@100")
+    return BatchAppended("output-A-0", 0, (record,), 9, epoch, "")
+
+
+def decided(epoch: int, *, committed: bool) -> TransactionDecided:
+    return TransactionDecided("t", 9, epoch, committed)
+
+
+def acknowledged() -> RecordsMoved:
+    return RecordsMoved(
+        "src-0",
+        "g1",
+        100,
+        100,
+        RecordState.TX_PENDING,
+        RecordState.ACKNOWLEDGED,
+        1,
+        "M1",
+        "it is so",
+    )
+
+
+def test_one_committed_output_and_an_acknowledgement_in_either_order_are_once() -> None:
+    commit = decided(0, committed=True)
+    assert told(put(0), commit, acknowledged()) == ""
+    assert told(put(0), acknowledged(), commit) == ""
+
+
+def test_a_second_committed_output_and_an_aborted_one_of_an_acknowledged_record_are_not() -> None:
+    commit = decided(0, committed=True)
+    assert told(put(0), commit, put(1), decided(1, committed=True)) == "src-0@100 is written twice"
+    lost = "src-0@100 is acknowledged, and its output is lost"
+    assert told(put(0), acknowledged(), decided(0, committed=False)) == lost
+    assert told(acknowledged()) == lost
+    assert told(put(0), decided(0, committed=False)) == ""
