@@ -1,4 +1,4 @@
-"""`kipviz audit`: every duplicate, loss and stuck record of an event log."""
+"""`kipviz audit`: every duplicate, loss and stuck record of an event log, or what is wrong in a cluster's logs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kipviz.command import audit_logs
 from kipviz.command.arguments import add_json, add_steps_max
 from kipviz.command.campaign import explaining, replay_words, spark_for
 from kipviz.command.output import Progress, answer
+from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.spark.audit import AuditResult
 
-HELP = "find every duplicate, loss and stuck record in an event log in Parquet"
+HELP = (
+    "find every duplicate, loss and stuck record in an event log, or what is wrong in brokers' logs"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("log", metavar="DIR", help="what `kipviz campaign --events DIR` wrote")
+    parser.add_argument(
+        "log", nargs="?", metavar="DIR", help="what `kipviz campaign --events DIR` wrote"
+    )
+    audit_logs.add_arguments(parser)
     parser.add_argument(
         "--master", metavar="M", help="Spark's master, such as local[4] or sc://..."
     )
@@ -27,7 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Audit the log and name every run to look at."""
+    """Audit the log and name every run to look at.
+
+    Raises:
+        Refused: if neither an event log nor brokers' logs are named, or both.
+    """
+    if (arguments.log is None) == (arguments.logs is None):
+        raise Refused("name an event log, or brokers' folders behind --logs")
+    if arguments.logs is not None:
+        return audit_logs.run(arguments)
+    if arguments.topics or arguments.no_checksums or arguments.spark:
+        raise Refused("--topics, --no-checksums and --spark are for --logs")
     with Progress() as progress, explaining():
         from kipviz.spark.audit import audit_log
 

@@ -52,12 +52,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --open: how many batches are steps (500)",
     )
+    parser.add_argument(
+        "--at",
+        type=_place,
+        metavar="PARTITION:OFFSET",
+        help="with --open: only the batches around this place, and the page stands there",
+    )
     parser.add_argument("--to", metavar="FILE", help="with --open: where the page is kept")
     parser.add_argument(
         "--no-browser", action="store_true", help="with --open: write the page, and say where"
     )
     log_accept.add_arguments(parser)
     add_json(parser)
+
+
+def _place(text: str) -> tuple[str, int]:
+    """Read a place in a log, such as orders-0:1234."""
+    partition, _, offset = text.rpartition(":")
+    if not (partition and offset.isascii() and offset.isdecimal() and len(offset) < 20):
+        raise argparse.ArgumentTypeError(
+            f"it takes a partition and an offset, such as orders-0:1234, not {text!r}"
+        )
+    return partition, int(offset)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -119,7 +135,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
     if arguments.requests is not None and not arguments.accept:
         return "--requests is for --accept"
     needed = {
-        "--open": (arguments.open, ("last", "to", "no_browser")),
+        "--open": (arguments.open, ("last", "at", "to", "no_browser")),
         "--requests": (arguments.requests is not None, ("utc_offset", "settings")),
         "--open or --requests": (arguments.open or arguments.requests is not None, ("topics",)),
         "a log that is told, or --open": (not arguments.accept, ("topic", "torn_tail")),
@@ -137,13 +153,18 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     from kipviz.views.blocked import blocked, pending_offsets
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
-    from kipviz.widgets.rebuilt import LAST, run_of_logs
+    from kipviz.widgets.rebuilt import LAST, run_of_logs, step_of
 
     check_place(arguments.to)
     try:
         run = run_of_logs(
-            path, arguments.topics, arguments.last or LAST, torn_tail=arguments.torn_tail
+            path,
+            arguments.topics,
+            arguments.last or LAST,
+            torn_tail=arguments.torn_tail,
+            at=arguments.at,
         )
+        step = run.trace.depth if arguments.at is None else step_of(run, *arguments.at)
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
     not_read = run.scenario.not_read  # type: ignore[attr-defined]
@@ -153,12 +174,13 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     pending = pending_offsets(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
     lab = Lab(run)
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), "log.html"))
-    write_whole(to, page(lab.payload, 0, run.trace.depth))
+    write_whole(to, page(lab.payload, 0, step))
     document = {
         "sentence": run.scenario.sentence,
         "blocked": [_fields(row) for row in rows],
         "pending_offsets": [_fields(row) for row in pending],
         "steps": run.trace.depth,
+        "step": step,
         "file": to,
         "not_read": list(not_read),
     }
@@ -166,7 +188,7 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     lines += [line for row in rows for line in _open_transaction(row)]
     lines += [line for row in pending for line in _pending(row)]
     lines += [] if rows else ["No last stable offset is behind its high watermark."]
-    answer(document, [*lines, "", f"{to}: step {run.trace.depth}"], as_json=arguments.json)
+    answer(document, [*lines, "", f"{to}: step {step}"], as_json=arguments.json)
     if not arguments.no_browser:
         import webbrowser
 

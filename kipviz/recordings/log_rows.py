@@ -17,15 +17,16 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 import pyarrow as pa
+from numpy.lib.stride_tricks import sliding_window_view
 
 from kipviz.recordings import compression
 from kipviz.recordings.batch_headers import CONTROL, Damage
 from kipviz.recordings.checksums import Numbers
 from kipviz.recordings.cluster_metadata import CLUSTER_METADATA, quorum_kind
-from kipviz.recordings.internal_topics import DECODERS, Logged, LoggedMarker, decode
+from kipviz.recordings.internal_topics import DECODERS, Logged, decode, markers
 from kipviz.recordings.log_parts import LogPart, PartContent, read_part
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import LoggedBatch, Segment, batches
+from kipviz.recordings.segments import HEADER_SIZE, LoggedBatch, Segment, batches
 from kipviz.records.batches import ABORT, COMMIT
 
 PLACE = (
@@ -166,26 +167,63 @@ def markers_of(
     content: PartContent, positions: Numbers, fields: Numbers
 ) -> tuple[list[str], list[int]]:
     """Return for each batch its marker ("" for data) and the marker's coordinator epoch (-1 without)."""
-    names, epochs = [""] * len(positions), [-1] * len(positions)
-    metadata = content.part.topic == CLUSTER_METADATA
+    if content.part.topic != CLUSTER_METADATA:
+        kinds, epochs = end_markers(content, positions, fields)
+        return pa.array(_MARKERS).take(pa.array(kinds)).to_pylist(), epochs.tolist()
+    names = [""] * len(positions)
     for k in np.flatnonzero(fields["attributes"] & CONTROL):
-        found = _whole(content, int(positions[k]), int(fields["length"][k]) + 12)
-        if found is None or not found.records:
-            continue
-        if metadata:
+        found = whole_batch(content, int(positions[k]), int(fields["length"][k]) + 12)
+        if found is not None and found.records:
             names[k] = quorum_kind(found.records[0])
-            continue
-        try:
-            said = decode(Segment("", (found,)), "__transaction_state")[0]
-        except RecordingError:
-            names[k] = "UNKNOWN"
-            continue
-        assert isinstance(said, LoggedMarker)
-        names[k], epochs[k] = COMMIT if said.committed else ABORT, said.coordinator_epoch
-    return names, epochs
+    return names, [-1] * len(positions)
 
 
-def _whole(content: PartContent, position: int, size: int) -> LoggedBatch | None:
+# What `end_markers` says of a batch, in words.
+DATA_BATCH, ABORTS, COMMITS, UNKNOWN_CONTROL = range(4)
+_MARKERS = ("", ABORT, COMMIT, "UNKNOWN")
+# A marker's record, as every broker writes it: behind its length its attributes, time and offset (all 0), eight
+# half bytes of key, the key's version and kind, the value's size, its version, the coordinator epoch.
+_KEY_AT, _KIND_AT, _EPOCH_AT = HEADER_SIZE + 1, HEADER_SIZE + 8, HEADER_SIZE + 12
+_AS_WRITTEN = bytes((0, 0, 0, 8, 0, 0, 0))
+_MARKER_SIZE = _EPOCH_AT + 4
+
+
+def end_markers(
+    content: PartContent, positions: Numbers, fields: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return for each batch what it is (DATA_BATCH, ABORTS, COMMITS, UNKNOWN_CONTROL) and its coordinator epoch."""
+    kinds = np.zeros(len(positions), np.int8)
+    epochs = np.full(len(positions), -1, np.int32)
+    control = np.flatnonzero(fields["attributes"] & CONTROL)
+    plain = control[fields["length"][control] + 12 > _MARKER_SIZE]
+    if len(plain):
+        view = np.frombuffer(content.data, np.uint8)
+        rows = sliding_window_view(view, _MARKER_SIZE)[positions[plain]]
+        usual = (rows[:, _KEY_AT:_KIND_AT] == np.frombuffer(_AS_WRITTEN, np.uint8)).all(axis=1)
+        usual &= rows[:, _KIND_AT] <= 1
+        kinds[plain] = np.where(usual, rows[:, _KIND_AT] + ABORTS, DATA_BATCH)
+        words = np.ascontiguousarray(rows[:, _EPOCH_AT:]).view(">i4")[:, 0]
+        epochs[plain] = np.where(usual, words, -1)
+    for k in control[kinds[control] == DATA_BATCH]:
+        kinds[k], epochs[k] = _unusual_marker(content, int(positions[k]), int(fields["length"][k]))
+    return kinds, epochs
+
+
+def _unusual_marker(content: PartContent, position: int, length: int) -> tuple[int, int]:
+    found = whole_batch(content, position, length + 12)
+    if found is None:
+        return UNKNOWN_CONTROL, -1
+    try:
+        said = markers(Segment("", (found,)))
+    except RecordingError:
+        said = ()
+    if not said:
+        return UNKNOWN_CONTROL, -1
+    return COMMITS if said[0].committed else ABORTS, said[0].coordinator_epoch
+
+
+def whole_batch(content: PartContent, position: int, size: int) -> LoggedBatch | None:
+    """Return a batch with its records, None if they cannot be read."""
     damages: list[RecordingError] = []
     data = content.data[position : position + size]
     found = tuple(batches(data, "", compacted=True, check_crc=False, damages=damages))

@@ -37,7 +37,7 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
-from kipviz.records.placement import TRANSACTION_STATE, partition_for
+from kipviz.records.placement import TRANSACTION_STATE, partition_for, topic_of
 from kipviz.records.sequences import sequence_after
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
@@ -77,7 +77,7 @@ def entries_of(
         ValueError: if the topics are one text instead of several.
     """
     topics = several("topics", topics, "orders")
-    heads: list[tuple[str, list[tuple[Entry, int]]]] = []
+    read: list[tuple[str, tuple[Segment, ...]]] = []
     folders = tuple(folders)
     known = {**topic_ids, **topic_ids_in(folders)}
     there: list[str] = []
@@ -95,17 +95,38 @@ def entries_of(
             torn_tail=torn_tail,
             damages=damages,
         )
-        found = [
-            part
-            for segment in segments
-            for part in _of_segment(_readable(segment, topic, damages), folder.name, topic, known)
-        ]
-        heads.append((folder.name, found))
+        read.append((folder.name, segments))
     for lost in (topic for topic in topics if topic not in there):
         why = (
             f"There is no log of a topic {lost!r} here; there are {', '.join(sorted(set(there)))}."
         )
         raise RecordingError(str(folders[0].parent), 0, why)
+    return entries_among(read, known, elected=elected, damages=damages)
+
+
+def entries_among(
+    partitions: Iterable[tuple[str, tuple[Segment, ...]]],
+    topic_ids: Mapping[str, str],
+    *,
+    elected: Mapping[tuple[str, int], int] = MappingProxyType({}),
+    damages: list[RecordingError] | None = None,
+) -> tuple[Entry, ...]:
+    """Put the batches of some partitions, each with its name, into the order in which they were written.
+
+    Raises:
+        RecordingError: if a record has an unknown layout and no `damages` are given.
+    """
+    heads = []
+    for name, segments in partitions:
+        topic = topic_of(name)
+        found = [
+            part
+            for segment in segments
+            for part in _of_segment(
+                _readable(segment, topic, damages), name, topic, dict(topic_ids)
+            )
+        ]
+        heads.append((name, found))
     since = _enlisted(entry for _, found in heads for entry, _ in found)
     ready = [
         _never_back(found, since, elected) for _, found in sorted(heads, key=lambda head: head[0])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from kipviz.checking.runs import Run
 from kipviz.core.given import path as path_given
 from kipviz.designs.catalogue import design as design_named
-from kipviz.recordings.broker_folder import broker_folder, led_here, metadata_of
+from kipviz.recordings.broker_folder import broker_folder, led_here, metadata_of, topic_ids_in
 from kipviz.recordings.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
 from kipviz.recordings.elections import elected_of, elections_of, placements_of
-from kipviz.recordings.rebuild import entries_of, internal_partitions_of
+from kipviz.recordings.log_window import window_at
+from kipviz.recordings.rebuild import entries_among, entries_of, internal_partitions_of
 from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import TRANSACTION_STATE
@@ -30,8 +32,11 @@ def run_of_logs(
     internal_partitions: int = 0,
     *,
     torn_tail: bool = False,
+    at: tuple[str, int] | None = None,
 ) -> Run:
     """Read logs and give them as a run that stands at its end; `not_read` of its story names damaged batches.
+
+    `at` is a partition and an offset: then only the batches around it are read, however large the logs are.
 
     Raises:
         RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
@@ -47,15 +52,24 @@ def run_of_logs(
     known = cluster or ClusterMetadata()
     decisions = recorded.decisions if recorded is not None else led_here(known, here)
     damages: list[RecordingError] = []
-    entries = entries_of(
-        here.partitions,
-        topics,
-        torn_tail=torn_tail,
-        topic_ids={topic_id: topic for topic, topic_id in known.topics},
-        elected=elected_of(decisions),
-        compacted=compacted_in(known),
-        damages=damages,
-    )
+    topic_ids = {topic_id: topic for topic, topic_id in known.topics}
+    if at is None:
+        entries = entries_of(
+            here.partitions,
+            topics,
+            torn_tail=torn_tail,
+            topic_ids=topic_ids,
+            elected=elected_of(decisions),
+            compacted=compacted_in(known),
+            damages=damages,
+        )
+    else:
+        window = window_at(place, *at, last)
+        ids = topic_ids | topic_ids_in(here.partitions)
+        entries = entries_among(
+            window.partitions, ids, elected=elected_of(decisions), damages=damages
+        )
+        last = max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
     if not entries and damages:
         raise damages[0]
     if not entries:
@@ -71,6 +85,18 @@ def run_of_logs(
     design = design_named(DESIGN)
     trace, chapters = story.play(design)
     return Run(story, design, story.model(design), trace, chapters)
+
+
+def step_of(run: Run, partition: str, offset: int) -> int:
+    """Return the step of a rebuilt run at which the batch with an offset of a partition is read."""
+    model: Any = run.model
+    number = next(
+        number
+        for number, entry in enumerate(model.entries)
+        if entry.partition == partition
+        and entry.batch.base_offset <= offset <= entry.batch.last_offset
+    )
+    return max(0, number + 1 - model.skipped)
 
 
 def rebuild(

@@ -4,13 +4,17 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 
+from kipviz.recordings.log_audit import audit_logs, audit_plan
 from kipviz.recordings.log_parts import log_folders
 from kipviz.recordings.log_rows import SCHEMAS, rows_of
 from kipviz.recordings.request_log import exchanges_in
 from kipviz.spark.kafka_log import register
+from kipviz.spark.log_audit import audit_logs_on, read_shares
+from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
 
 pytestmark = pytest.mark.spark
@@ -32,7 +36,7 @@ def reading(spark):
 
 @pytest.mark.parametrize("rows", ["batches", "said"])
 def test_spark_reads_the_rows_that_are_read_without_it(reading, whole, rows):
-    found = reading.option("rows", rows).option("partBytes", 2_000).load(str(whole[0])).toArrow()
+    found = reading.option("rows", rows).option("partBytes", 4_000).load(str(whole[0])).toArrow()
     parts = log_folders([whole[0]]).parts
     here = pa.Table.from_batches((b for p in parts for b in rows_of(p, rows)), SCHEMAS[rows])
     order = [*BY_PLACE, ("offset" if rows == "said" else "base_offset", "ascending")]
@@ -65,3 +69,47 @@ def test_request_logs_are_tables_too(spark, reading, whole):
 def test_a_wrong_option_is_refused_in_a_sentence(spark, whole, option, value, why):
     with pytest.raises(Exception, match="(?s)" + why):
         spark.read.format("kafka-log").option(option, value).load(str(whole[0])).count()
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """Logs in which several things are wrong, of several producers, in several partitions."""
+    folder = tmp_path_factory.mktemp("broken")
+    rows = [(0, "ONGOING", 0), (1, "PREPARE_COMMIT", 1), (1, "COMPLETE_COMMIT", 2)]
+    for pid in range(5, 9):
+        name, parts = f"app-{pid}", (f"out-{pid}", "out-0")
+        states = (
+            transaction(k, name, pid, epoch, state, parts, at=START + 1_000 * s, start=START)
+            for k, (epoch, state, s) in enumerate(rows)
+        )
+        write(folder, f"__transaction_state-{pid}", *states)
+        late = batch(2, pid=pid, epoch=1, sequence=0, at=START + 9_000)
+        first = batch(0, pid=pid, epoch=0, sequence=0)
+        write(folder, f"out-{pid}", first, marker(1, pid, 1), *([late] if pid % 2 else []))
+    write(
+        folder,
+        "out-0",
+        *(batch(k, pid=k + 5, epoch=0, sequence=0) for k in range(4)),
+        marker(4, 5, 1),
+        marker(5, 6, 1, commit=False),
+        bytes(99),
+        batch(6),
+    )
+    return folder
+
+
+def test_an_audit_on_spark_finds_what_an_audit_in_one_process_finds(spark, whole, broken):
+    for folder in (broken, whole[0]):
+        assert audit_logs_on(spark, [folder]) == audit_logs([folder])
+    kinds = {each.kind for each in audit_logs([broken]).findings}
+    assert kinds == {"hanging", "missing-marker", "wrong-marker", "damaged"}
+
+
+def test_a_log_that_cannot_be_read_on_spark_is_refused_with_its_place(spark, broken):
+    parts = audit_plan([broken]).partitions[0]
+    gone = tuple(part.but(path=part.path + ".gone") for part in parts)
+    table = pa.record_batch({"share": [msgspec.msgpack.encode((gone,))]})
+    (rows,) = read_shares([table], check_crc=True)
+    file, at, why = msgspec.msgpack.decode(rows.to_pylist()[-1]["said"])
+    assert file.endswith(".gone")
+    assert (at, why) == (0, "The file cannot be read (No such file or directory).")

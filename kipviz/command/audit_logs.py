@@ -1,0 +1,127 @@
+"""`kipviz audit --logs FOLDER...`: what the logs of a real cluster show to be wrong, and what mends it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import names
+from kipviz.command.campaign import explaining, spark_for
+from kipviz.command.output import Progress, answer
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.recordings.audit_findings import LogFinding
+    from kipviz.recordings.log_audit import LogAudit
+
+# Of one kind so many are told in full; JSON has all of them.
+TOLD = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "--logs",
+        nargs="+",
+        metavar="FOLDER",
+        help="audit the logs of real brokers instead: their folders, or a folder that holds them",
+    )
+    parser.add_argument(
+        "--topics", type=names, default=(), metavar="T[,T]", help="with --logs: only these topics"
+    )
+    parser.add_argument(
+        "--no-checksums", action="store_true", help="with --logs: trust every batch; reads faster"
+    )
+    parser.add_argument(
+        "--spark", action="store_true", help="with --logs: share the partitions out on Spark"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit logs and print every finding.
+
+    Raises:
+        Refused: if there is no log, or it cannot be read.
+    """
+    from kipviz.recordings.log_audit import audit_logs
+    from kipviz.recordings.recording_error import RecordingError
+
+    how: dict[str, Any] = {"check_crc": not arguments.no_checksums}
+    try:
+        with Progress() as progress:
+            if arguments.spark or arguments.master:
+                with explaining():
+                    from kipviz.spark.log_audit import audit_logs_on
+
+                    spark = spark_for(arguments.master)
+                    found = audit_logs_on(spark, arguments.logs, arguments.topics, **how)
+            else:
+
+                def told(done: int, there_are: int) -> None:
+                    progress.say(f"{done:,} of {there_are:,} partitions")
+
+                found = audit_logs(arguments.logs, arguments.topics, on_partition=told, **how)
+    except (RecordingError, ValueError) as wrong:
+        raise Refused(str(wrong)) from None
+    folders = tuple(shlex.quote(each) for each in arguments.logs)
+    answer(_document(found, folders), _lines(found, folders), as_json=arguments.json)
+    return int(found.fails)
+
+
+def _document(found: LogAudit, folders: tuple[str, ...]) -> dict[str, Any]:
+    from kipviz.recordings.audit_findings import KINDS
+
+    kinds = [each.kind for each in found.findings]
+    return {
+        "partitions": found.partitions,
+        "batches": found.batches,
+        "bytes": found.bytes,
+        "coordinators_complete": found.coordinators_complete,
+        "counts": {kind: kinds.count(kind) for kind in KINDS},
+        "findings": [
+            {name: getattr(each, name) for name in each.__struct_fields__}
+            | {"weight": each.weight, "meaning": each.meaning, "window": each.window(folders)}
+            for each in found.findings
+        ],
+        "replicas_left_out": list(found.replicas),
+        "not_read": [f"{each.name} {each.why}" for each in found.set_aside],
+    }
+
+
+def _lines(found: LogAudit, folders: tuple[str, ...]) -> Iterator[str]:
+    size = f"{found.partitions:,} partitions, {found.batches:,} batches, {found.bytes:,} bytes"
+    yield f"{size}: {_counts(found) or 'nothing found'}"
+    if not found.coordinators_complete:
+        yield (
+            "Not all partitions of __transaction_state are here, or nothing says how many there are: what no "
+            "coordinator here knows may be known elsewhere."
+        )
+    if found.replicas:
+        yield f"Other copies of the same partitions are not audited: {len(found.replicas)}."
+    yield from (f"not read: {each.name} {each.why}" for each in found.set_aside)
+    told: dict[str, int] = {}
+    for each in found.findings:
+        told[each.kind] = told.get(each.kind, 0) + 1
+        if told[each.kind] <= TOLD:
+            yield from _of_finding(each, folders, first=told[each.kind] == 1)
+        elif told[each.kind] == TOLD + 1:
+            count = sum(other.kind == each.kind for other in found.findings) - TOLD
+            yield f"  and {count:,} more of this kind (--json has all of them)"
+
+
+def _counts(found: LogAudit) -> str:
+    kinds = [each.kind for each in found.findings]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def _of_finding(each: LogFinding, folders: tuple[str, ...], *, first: bool) -> Iterator[str]:
+    yield ""
+    yield f"{each.kind} ({each.weight}, {each.certainty}): {each.partition} at offset {each.offset}"
+    if first:
+        yield f"  {each.meaning}"
+    yield f"  {each.what}"
+    yield f"  who notices: {each.affected}"
+    yield from (f"  what mends it: {mend}" for mend in each.mends)
+    yield f"  see it: {each.window(folders)}"

@@ -1,0 +1,65 @@
+"""`kipviz audit --logs`: what is wrong in brokers' logs, in words and in JSON."""
+
+import json
+
+import pytest
+
+from kipviz.command.main import main
+from tests.recordings.made_logs import START, batch, marker, write
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """A log with a late record, and a second one with twelve duplicates."""
+    late = batch(2, pid=5, epoch=0, sequence=1, at=START + 5_000)
+    write(tmp_path, "out-0", batch(0, pid=5, epoch=0, sequence=0), marker(1, 5, 0), late)
+    rows = (batch(k, pid=8, epoch=0, sequence=0, transactional=False) for k in range(13))
+    write(tmp_path, "twice-0", *rows)
+    return tmp_path
+
+
+def test_each_finding_is_told_with_what_it_means_who_notices_and_what_mends_it(hanging, capsys):
+    assert main(["audit", "--logs", str(hanging)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2 partitions, 16 batches, ")
+    assert lines[0].endswith(": 12 duplicate, 1 hanging")
+    at = lines.index("hanging (wrong, possible): out-0 at offset 2")
+    told = lines[at + 1 : at + 7]
+    assert told[0].startswith("  No coordinator will end this transaction.")
+    assert told[2] == "  who notices: every reader of out-0 with isolation.level=read_committed"
+    assert "find-hanging --topic out --partition 0" in told[3]
+    assert "abort --topic out --partition 0 --start-offset 2, if it hangs" in told[4]
+    assert told[5] == f"  see it: kipviz log {hanging} --open --at out-0:2"
+    assert sum(line.startswith("duplicate") for line in lines) == 10
+    assert "  and 2 more of this kind (--json has all of them)" in lines
+
+
+def test_json_has_every_finding_and_every_count(hanging, capsys):
+    assert main(["audit", "--logs", str(hanging), "--json", "--no-checksums"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"]["duplicate"] == 12
+    assert len(document["findings"]) == 13
+    assert {"kind", "meaning", "weight", "certainty", "mends", "window"} <= set(
+        document["findings"][0]
+    )
+
+
+def test_logs_without_a_finding_are_status_0(tmp_path, capsys):
+    write(tmp_path, "out-0", batch(0))
+    assert main(["audit", "--logs", str(tmp_path)]) == 0
+    assert "nothing found" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "name an event log, or brokers' folders behind --logs"),
+        (["log", "--topics", "a"], "--topics, --no-checksums and --spark are for --logs"),
+        (["--logs", "nowhere"], "This is no folder"),
+        (["--logs", "{folder}", "--topics", "b"], "There is no log of a topic 'b' here."),
+    ],
+)
+def test_what_cannot_be_audited_is_one_sentence(tmp_path, capsys, arguments, why):
+    write(tmp_path, "a-0", batch(0))
+    assert main(["audit", *(each.format(folder=tmp_path) for each in arguments)]) == 2
+    assert why in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""A window of a log: the batches around a place, with what was open before it, whatever the size of the log."""
+
+import json
+
+import pytest
+
+from kipviz.command.main import main
+from kipviz.recordings.log_window import window_at
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.widgets.rebuilt import run_of_logs, step_of
+from tests.recordings.made_logs import START, batch, marker, transaction, write
+from tests.recordings.whole_folder import unpacked
+
+
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory):
+    """A transaction that hangs since the beginning of a log of two segments, and 3,000 batches behind it."""
+    folder = tmp_path_factory.mktemp("long")
+    hanging = batch(0, pid=5, epoch=0, sequence=0)
+    rows = [batch(k, at=START + k * 10) for k in range(1, 3_000)]
+    write(folder, "out-0", hanging, *rows[:1_499])
+    write(folder, "out-0", *rows[1_499:], segment=1_500)
+    write(
+        folder,
+        "__transaction_state-0",
+        transaction(0, "app", 5, 0, "ONGOING", ("out-0",)),
+        *(transaction(k, f"other-{k}", 9, 0, "EMPTY", at=START + k * 10_000) for k in (1, 2, 3)),
+    )
+    write(folder, "quiet-0", batch(0, at=START + 20_000), batch(1, at=START + 29_000))
+    return folder
+
+
+def test_a_window_has_the_batches_around_a_place_and_what_is_open_before_it(long_log):
+    run = run_of_logs(long_log, at=("out-0", 2_000), last=40)
+    offsets = [e.batch.base_offset for e in run.model.entries if e.partition == "out-0"]
+    assert offsets == [0, *range(1_990, 2_010)]
+    assert run.trace.world.logs["out-0"].open == ((0, 5),)
+    assert run.trace.world.logs["out-0"].last_stable_offset == 0
+    ids = [
+        name
+        for role in run.trace.world.roles.values()
+        for name in getattr(role, "transactions", {})
+    ]
+    assert sorted(ids) == ["app", "other-1", "other-2"]
+    step = step_of(run, "out-0", 2_000)
+    entry = run.model.entries[run.model.skipped + step - 1]
+    assert (entry.partition, entry.batch.base_offset) == ("out-0", 2_000)
+
+
+def test_every_place_of_a_recorded_folder_has_its_window(tmp_path):
+    folder = unpacked(tmp_path)[0]
+    whole = run_of_logs(folder, torn_tail=True)
+    for entry in whole.model.entries[::5]:
+        at = (entry.partition, entry.batch.last_offset)
+        run = run_of_logs(folder, at=at)
+        assert step_of(run, *at) >= 0
+        assert entry.batch in [each.batch for each in run.model.entries]
+
+
+def test_a_transaction_that_ended_before_the_window_is_not_in_it(tmp_path):
+    rows = [batch(0, pid=5, epoch=0, sequence=0), marker(1, 5, 0)]
+    write(tmp_path, "out-0", *rows, *(batch(k, at=START + k) for k in range(2, 200)))
+    found = window_at(tmp_path, "out-0", 150, 10)
+    assert [b.base_offset for _, s in found.partitions for x in s for b in x.batches] == [
+        *range(145, 155)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "why"),
+    [
+        (
+            "out-1",
+            0,
+            "There is no log of out-1 here; there are __transaction_state-0, out-0, quiet-0.",
+        ),
+        ("out-0", 3_000, "out-0 has no batch with offset 3000; they end at 2999."),
+    ],
+)
+def test_a_place_that_is_not_there_is_one_sentence(long_log, partition, offset, why):
+    with pytest.raises(RecordingError, match=why):
+        window_at(long_log, partition, offset, 10)
+
+
+def test_the_command_that_a_finding_names_opens_the_log_there(long_log, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    window = ["log", str(long_log), "--open", "--at", "out-0:0"]
+    assert main(["audit", "--logs", str(long_log), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert found["window"] == " ".join(["kipviz", *window])
+    assert main([*window, "--to", str(page), "--no-browser", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert page.exists()
+    assert 0 < told["step"] <= told["steps"]
