@@ -21,6 +21,7 @@ What a notebook needs, each in one call:
     kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
     kipviz.rebuild("/var/kafka-logs", ["orders"])          a broker's own logs, batch by batch
     kipviz.accept("/var/kafka-logs", "kafka-request.log")  could the model have said what the broker said?
+    kipviz.serve().bootstrap_servers                        real clients in the simulated cluster, on loopback
     kipviz.open(kipviz.permalink(stepper))                 this very step, as one line of text
 
 Importing the package loads none of this, so that every floor can be imported alone; each name is
@@ -54,6 +55,7 @@ __all__ = [
     "rebuild",
     "save",
     "saves",
+    "serve",
     "story",
     "study",
     "two_views",
@@ -82,6 +84,7 @@ _HOMES = {
     "two_views": ("kipviz.widgets.side_by_side", "two_views"),
     "save": ("kipviz.widgets.lab", "save"),
     "saves": ("kipviz.widgets.decisions", "saves"),
+    "serve": ("kipviz.serving.serve", "serve"),
     "story": ("kipviz.lessons.own_story", "story"),
     "study": ("kipviz.widgets.design_lab", "study"),
     "verdicts": ("kipviz.widgets.design_lab", "verdicts"),

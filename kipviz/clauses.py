@@ -388,6 +388,12 @@ CLAUSES: dict[str, Clause] = {
         SHIPPED,
         "AclControlManager.deleteAcls, StandardAuthorizer",
     ),
+    "Receive": Clause(
+        "receive",
+        "Kafka protocol guide, Network: a client writes its requests to a connection in order",
+        SHIPPED,
+        "SocketServer.Processor.processCompletedReceives",
+    ),
     "LoseConnection": Clause(
         "lose",
         "Kafka protocol guide, Network; KIP-932 share sessions end with their connection",

@@ -14,7 +14,7 @@ from typing import Any
 
 from kipviz.checking.liveness import settle
 from kipviz.checking.verdicts import property_named
-from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Send, Step
+from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Receive, Send, Step
 from kipviz.cluster.cutting import narrowed
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, host_of
@@ -246,7 +246,7 @@ def _host(action: ClusterAction) -> str:
     match action:
         case Step(name):
             return name
-        case Send(source):
+        case Send(source) | Receive(source):
             return host_of(source)
         case Deliver(source, broker, way):
             return broker_host(broker) if way == "request" else host_of(source)

@@ -29,6 +29,19 @@ class Send(Action, frozen=True):
     source: str
 
 
+class Receive(Action, frozen=True):
+    """A client outside the model, a real one, puts a request on its connection to a broker.
+
+    `request` is the message as `core.serialization` writes it, so that a saved run needs no client.
+    `guests.request_of` reads it.
+    """
+
+    KIND: ClassVar[str] = "sender"
+    source: str
+    broker: int
+    request: bytes
+
+
 class Deliver(Action, frozen=True):
     """The message at the head of a connection arrives. `way` is "request" or "response"."""
 
@@ -325,6 +338,7 @@ Operated: TypeAlias = (
 ClusterAction: TypeAlias = (
     Step
     | Send
+    | Receive
     | Deliver
     | Replicate
     | Load

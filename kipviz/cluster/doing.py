@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.brokers import share_partition_leader, transaction_coordinator
 from kipviz.clients import application, binding, external_database, kinds, thread, workers
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.cluster import dispatch, partly, waits
+from kipviz.cluster import dispatch, guests, partly, waits
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
@@ -32,6 +32,7 @@ from kipviz.cluster.actions import (
     MissPoll,
     MoveLeader,
     Pause,
+    Receive,
     Refresh,
     RemakeTopic,
     Replicate,
@@ -103,6 +104,10 @@ def _send(turn: Turn, a: Send) -> None:
     )
     if broker not in turn.up:
         turn.lose(network, broker)  # nobody listens there: the connection is refused
+
+
+def _receive(turn: Turn, a: Receive) -> None:
+    turn.put_request(a.source, a.broker, Envelope(guests.request_of(a)))
 
 
 def _deliver(turn: Turn, a: Deliver) -> None:
@@ -254,6 +259,7 @@ def _tick(turn: Turn, a: Tick) -> None:
 DO: dict[type, Callable[[Turn, Any], None]] = {
     Step: _step,
     Send: _send,
+    Receive: _receive,
     Deliver: _deliver,
     Replicate: _replicate,
     Load: _load,

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from kipviz.clients.kinds import next_request
 from kipviz.clients.share_memory import ShareConsumer
+from kipviz.cluster import guests
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -35,6 +36,7 @@ from kipviz.cluster.actions import (
     Operated,
     Pause,
     ReadLog,
+    Receive,
     Refresh,
     RemakeTopic,
     Replicate,
@@ -59,8 +61,10 @@ def label(world: World, action: ClusterAction) -> str:
     match action:
         case Step():
             return f"{thread_of(action)} goes on"
-        case Send(source=source):
-            request = _to_send(world, source)
+        case Send(source=source) | Receive(source=source):
+            request = (
+                _to_send(world, source) if isinstance(action, Send) else guests.request_of(action)
+            )
             return f"{source} sends {type(request).__name__ if request else 'nothing'}"
         case Deliver(source=source, broker=broker, way=way):
             message = on_wire(world, action)

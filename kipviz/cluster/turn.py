@@ -349,6 +349,8 @@ class Turn:
             asker = envelope.tag or source
             self.settle(dispatch.client_response(application, asker, envelope.message))
             return
+        if not self._is_broker(host):
+            return  # a client outside the model: whoever serves it reads the event
         home = int(host[1:])
         key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
         role = self.roles.get(key)
@@ -414,6 +416,8 @@ class Turn:
                 told = dispatch.client_disconnected(application, source, broker)
                 settled = binding.settle(told, self.client_rules)
                 self.applications = self.applications.set(host, settled)
+            return
+        if not self._is_broker(host):
             return
         home = int(host[1:])
         for envelope in waiting:

@@ -13,7 +13,7 @@ from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.clients.workers import seen_by
-from kipviz.cluster import deadlines, dispatch, waits
+from kipviz.cluster import deadlines, dispatch, guests, waits
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashBroker,
@@ -38,6 +38,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Pause,
     ReadLog,
+    Receive,
     Refresh,
     RemakeTopic,
     Replicate,
@@ -352,6 +353,7 @@ def _no_tick(model: Knows, world: World, a: Tick) -> str | None:
 WHY_NOT: dict[type, Callable[[Knows, World, Any], str | None]] = {
     Step: _no_step,
     Send: _no_send,
+    Receive: lambda model, world, a: guests.why_not(model.spec, world, a),
     Deliver: _no_delivery,
     Replicate: _no_replicate,
     Load: _no_load,

@@ -34,6 +34,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Pause,
     ReadLog,
+    Receive,
     Refresh,
     Replicate,
     Resume,
@@ -342,6 +343,8 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("applications", name)]
         case Send(source=source) | ClientTimer(source=source):
             return [("applications", host_of(source))]
+        case Receive():
+            return []  # a client outside the model: what made it ask is not in the world
         case Replicate(partition=partition) | ReadLog(partition=partition):
             return [("logs", partition)]
         case (

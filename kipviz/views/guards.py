@@ -53,6 +53,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     Pause,
     ReadLog,
+    Receive,
     Refresh,
     RemakeTopic,
     Replicate,
@@ -136,6 +137,11 @@ def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tupl
             return (*_call(seen), ("calls that may time out yet", yet))
         case Send():
             return tuple(_sending(world, action))
+        case Receive(source=source, broker=broker):
+            return (
+                ("sent by", f"{source}, a client outside the model"),
+                ("to", f"Broker {broker}"),
+            )
         case Deliver(way="request") | DeliverLate():
             return tuple(_request(model, world, action))
         case Deliver():

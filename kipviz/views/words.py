@@ -32,6 +32,7 @@ from kipviz.cluster.actions import (
     Operated,
     Pause,
     ReadLog,
+    Receive,
     Refresh,
     RemakeTopic,
     Replicate,
@@ -159,7 +160,7 @@ def title(world: World, action: ClusterAction) -> str:
             app = seen_by(world.applications[name], thread)
             call = app.program[app.line].call.value
             return f"{call}() returns" if app.waiting else f"{call}()"
-        case Send(source=source):
+        case Send(source=source) | Receive(source=source):
             return f"{source.partition('/')[2]} sends {label(world, action).rpartition(' ')[2]}"
         case _:
             return label(world, action)
@@ -220,13 +221,18 @@ def _short(value: Any) -> str:
     return getattr(value, "name", None) or str(value)
 
 
+def _sending(source: str, request: str, action: Send | Receive) -> str:
+    if isinstance(action, Receive):
+        return f"{source}, a real client, sends {request}."
+    return f"The network thread of {source} puts {request} on the wire."
+
+
 def _opening(before: World, action: ClusterAction) -> str:
     match action:
         case Step():
             return _application(before, action)
-        case Send(source=source):
-            sending = label(before, action).rpartition(" ")[2]
-            return f"The network thread of {source} puts {sending} on the wire."
+        case Send(source=source) | Receive(source=source):
+            return _sending(source, label(before, action).rpartition(" ")[2], action)
         case Deliver(source=source, broker=broker, way=way):
             message = on_wire(before, action)
             name = type(message).__name__ if message else "nothing"
@@ -568,6 +574,8 @@ def actor(action: ClusterAction, world: World) -> str:
         case TimeOutCall(application=name):
             return name
         case Send(source=source) | ClientTimer(source=source) | LoseConnection(source=source):
+            return host_of(source)
+        case Receive(source=source):
             return host_of(source)
         case GiveUp(source=source) | ExpireBatch(source=source) | MissPoll(source=source):
             return host_of(source)

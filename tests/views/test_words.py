@@ -47,6 +47,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.guests import receive
 from kipviz.cluster.labels import label
 from kipviz.core.model import Event
 from kipviz.designs.options import STATUSES
@@ -62,6 +63,7 @@ from kipviz.messages import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.metadata import Metadata
 from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerIdResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -75,6 +77,7 @@ READS = Acl("app-1", Operation.READ, Resource.TOPIC, "src")
 ACTIONS: dict[ClusterAction, str] = {
     Step("app-1"): "app-1 calls ",
     Send("app-1/producer"): "The network thread of app-1/producer puts ",
+    receive("app-9/1", 1, Metadata(("src",))): "app-9/1, a real client, sends Metadata.",
     Deliver("app-1/producer", 1, "request"): "Broker 1 takes ",
     Replicate("src-0"): "Every in-sync replica has src-0 to its end",
     Load(1, "transaction_coordinator", "__transaction_state-45"): "Broker 1 has read __transaction",

@@ -1,0 +1,154 @@
+"""Which requests the listeners take, in which versions, and who translates each.
+
+Source: ApiKeys, ApiMessageType; the ranges are those of `messages.wire`, which are Kafka 4.4.0's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kipviz.messages.message import Message
+from kipviz.messages.wire import (
+    classic_groups,
+    coordinators,
+    groups,
+    list_offsets,
+    membership,
+    metadata,
+    producing,
+    transactions,
+)
+from kipviz.messages.wire.codec import Encoded, Struct, encode
+from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version
+from kipviz.messages.wire.schema import Field, Schema, fields_in, tagged_in
+from kipviz.serving import (
+    translate_cluster,
+    translate_groups,
+    translate_records,
+    translate_transactions,
+)
+from kipviz.serving.desk import Asked, Desk
+
+Translate = Callable[[Struct, int, Desk], Asked]
+
+
+@dataclass(frozen=True)
+class Api:
+    """One request: its schemas, the versions that are announced, and its translation."""
+
+    request: Schema
+    response: Schema
+    lowest: int
+    highest: int
+    translate: Translate
+
+
+def _range(schema: Schema) -> tuple[int, int]:
+    first, _, last = schema.versions.partition("-")
+    return int(first), int(last or first)
+
+
+def _api(request: Schema, response: Schema, translate: Translate, highest: int = 99) -> Api:
+    low, high = _range(request)
+    return Api(request, response, low, min(high, highest), translate)
+
+
+_t, _r, _g, _c = translate_transactions, translate_records, translate_groups, translate_cluster
+APIS: dict[int, Api] = {
+    each.request.key: each
+    for each in (
+        _api(producing.PRODUCE_REQUEST, producing.PRODUCE_RESPONSE, _r.produce),
+        _api(producing.FETCH_REQUEST, producing.FETCH_RESPONSE, _r.fetch),
+        _api(
+            list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE, _r.list_offsets
+        ),
+        _api(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE, _c.metadata),
+        _api(groups.OFFSET_COMMIT_REQUEST, groups.OFFSET_COMMIT_RESPONSE, _g.offset_commit),
+        _api(groups.OFFSET_FETCH_REQUEST, groups.OFFSET_FETCH_RESPONSE, _g.offset_fetch),
+        _api(
+            coordinators.FIND_COORDINATOR_REQUEST,
+            coordinators.FIND_COORDINATOR_RESPONSE,
+            _c.find_coordinator,
+        ),
+        _api(classic_groups.JOIN_GROUP_REQUEST, classic_groups.JOIN_GROUP_RESPONSE, _g.join_group),
+        _api(classic_groups.SYNC_GROUP_REQUEST, classic_groups.SYNC_GROUP_RESPONSE, _g.sync_group),
+        _api(classic_groups.HEARTBEAT_REQUEST, classic_groups.HEARTBEAT_RESPONSE, _g.heartbeat),
+        _api(
+            classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_RESPONSE, _g.leave_group
+        ),
+        # Version 6 is KIP-939's, which brokers announce only if they are told to.
+        _api(
+            transactions.INIT_PRODUCER_ID_REQUEST,
+            transactions.INIT_PRODUCER_ID_RESPONSE,
+            _t.init_producer_id,
+            5,
+        ),
+        _api(
+            transactions.ADD_PARTITIONS_TO_TXN_REQUEST,
+            transactions.ADD_PARTITIONS_TO_TXN_RESPONSE,
+            _t.add_partitions,
+        ),
+        _api(
+            transactions.ADD_OFFSETS_TO_TXN_REQUEST,
+            transactions.ADD_OFFSETS_TO_TXN_RESPONSE,
+            _t.add_offsets,
+        ),
+        _api(transactions.END_TXN_REQUEST, transactions.END_TXN_RESPONSE, _t.end_txn),
+        _api(
+            groups.TXN_OFFSET_COMMIT_REQUEST,
+            groups.TXN_OFFSET_COMMIT_RESPONSE,
+            _t.txn_offset_commit,
+        ),
+        _api(
+            membership.CONSUMER_GROUP_HEARTBEAT_REQUEST,
+            membership.CONSUMER_GROUP_HEARTBEAT_RESPONSE,
+            _g.consumer_group_heartbeat,
+        ),
+    )
+}
+API_VERSIONS_RANGE = _range(translate_cluster.API_VERSIONS_REQUEST)
+
+
+def announced() -> tuple[tuple[int, int, int], ...]:
+    """Return (key, lowest, highest version) of every request, in the order of the keys."""
+    found = [(key, api.lowest, api.highest) for key, api in APIS.items()]
+    found.append((translate_cluster.API_VERSIONS, *API_VERSIONS_RANGE))
+    return tuple(sorted(found))
+
+
+def fitting(fields: Iterable[Field], version: int, values: Struct) -> Struct:
+    """Return of a structure what a version has room for, in depth."""
+    fields = tuple(fields)
+    found: Struct = {}
+    for field in (*fields_in(fields, version), *tagged_in(fields, version)):
+        if field.name in values:
+            found[field.name] = _fitting_value(field, version, values[field.name])
+    return found
+
+
+def _fitting_value(field: Field, version: int, value: Any) -> Any:
+    if not field.fields or value is None:
+        return value
+    if field.is_array:
+        return tuple(fitting(field.fields, version, each) for each in value)
+    return fitting(field.fields, version, value)
+
+
+def answer_frame(schema: Schema, version: int, correlation_id: int, values: Struct) -> bytes:
+    """Return an answer with its size and header; what is not given is the schema's default."""
+    # ApiVersions is answered under the oldest header, whatever the version: its reader may know no other.
+    old = schema is translate_cluster.API_VERSIONS_RESPONSE
+    head = encode(
+        RESPONSE_HEADER,
+        0 if old else header_version(schema, version),
+        {"CorrelationId": correlation_id},
+    )
+    body: Encoded = encode(schema, version, fitting(schema.fields, version, values))
+    return framed(head, body).data
+
+
+def name_of(message: Message) -> str:
+    """Return a message's name, as rules say it: "EndTxn", "EndTxnResponse"."""
+    return type(message).__name__

@@ -1,0 +1,429 @@
+"""Listeners on loopback for a simulated cluster, one per broker: `kipviz.serve`."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    Deliver,
+    MoveLeader,
+    StartBroker,
+    TimeOutTransaction,
+)
+from kipviz.cluster.clock import Clock
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.designs.catalogue import design
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import Scenario
+from kipviz.serving.desk import HOST
+from kipviz.serving.served_cluster import Caller, ServedCluster
+from kipviz.serving.turns import RUNNING, rule
+
+FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
+FRAMES_WAITING_MAX = 64
+CONNECTIONS_MAX = 500
+IDLE_S = 600.0
+# Faults are the user's to make: as many as he likes.
+ANY_NUMBER = 1_000_000
+INTERNAL_PARTITIONS = 5
+TRANSACTION_SCAN_S = 1.0
+
+
+def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
+    """Return a cluster without clients of the model.
+
+    Args:
+        topics: the names of its topics, or how many partitions each has.
+        brokers: how many brokers it has.
+    """
+    sizes = dict(topics) if isinstance(topics, dict) else dict.fromkeys(topics, 1)
+    numbers = tuple(range(1, brokers + 1))
+    placements = []
+    for topic, size in sizes.items():
+        for index in range(size):
+            at = index % brokers
+            order = (*numbers[at:], *numbers[:at])
+            placements.append(Placement(f"{topic}-{index}", order[0], order[1:]))
+    ids = tuple((topic, f"{place:022d}"[:21] + "g") for place, topic in enumerate(sizes, 1))
+    return ClusterSpec(
+        numbers, tuple(placements), (), (), ids, internal_partitions=INTERNAL_PARTITIONS
+    )
+
+
+def to_serve(spec: ClusterSpec) -> ClusterSpec:
+    """Return a spec as it is served: every internal partition is there, for names that nobody knows yet.
+
+    Time is the listeners', and accidents are the user's.
+    """
+    placed = {p.partition for p in spec.placements}
+    brokers = spec.brokers
+    more = []
+    for topic in (TRANSACTION_STATE, CONSUMER_OFFSETS, SHARE_GROUP_STATE):
+        for index in range(spec.internal_partitions):
+            at = index % len(brokers)
+            order = (*brokers[at:], *brokers[:at])
+            if f"{topic}-{index}" not in placed:
+                more.append(Placement(f"{topic}-{index}", order[0], order[1:]))
+    budget = FaultBudget(*(ANY_NUMBER for _ in FaultBudget.__struct_fields__))
+    settings = spec.settings.but(initial_rebalance_delay_ms=0)
+    return spec.but(
+        placements=(*spec.placements, *more),
+        budget=budget.but(pause=0),
+        clock=Clock(),
+        settings=settings,
+    )
+
+
+def _spec_of(given: object) -> tuple[ClusterSpec, str]:
+    if given is None:
+        return cluster_of({"orders": 1}), "kafka"
+    if isinstance(given, ClusterSpec):
+        return given, "kafka"
+    scenario = scenario_named(given) if isinstance(given, str) else given
+    if not isinstance(scenario, Scenario):
+        what = type(given).__name__
+        raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
+            f"a cluster to serve is a story, its name, or a ClusterSpec, not {what}"
+        )
+    return scenario.spec, scenario.designs[0]
+
+
+class Server:
+    """A simulated cluster that real clients can connect to, on 127.0.0.1 only.
+
+    It stops at the end of its `with` block, when the process ends, and when nobody has been connected for
+    `idle_s` seconds.
+    """
+
+    def __init__(
+        self,
+        given: str | Scenario | ClusterSpec | None = None,
+        *,
+        design_name: str | None = None,
+        by: str = RUNNING,
+        rules: Iterable[str] = (),
+        idle_s: float = IDLE_S,
+    ) -> None:
+        spec, name = _spec_of(given)
+        chosen = design(design_name or name)
+        spec = to_serve(spec)
+        model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+        self._lock = threading.RLock()
+        self._selector = selectors.DefaultSelector()
+        self._listeners: dict[int, socket.socket] = {}
+        self._ports: dict[int, int] = {}
+        for broker in spec.brokers:
+            self._listen(broker, 0)
+        self.cluster = ServedCluster(model, self._ports, by)
+        self.cluster.rules += [rule(words) for words in rules]
+        self._sockets: dict[Caller, socket.socket] = {}
+        self._buffers: dict[Caller, bytearray] = {}
+        self._polls: dict[Caller, float] = {}
+        self._transactions: dict[TimeOutTransaction, float] = {}
+        self._idle_s = idle_s
+        self._busy_at = time.monotonic()
+        self._scan_at = time.monotonic()
+        self._wake_in, self._wake_out = socket.socketpair()
+        self._wake_in.setblocking(False)
+        self._wake_out.setblocking(False)
+        self._selector.register(self._wake_in, selectors.EVENT_READ, None)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._loop, name="kipviz-serve", daemon=True)
+        self._thread.start()
+        atexit.register(self.stop)
+
+    # -- for the user --------------------------------------------------------------------------
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's bootstrap.servers is: all brokers, on loopback."""
+        return ",".join(f"{HOST}:{port}" for port in self._ports.values())
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """The newest lines about connections that were closed, and why."""
+        with self._lock:
+            return tuple(self.cluster.lines)
+
+    def clients(self) -> tuple[tuple[str, str, int, int], ...]:
+        """Return (connection, name and version of its software, broker, requests in flight)."""
+        with self._lock:
+            return tuple(
+                (c.source or f"connection {c.number}", c.software, c.broker, c.in_flight)
+                for c in self.cluster.callers
+            )
+
+    def held(self) -> tuple[Deliver, ...]:
+        """Return the deliveries that wait for somebody."""
+        with self._lock:
+            return self.cluster.held()
+
+    def take(self, action: ClusterAction) -> None:
+        """Take a step: deliver what is held, crash a broker, move a leader.
+
+        Raises:
+            NotEnabled: if it is not possible now.
+        """
+        with self._lock:
+            self.cluster.take(action)
+            self.cluster.run()
+        self._wake()
+
+    def crash(self, broker: int) -> None:
+        """Crash a broker; its listener refuses connections until it starts again."""
+        self.take(CrashBroker(broker))
+
+    def start(self, broker: int) -> None:
+        """Start a broker that has crashed, on the port that it had."""
+        self.take(StartBroker(broker))
+
+    def move(self, partition: str, to: int) -> None:
+        """Move the leader of a partition."""
+        self.take(MoveLeader(partition, to))
+
+    def rule(self, words: str) -> None:
+        """Add a rule, such as "hold EndTxn"."""
+        with self._lock:
+            self.cluster.rules.append(rule(words))
+
+    def release(self) -> None:
+        """Take all rules away: what they held is delivered."""
+        with self._lock:
+            self.cluster.rules.clear()
+            self.cluster.forget_judgements()
+            self.cluster.run()
+        self._wake()
+
+    def stop(self) -> None:
+        """Close every connection and listener. A second call does nothing."""
+        if self._stopping:
+            return
+        self._stopping = True
+        self._wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5)
+        atexit.unregister(self.stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def _listen(self, broker: int, port: int) -> None:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(128)
+        listener.setblocking(False)
+        self._listeners[broker] = listener
+        self._ports[broker] = listener.getsockname()[1]
+        self._selector.register(listener, selectors.EVENT_READ, broker)
+
+    def _wake(self) -> None:
+        # The loop has something to read already, or is over: then there is nobody to wake.
+        with contextlib.suppress(OSError):
+            self._wake_out.send(b"!")
+
+    def _loop(self) -> None:
+        try:
+            while not self._stopping:
+                for key, events in self._selector.select(self._patience()):
+                    with self._lock:
+                        self._event(key, events)
+                with self._lock:
+                    self._time()
+                    self._settle()
+        finally:
+            for sock in (*self._sockets.values(), *self._listeners.values()):
+                sock.close()
+            self._selector.close()
+            self._wake_in.close()
+            self._wake_out.close()
+
+    def _patience(self) -> float:
+        soonest = min(self._polls.values(), default=time.monotonic() + TRANSACTION_SCAN_S)
+        return max(0.0, min(soonest - time.monotonic(), TRANSACTION_SCAN_S))
+
+    def _event(self, key: selectors.SelectorKey, events: int) -> None:
+        place = key.data
+        if place is None:
+            self._wake_in.recv(4096)
+        elif isinstance(place, int):
+            self._accept(place)
+        elif place in self._sockets:
+            if events & selectors.EVENT_WRITE:
+                self._write(place)
+            if events & selectors.EVENT_READ and place in self._sockets:
+                self._read(place)
+
+    def _accept(self, broker: int) -> None:
+        try:
+            sock, _ = self._listeners[broker].accept()
+        except OSError:
+            return
+        if len(self._sockets) >= CONNECTIONS_MAX:
+            sock.close()
+            full = f"a connection to broker {broker} refused: there are {CONNECTIONS_MAX} already"
+            if not self.cluster.lines or self.cluster.lines[-1] != full:
+                self.cluster.lines.append(full)
+            return
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        caller = self.cluster.connect(broker)
+        self._sockets[caller] = sock
+        self._buffers[caller] = bytearray()
+        self._selector.register(sock, selectors.EVENT_READ, caller)
+
+    def _read(self, caller: Caller) -> None:
+        try:
+            data = self._sockets[caller].recv(256 * 1024)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._close(caller)
+            return
+        buffer = self._buffers[caller]
+        buffer += data
+        self._frames(caller)
+
+    def _frames(self, caller: Caller) -> None:
+        """Hand over the whole frames of a buffer, as long as not too many wait already."""
+        buffer = self._buffers[caller]
+        while len(buffer) >= 4 and len(caller.frames) < FRAMES_WAITING_MAX and not caller.broken:
+            size = int.from_bytes(buffer[:4], "big", signed=True)
+            if not 0 <= size <= FRAME_MAX:
+                why = f"a frame says that it has {size} bytes, which is not from 0 to {FRAME_MAX}"
+                self.cluster.refuse(caller, why)
+                return
+            if len(buffer) < 4 + size:
+                return
+            frame = bytes(buffer[4 : 4 + size])
+            del buffer[: 4 + size]
+            self.cluster.feed(caller, frame)
+
+    def _write(self, caller: Caller) -> None:
+        try:
+            sent = self._sockets[caller].send(caller.out)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close(caller)
+            return
+        del caller.out[:sent]
+
+    def _close(self, caller: Caller) -> None:
+        sock = self._sockets.pop(caller, None)
+        if sock is None:
+            return
+        self._selector.unregister(sock)
+        sock.close()
+        self._buffers.pop(caller, None)
+        self._polls.pop(caller, None)
+        self.cluster.disconnect(caller)
+
+    def _time(self) -> None:
+        """End long polls that have waited long enough, and transactions that took too long."""
+        now = time.monotonic()
+        for caller, until in tuple(self._polls.items()):
+            if now >= until:
+                self._polls.pop(caller, None)
+                self.cluster.time_over(caller)
+        if now < self._scan_at:
+            return
+        self._scan_at = now + TRANSACTION_SCAN_S
+        begun = {}
+        for action, timeout_ms in self.cluster.overdue():
+            since = self._transactions.get(action, now)
+            begun[action] = since
+            if now - since >= timeout_ms / 1_000:
+                begun.pop(action)
+                self.cluster.take(action)
+                self.cluster.run()
+                break
+        self._transactions = begun
+        if self._sockets:
+            self._busy_at = now
+        elif now - self._busy_at >= self._idle_s:
+            self._stopping = True
+
+    def _settle(self) -> None:
+        """Write what there is to write, close what is broken, listen where a broker is up."""
+        for caller in tuple(self._sockets):
+            if caller.out:
+                self._write(caller)
+            if caller.broken:
+                self._close(caller)
+                continue
+            if caller not in self._sockets:
+                continue
+            if caller.wait_ms >= 0 and caller not in self._polls:
+                self._polls[caller] = time.monotonic() + caller.wait_ms / 1_000
+            elif caller.wait_ms < 0:
+                self._polls.pop(caller, None)
+            self._frames(caller)
+            # A client that does not read gets nothing more to do until it does.
+            stuffed = len(caller.frames) >= FRAMES_WAITING_MAX or len(caller.out) > FRAME_MAX
+            wanted = (0 if stuffed else selectors.EVENT_READ) | (
+                selectors.EVENT_WRITE if caller.out else 0
+            )
+            if wanted:
+                self._selector.modify(self._sockets[caller], wanted, caller)
+        up = self.cluster.world.up
+        for broker in tuple(self._listeners):
+            if broker not in up:
+                listener = self._listeners.pop(broker)
+                self._selector.unregister(listener)
+                listener.close()
+        for broker in up:
+            if broker not in self._listeners:
+                self._listen(broker, self._ports[broker])
+        if any(caller.broken for caller in self._sockets):
+            self._wake()
+
+
+def serve(
+    given: str | Scenario | ClusterSpec | None = None,
+    *,
+    design: str | None = None,
+    by: str = RUNNING,
+    rules: Iterable[str] = (),
+    idle_s: float = IDLE_S,
+) -> Server:
+    """Serve a simulated cluster to real clients, on 127.0.0.1 only.
+
+    Args:
+        given: a story, its name, or a spec; without one a cluster of three brokers with a topic `orders`.
+        design: the design's name; the story's own, or Kafka as released.
+        by: "running", or "hand": then every delivery waits for `take`.
+        rules: what happens to deliveries, such as "hold EndTxn" or "lose every 3rd answer".
+        idle_s: after how many seconds without a connection it stops.
+
+    Returns:
+        The server; its `bootstrap_servers` is what a client needs. It is its own context manager.
+
+    Raises:
+        ValueError: if the cluster or a rule cannot be, in one sentence.
+    """
+    return Server(given, design_name=design, by=by, rules=rules, idle_s=idle_s)

@@ -1,0 +1,403 @@
+"""A simulated cluster with guests: frames in, steps of the model, frames out. It knows no socket and no clock.
+
+A connection is served as a broker serves it: one request at a time, answered in order. A request becomes
+one message of the model, or several, each with steps of its own: it is received, delivered, handled,
+answered, and the answer is delivered. All of them are actions, so a run can be saved and replayed
+without its clients.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kipviz.brokers import transaction_coordinator
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.cluster import waits
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    DelayOver,
+    Deliver,
+    Load,
+    LoseConnection,
+    Replicate,
+    TimeOutTransaction,
+)
+from kipviz.cluster.guests import receive
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import Connection, World, broker_host
+from kipviz.core.model import NotEnabled
+from kipviz.core.trace import Trace
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import ConnectionLost, MessageDelivered
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
+from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
+from kipviz.serving import translate_groups
+from kipviz.serving.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
+from kipviz.serving.batch_bytes import KeptBatches
+from kipviz.serving.desk import Asked, Desk, Refused
+from kipviz.serving.translate_cluster import (
+    API_VERSIONS,
+    API_VERSIONS_REQUEST,
+    API_VERSIONS_RESPONSE,
+    api_versions,
+)
+from kipviz.serving.turns import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+
+STEPS_MAX = 20_000  # so many steps are kept to be looked at; the cluster goes on without them
+KEPT_BYTES_MAX = 64 * 1024 * 1024
+LINES_MAX = 1_000
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+_JOIN_GROUP = 11
+
+
+@dataclass
+class _Current:
+    """The request that a connection is being served with."""
+
+    api: Api
+    version: int
+    correlation_id: int
+    asked: Asked
+    replies: list[Message] = field(default_factory=list)
+    sent: int = 0
+    waiting: bool = False
+
+
+@dataclass(eq=False)
+class Caller:
+    """A client's connection. `out` is what is to be written to it; `broken` says that it has to be closed."""
+
+    broker: int
+    number: int
+    source: str = ""
+    client_id: str = ""
+    software: str = ""
+    frames: deque[bytes] = field(default_factory=deque)
+    current: _Current | None = None
+    out: bytearray = field(default_factory=bytearray)
+    broken: bool = False
+    # When the long poll of its request is over, on whatever clock its owner has.
+    wait_ms: int = -1
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests of the client have no answer yet."""
+        return len(self.frames) + (self.current is not None)
+
+
+class ServedCluster:
+    """A cluster of the model, its guests, and whose turn it is.
+
+    Args:
+        model: the cluster.
+        ports: where each broker listens.
+        by: "running", or "hand": then every delivery waits for `take`.
+    """
+
+    def __init__(self, model: ClusterModel, ports: dict[int, int], by: str = RUNNING) -> None:
+        if by not in (RUNNING, BY_HAND):
+            raise ValueError(f"whose turn it is: {RUNNING!r} or {BY_HAND!r}, not {by!r}")
+        self.model = model
+        self.by = by
+        self.trace = Trace.start(model)
+        self.rules: list[Rule] = []
+        self.callers: list[Caller] = []
+        self.lines: deque[str] = deque(maxlen=LINES_MAX)
+        self.steps = 0
+        self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX))
+        self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
+        self._numbers = 0
+
+    @property
+    def world(self) -> World:
+        """The cluster as it is now."""
+        return self.desk.world
+
+    # -- connections -------------------------------------------------------------------------
+
+    def connect(self, broker: int) -> Caller:
+        """Let a client connect to a broker."""
+        self._numbers += 1
+        caller = Caller(broker, self._numbers)
+        self.callers.append(caller)
+        return caller
+
+    def disconnect(self, caller: Caller) -> None:
+        """Let a client be gone: its connection breaks in the model, too."""
+        if caller not in self.callers:
+            return
+        self.callers.remove(caller)
+        connection = self.world.connections.get((caller.source, caller.broker))
+        if connection is not None and connection.open:
+            self.take(LoseConnection(caller.source, caller.broker))
+            self.run()
+
+    def feed(self, caller: Caller, frame: bytes) -> None:
+        """Take a request without its four bytes of size."""
+        caller.frames.append(frame)
+        self._serve(caller)
+        self.run()
+
+    def time_over(self, caller: Caller) -> None:
+        """End a long poll: it is answered with what there is."""
+        if caller.current is not None and caller.current.waiting:
+            self._go_on(caller, caller.current)
+            self.run()
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _serve(self, caller: Caller) -> None:
+        while caller.current is None and caller.frames and not caller.broken:
+            frame = caller.frames.popleft()
+            try:
+                self._begin(caller, frame)
+            except (WireError, Refused, ValueError, UnicodeDecodeError, OverflowError) as wrong:
+                self.refuse(caller, str(wrong))
+
+    def refuse(self, caller: Caller, why: str) -> None:
+        """Close a connection whose request makes no sense, as Kafka does, with one line in the log."""
+        self.lines.append(f"connection {caller.number} to broker {caller.broker} closed: {why}")
+        caller.broken = True
+
+    def _begin(self, caller: Caller, frame: bytes) -> None:
+        if len(frame) < 8:
+            raise Refused(f"a request has at least 8 bytes, not {len(frame)}")
+        key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")
+        if key == API_VERSIONS:
+            self._tell_versions(caller, frame, version)
+            return
+        api = APIS.get(key)
+        if api is None:
+            raise Refused(f"the brokers of the model take no request with API key {key}")
+        if not api.lowest <= version <= api.highest:
+            name = api.request.name
+            raise Refused(
+                f"{name} is taken in versions {api.lowest} to {api.highest}, not {version}"
+            )
+        head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
+        said, _ = decode(api.request, version, frame, len(start.data))
+        caller.client_id = head["ClientId"] or ""
+        if key == _JOIN_GROUP:
+            asked = translate_groups.join_group(said, version, self.desk, caller.client_id)
+        else:
+            asked = api.translate(said, version, self.desk)
+        current = _Current(api, version, head["CorrelationId"], asked)
+        caller.current = current
+        if asked.ready is not None and asked.wait_ms > 0 and not asked.ready():
+            current.waiting, caller.wait_ms = True, asked.wait_ms
+            return
+        self._go_on(caller, current)
+
+    def _tell_versions(self, caller: Caller, frame: bytes, version: int) -> None:
+        """Answer ApiVersions; a version that is too new gets the answer of version 0 with an error."""
+        correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
+        low, high = API_VERSIONS_RANGE
+        error = Errors.NONE
+        if low <= version <= high:
+            head, start = decode_head(
+                REQUEST_HEADER, header_version(API_VERSIONS_REQUEST, version), frame
+            )
+            said, _ = decode(API_VERSIONS_REQUEST, version, frame, len(start.data))
+            caller.client_id = head["ClientId"] or ""
+            names = (said.get("ClientSoftwareName", ""), said.get("ClientSoftwareVersion", ""))
+            caller.software = " ".join(filter(None, names))
+        else:
+            error, version = Errors.UNSUPPORTED_VERSION, 0
+        told = api_versions(error, announced(), self.world.image.features)
+        caller.out += answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
+
+    def _go_on(self, caller: Caller, current: _Current) -> None:
+        """Send the next message of a request, or its answer when there is none left."""
+        current.waiting, caller.wait_ms = False, -1
+        messages = current.asked.messages
+        if current.sent == len(messages):
+            self._answer(caller, current)
+            return
+        if not caller.source:
+            caller.source = self._name(caller)
+        message = messages[current.sent]
+        current.sent += 1
+        try:
+            self.take(receive(caller.source, caller.broker, message))
+        except NotEnabled as why:
+            self.refuse(caller, str(why))
+
+    def _answer(self, caller: Caller, current: _Current) -> None:
+        values = current.asked.answer(tuple(current.replies))
+        caller.current = None
+        if values is not None:
+            caller.out += self._frame(current, values)
+        self._serve(caller)
+
+    def _frame(self, current: _Current, values: Struct) -> bytes:
+        return answer_frame(current.api.response, current.version, current.correlation_id, values)
+
+    def _name(self, caller: Caller) -> str:
+        """Name a connection: its client's id, and the lowest number that no other one has."""
+        host = _NOT_IN_NAMES.sub("-", caller.client_id).strip("-")[:60] or "client"
+        brokers = {broker_host(b) for b in self.model.spec.brokers}
+        if host in brokers or host in self.world.applications:
+            host += "-outside"
+        taken = {each.source for each in self.callers if each.broker == caller.broker}
+        number = 1
+        while f"{host}/{number}" in taken:
+            number += 1
+        return f"{host}/{number}"
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def take(self, action: ClusterAction) -> None:
+        """Take a step, and give to the clients what it means for them.
+
+        Raises:
+            NotEnabled: if the action is not possible now.
+        """
+        before = self.world
+        if self.steps < STEPS_MAX:
+            self.trace = self.trace.take(action)
+            self.desk.world, events = self.trace.world, self.trace.events
+        else:
+            outcome = self.model.step(before, action)
+            self.desk.world, events = outcome.world, outcome.events
+            if self.steps == STEPS_MAX:
+                self.lines.append(f"{STEPS_MAX} steps are kept; the run goes on, and no more are")
+        self.steps += 1
+        for event in events:
+            if isinstance(event, MessageDelivered) and event.way == "response":
+                self._arrived(event)
+            elif isinstance(event, ConnectionLost):
+                self._lost(event)
+
+    def _caller(self, source: str, broker: int) -> Caller | None:
+        for caller in self.callers:
+            if caller.source == source and caller.broker == broker and not caller.broken:
+                return caller
+        return None
+
+    def _arrived(self, event: MessageDelivered) -> None:
+        caller = self._caller(event.source, event.broker)
+        if caller is not None and caller.current is not None:
+            caller.current.replies.append(event.message)
+            self._go_on(caller, caller.current)
+
+    def _lost(self, event: ConnectionLost) -> None:
+        caller = self._caller(event.source, event.broker)
+        if caller is not None:
+            caller.broken = True
+
+    def run(self) -> None:
+        """Do what the cluster does by itself, until nothing is left but what waits for somebody."""
+        while True:
+            action = self._next() if self.by == RUNNING else None
+            if action is not None:
+                before = self.world
+                self.take(action)
+                self._fault_points(before)
+                continue
+            if not self._wake():
+                return
+
+    def _wake(self) -> bool:
+        """Go on with a long poll for which there is something now."""
+        for caller in self.callers:
+            current = caller.current
+            if current is None or not current.waiting or caller.broken:
+                continue
+            if current.asked.ready is not None and current.asked.ready():
+                self._go_on(caller, current)
+                return True
+        return False
+
+    def _next(self) -> ClusterAction | None:
+        for action in self.possible():
+            if isinstance(action, Deliver):
+                verdict = self._judge(action)
+                if verdict == HOLD:
+                    continue
+                if verdict == LOSE:
+                    return LoseConnection(action.source, action.broker)
+            return action
+        return None
+
+    def possible(self) -> Iterator[ClusterAction]:
+        """Give what the cluster can do by itself now: messages arrive, coordinators load, delays end."""
+        world = self.world
+        places = zip(world.connections.keys(), world.connections.values(), strict=True)
+        for (source, broker), connection in places:
+            for way in _ways(connection):
+                action = Deliver(source, broker, way)
+                if not world.cuts or self.model.why_not(world, action) is None:
+                    yield action
+        if self.model.spec.replication != "instant":
+            for partition, log in world.logs.items():
+                replicated = Replicate(partition)
+                behind = log.high_watermark < log.end_offset
+                if behind and self.model.why_not(world, replicated) is None:
+                    yield replicated
+        for key, role in world.roles.items():
+            if getattr(role, "loading", False):
+                yield Load(*key)
+            elif key[1] == "group_coordinator":
+                yield from (DelayOver(*key, delay) for delay in waits.delays(role))
+
+    def _judge(self, action: Deliver) -> str:
+        """Say what the rules do with a delivery; each message is judged once."""
+        place = (action.source, action.broker, action.way)
+        connection = self.world.connections[action.source, action.broker]
+        queue = connection.requests if action.way == "request" else connection.responses
+        message = queue[0].message
+        known = self._judged.get(place)
+        if known is not None and known[0] is message:
+            return known[1]
+        guest = self._caller(action.source, action.broker) is not None
+        about = [r for r in self.rules if guest or r.what not in (ANSWER, REQUEST)]
+        verbs = [r.verb for r in about if r.meets(message)]
+        verdict = verbs[0] if verbs else ""
+        self._judged[place] = (message, verdict)
+        return verdict
+
+    def forget_judgements(self) -> None:
+        """Judge again what was judged: the rules are others."""
+        self._judged.clear()
+
+    def held(self) -> tuple[Deliver, ...]:
+        """Return the deliveries that wait: for a rule to be taken away, or, by hand, for `take`."""
+        found = [a for a in self.possible() if isinstance(a, Deliver)]
+        return tuple(a for a in found if self.by == BY_HAND or self._judge(a) == HOLD)
+
+    def _fault_points(self, before: World) -> None:
+        points = [r for r in self.rules if r.state is not None and not r.seen]
+        if not points or before.roles is self.world.roles:
+            return
+        for key, role in self.world.roles.items():
+            if not isinstance(role, TransactionCoordinator) or before.roles.get(key) is role:
+                continue
+            reached = {each.state for each in role.transactions.values()}
+            for rule in points:
+                if rule.state in reached:
+                    rule.seen = 1
+                    self.take(CrashBroker(key[0]))
+                    return
+
+    def overdue(self) -> Iterator[tuple[TimeOutTransaction, int]]:
+        """Give the transactions that transaction.timeout.ms is about, and how long that is."""
+        for (broker, _, shard), role in self.world.roles.items():
+            if not isinstance(role, TransactionCoordinator):
+                continue
+            for name, known in role.transactions.items():
+                if transaction_coordinator.why_no_timeout(role, name) is None:
+                    yield TimeOutTransaction(broker, shard, name), known.timeout_ms
+
+
+def _ways(connection: Connection) -> Iterator[str]:
+    if not connection.open or connection.left:
+        return
+    if connection.responses:
+        yield "response"
+    if connection.requests and connection.serving is None:
+        yield "request"

@@ -1,0 +1,233 @@
+"""Groups: offsets, the classic protocol and the consumer protocol (KIP-848).
+
+The answers to members are those of `messages.wire`, at the version that the client speaks.
+Source: KafkaApis.handleJoinGroupRequest and those beside it.
+"""
+
+from __future__ import annotations
+
+from kipviz.messages.classic_groups import (
+    Assigned,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    Leaver,
+    SyncGroup,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import OffsetFetchOfGroups, OffsetFetchOfGroupsResponse
+from kipviz.messages.groups import (
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+)
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import Message
+from kipviz.messages.wire.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.wire.codec import Struct, WireError
+from kipviz.messages.wire.frame import KINDS
+from kipviz.messages.wire.groups import OF_A_PARTITION
+from kipviz.messages.wire.kind import Around
+from kipviz.recordings.classic_group_records import read_assignment, read_subscription
+from kipviz.records.fields import FieldsError
+from kipviz.serving.desk import Asked, Desk, Refused, Replies
+from kipviz.serving.translate_transactions import committed, offsets_in
+
+
+def _as_written(message: Message, desk: Desk) -> Asked:
+    """Ask, and answer with the fields that the model's own brokers write."""
+
+    def answer(replies: Replies) -> Struct:
+        (told,) = replies
+        around = Around(tuple(desk.image.topic_ids.items()), message)
+        kind = KINDS[type(told)]
+        top = {
+            path.partition(".")[2]: value
+            for path, (value, _) in kind.defaults.items()
+            if path.count(".") == 1
+        }
+        return top | kind.fill(told, around)
+
+    return Asked((message,), answer)
+
+
+def offset_commit(said: Struct, version: int, desk: Desk) -> Asked:
+    """Commit offsets outside a transaction."""
+    offsets, unknown = offsets_in(said["Topics"], desk)
+    message = OffsetCommit(
+        said["GroupId"],
+        said.get("MemberId", ""),
+        said.get("GenerationIdOrMemberEpoch", -1),
+        offsets,
+        said.get("GroupInstanceId") or "",
+    )
+
+    def answer(replies: Replies) -> Struct:
+        errors = dict(unknown)
+        for told in replies:
+            assert isinstance(told, OffsetCommitResponse)
+            own = {each.partition: each.error for each in told.refused}
+            errors |= {o.partition: own.get(o.partition, told.error) for o in offsets}
+        return committed(said["Topics"], errors, desk)
+
+    return Asked((message,) if offsets else (), answer)
+
+
+def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
+    """Ask for committed offsets: of the partitions that are named, or of all that a group has."""
+    groups = said["Groups"] if version >= 8 else (said,)
+    stable = bool(said.get("RequireStable", False))
+    messages: list[Message] = []
+    for group in groups:
+        name = group["GroupId"]
+        member = (group.get("MemberId") or "", group.get("MemberEpoch", -1))
+        if group["Topics"] is None:
+            messages.append(OffsetFetchOfGroups(name, (), stable, min(version, 9)))
+            continue
+        messages += [
+            OffsetFetch(name, f"{desk.topic_named(t)}-{index}", stable, *member, version)
+            for t in group["Topics"]
+            for index in t["PartitionIndexes"]
+            if desk.topic_named(t)
+        ]
+
+    def answer(replies: Replies) -> Struct:
+        left = iter(replies)
+        found = []
+        for group in groups:
+            if group["Topics"] is None:
+                found.append(_everything(group["GroupId"], next(left)))
+                continue
+            error = Errors.NONE
+            topics = []
+            for topic in group["Topics"]:
+                partitions = []
+                for index in topic["PartitionIndexes"]:
+                    told = next(left) if desk.topic_named(topic) else None
+                    code, offset = Errors.UNKNOWN_TOPIC_ID, -1
+                    if isinstance(told, OffsetFetchResponse):
+                        code, offset = told.error, told.offset
+                        error = error if code in OF_A_PARTITION else code
+                    partitions.append(_offset(index, code, offset))
+                named = {n: topic[n] for n in ("Name", "TopicId") if n in topic}
+                topics.append(named | {"Partitions": tuple(partitions)})
+            told_topics = () if error and version >= 2 else tuple(topics)
+            found.append({"GroupId": group["GroupId"], "Topics": told_topics, "ErrorCode": error})
+        return {"Groups": tuple(found)} if version >= 8 else found[0]
+
+    return Asked(tuple(messages), answer)
+
+
+def _everything(group_id: str, told: Message) -> Struct:
+    assert isinstance(told, OffsetFetchOfGroupsResponse)
+    topics: dict[str, list[Struct]] = {}
+    for each in told.offsets:
+        name, _, index = each.partition.rpartition("-")
+        topics.setdefault(name, []).append(_offset(int(index), each.error, each.offset))
+    found = tuple({"Name": name, "Partitions": tuple(ps)} for name, ps in topics.items())
+    return {"GroupId": group_id, "Topics": found, "ErrorCode": told.error}
+
+
+def _offset(index: int, error: Errors, offset: int) -> Struct:
+    return {
+        "PartitionIndex": index,
+        "CommittedOffset": offset,
+        "Metadata": "",
+        "ErrorCode": error,
+    }
+
+
+def join_group(said: Struct, version: int, desk: Desk, client_id: str = "") -> Asked:
+    """Join the next generation of a classic group."""
+    if said["ProtocolType"] != PROTOCOL_TYPE or not said["Protocols"]:
+        raise Refused(
+            f"the model's classic groups are of consumers, not of {said['ProtocolType']!r}"
+        )
+    try:
+        subscription = read_subscription(said["Protocols"][0]["Metadata"])
+    except (WireError, FieldsError, ValueError) as wrong:
+        raise Refused(f"the subscription of a consumer cannot be read: {wrong}") from wrong
+    message = JoinGroup(
+        said["GroupId"],
+        said["MemberId"],
+        client_id,
+        subscription,
+        said.get("GroupInstanceId") or "",
+        tuple(each["Name"] for each in said["Protocols"]),
+    )
+    return _as_written(message, desk)
+
+
+def sync_group(said: Struct, version: int, desk: Desk) -> Asked:
+    """Bring, or ask for, the assignment of a generation."""
+    try:
+        given = tuple(
+            Assigned(each["MemberId"], read_assignment(each["Assignment"]))
+            for each in said["Assignments"]
+        )
+    except (WireError, FieldsError, ValueError) as wrong:
+        raise Refused(f"the assignment of a consumer cannot be read: {wrong}") from wrong
+    name = said.get("ProtocolName")
+    more = {"protocol": name} if name else {}
+    message = SyncGroup(
+        said["GroupId"],
+        said["GenerationId"],
+        said["MemberId"],
+        given,
+        said.get("GroupInstanceId") or "",
+        **more,
+    )
+    return _as_written(message, desk)
+
+
+def heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
+    """Say that a member of a classic group is alive."""
+    identity = (said["GroupId"], said["GenerationId"], said["MemberId"])
+    return _as_written(Heartbeat(*identity, said.get("GroupInstanceId") or ""), desk)
+
+
+def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
+    """Take members out of a classic group."""
+    if version >= 3:
+        leavers = [Leaver(m["MemberId"], m.get("GroupInstanceId") or "") for m in said["Members"]]
+    else:
+        leavers = [Leaver(said["MemberId"])]
+    if not leavers:
+        raise Refused("a LeaveGroup names at least one member here")
+    first, *further = leavers
+    message = LeaveGroup(said["GroupId"], first.member_id, first.instance_id, tuple(further))
+    asked = _as_written(message, desk)
+
+    def answer(replies: Replies) -> Struct | None:
+        found = asked.answer(replies)
+        if version < 3 and found is not None and found.get("Members"):
+            found["ErrorCode"] = found["ErrorCode"] or found["Members"][0]["ErrorCode"]
+        return found
+
+    return Asked(asked.messages, answer)
+
+
+def consumer_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
+    """Say that a member is alive, what it subscribes to and owns (KIP-848)."""
+    owned = said["TopicPartitions"]
+    topics, regex = said["SubscribedTopicNames"], said.get("SubscribedTopicRegex")
+    topic, *further = topics or ("",)
+    if topics == () and regex is None:
+        regex = ""
+    message = ConsumerGroupHeartbeat(
+        said["GroupId"],
+        said["MemberId"],
+        said["MemberEpoch"],
+        topic,
+        None if owned is None else tuple(sorted(_partitions(owned, desk))),
+        said["InstanceId"] or "",
+        tuple(further),
+        regex,
+        said["RackId"] or "",
+    )
+    return _as_written(message, desk)
+
+
+def _partitions(topics: tuple[Struct, ...], desk: Desk) -> list[str]:
+    return [f"{desk.topic_named(t)}-{i}" for t in topics for i in t["Partitions"]]

@@ -1,0 +1,232 @@
+"""A real client, kafka-python, in the simulated cluster; and what is no client at all."""
+
+import socket
+import time
+import warnings
+
+import pytest
+
+import kipviz
+from kipviz.cluster.actions import Receive
+from kipviz.core import tracefile
+from kipviz.serving.serve import CONNECTIONS_MAX, FRAME_MAX, cluster_of
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it reads its own files by an old function
+    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+    from kafka.errors import KafkaError
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+ORDERS = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def server():
+    with kipviz.serve() as served:
+        yield served
+
+
+def addresses(server):
+    return server.bootstrap_servers.split(",")
+
+
+def producer(server, name="app-1", **config):
+    return KafkaProducer(
+        bootstrap_servers=addresses(server),
+        transactional_id=name,
+        client_id=name,
+        **{"retry_backoff_ms": 10, **config},
+    )
+
+
+def read(server, isolation="read_committed"):
+    consumer = KafkaConsumer(
+        bootstrap_servers=addresses(server),
+        client_id="reader",
+        isolation_level=isolation,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=300,
+        fetch_max_wait_ms=50,
+        group_id=None,
+    )
+    consumer.assign([ORDERS])
+    try:
+        return [(record.key, record.value, record.headers) for record in consumer]
+    finally:
+        consumer.close()
+
+
+def until(what, seconds=5):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def test_a_transaction_commits_and_its_very_bytes_are_read(server):
+    client = producer(server)
+    client.init_transactions()
+    client.begin_transaction()
+    client.send("orders", key=b"\x00key", value=b"\xff\xfe", headers=[("trace", b"\x01")])
+    client.commit_transaction()
+    client.begin_transaction()
+    client.send("orders", value=b"never")
+    client.flush()
+    client.abort_transaction()
+    client.close()
+
+    assert read(server) == [(b"\x00key", b"\xff\xfe", [("trace", b"\x01")])]
+    assert [value for _, value, _ in read(server, "read_uncommitted")] == [b"\xff\xfe", b"never"]
+    assert server.log == ()
+
+
+def test_a_run_is_saved_and_replays_without_the_client(server, tmp_path):
+    client = producer(server)
+    client.init_transactions()
+    client.begin_transaction()
+    client.send("orders", value=b"once")
+    client.commit_transaction()
+    client.close()
+    trace = server.cluster.trace
+    assert any(isinstance(trace.node(n).action, Receive) for n in trace.line)
+
+    tracefile.save(trace, tmp_path / "run.trace", {"model": {"of": "a test"}})
+    again = tracefile.load(tmp_path / "run.trace", lambda _: trace.model).trace
+
+    assert again.last().world == trace.last().world
+
+
+def test_a_zombie_is_fenced(server):
+    zombie = producer(server)
+    zombie.init_transactions()
+    zombie.begin_transaction()
+    zombie.send("orders", value=b"of the zombie").get(5)
+    successor = producer(server)
+    successor.init_transactions()
+    with pytest.raises(KafkaError):
+        zombie.commit_transaction()
+    zombie.close(timeout=1)
+    successor.close()
+    assert read(server) == []
+
+
+def test_a_held_request_waits_until_it_is_released(server):
+    client = producer(server)
+    client.init_transactions()
+    server.rule("hold EndTxn")
+    client.begin_transaction()
+    client.send("orders", value=b"held").get(5)
+    commit = client._sender  # the sender goes on while nobody waits for it
+    assert commit is not None
+    result = client._transaction_manager.begin_commit()
+    client._sender.wakeup()
+    until(lambda: len(server.held()) == 1)
+    assert not result.is_done
+    assert read(server) == []
+    server.release()
+    until(lambda: result.is_done)
+    assert [value for _, value, _ in read(server)] == [b"held"]
+    client.close()
+
+
+def test_a_lost_answer_is_asked_for_again_and_the_transaction_commits_once(server):
+    client = producer(server)
+    client.init_transactions()
+    server.rule("lose the 1st EndTxnResponse")
+    client.begin_transaction()
+    client.send("orders", value=b"once")
+    client.commit_transaction()
+    client.close()
+    assert [value for _, value, _ in read(server)] == [b"once"]
+
+
+def test_a_coordinator_that_crashes_at_prepare_commit_leaves_the_transaction_to_the_next_one(
+    server,
+):
+    client = producer(server)
+    client.init_transactions()
+    server.rule("crash the coordinator at PREPARE_COMMIT")
+    client.begin_transaction()
+    client.send("orders", value=b"survives")
+    client.commit_transaction()
+    assert len(server.cluster.world.up) == 2
+    client.close(timeout=2)
+    assert [value for _, value, _ in read(server)] == [b"survives"]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", f"which is not from 0 to {FRAME_MAX}"),
+        (b"\x00\x00\x00\x02\x00\x00", "at least 8 bytes"),
+        (b"\x00\x00\x00\x0a" + b"\x7f\x00" + bytes(8), "API key 32512"),
+        (b"\x00\x00\x00\x0a" + b"\x00\x03\x00\x63" + bytes(6), "versions 0 to 13, not 99"),
+        (b"\x00\x00\x00\x0c" + b"\x00\x03\x00\x01" + bytes(4) + b"\xff\xff\x00\x00", "byte"),
+    ],
+)
+def test_what_is_no_request_closes_its_connection_with_one_line_and_disturbs_nobody(
+    server, data, why
+):
+    client = producer(server)
+    client.init_transactions()
+    with socket.create_connection(("127.0.0.1", server.cluster.desk.ports[1])) as stranger:
+        stranger.sendall(data)
+        stranger.settimeout(5)
+        assert stranger.recv(1) == b""
+    (line,) = server.log
+    assert why in line
+    client.begin_transaction()
+    client.send("orders", value=b"undisturbed")
+    client.commit_transaction()
+    client.close()
+
+
+def test_an_api_versions_request_that_is_too_new_is_answered_in_version_0(server):
+    with socket.create_connection(("127.0.0.1", server.cluster.desk.ports[1])) as client:
+        client.sendall(b"\x00\x00\x00\x08" + b"\x00\x12\x00\x63" + b"\x00\x00\x00\x07")
+        client.settimeout(5)
+        answer = client.recv(4096)
+    assert answer[4:8] == b"\x00\x00\x00\x07"
+    assert int.from_bytes(answer[8:10], "big") == 35
+
+
+def test_there_is_a_limit_to_connections_and_the_client_that_is_there_goes_on(server):
+    client = producer(server)
+    client.init_transactions()
+    port = server.cluster.desk.ports[1]
+    crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS_MAX + 20)]
+    until(lambda: any("there are" in line for line in server.log))
+    assert len(server.log) == 1
+    for each in crowd:
+        each.close()
+    client.begin_transaction()
+    client.send("orders", value=b"still here")
+    client.commit_transaction()
+    client.close()
+
+
+def test_it_listens_on_loopback_only_and_stops(server):
+    assert all(a.startswith("127.0.0.1:") for a in addresses(server))
+    server.stop()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.cluster.desk.ports[1]))
+
+
+def test_a_server_that_nobody_uses_stops_by_itself():
+    served = kipviz.serve(cluster_of(["orders"], brokers=1), idle_s=0.0)
+    served._thread.join(timeout=5)
+    assert not served._thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("hold Endtxn", "no message 'Endtxn'"),
+        ("crash the coordinator at PREPARED", "no transaction state 'PREPARED'"),
+        ("lose the 0th answer", "counted from 1"),
+        ("please", "a rule is 'hold EndTxn'"),
+    ],
+)
+def test_a_rule_that_is_none_is_refused_in_one_sentence(server, words, why):
+    with pytest.raises(ValueError, match=why):
+        server.rule(words)
