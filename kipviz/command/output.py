@@ -76,6 +76,11 @@ class Progress:
         self.say(f"{done} of {there_are} done, {part}: {words}")
         return True
 
+    def stories(self, story: str, done: int, there_are: int) -> bool:
+        """Say which story is played, and how many are; it shall go on."""
+        self.say(f"{done} of {there_are} stories, {story}")
+        return True
+
     def designs(self, design: str, states: int, depth: int) -> bool:
         """Say how far the search of a design is; it shall go on."""
         self.say(f"{design}: {states:,} states, depth {depth}")

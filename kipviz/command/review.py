@@ -13,14 +13,29 @@ from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.verdicts import Judged
+    from kipviz.studies.draft_stories import Played
 
 HELP = "write a review of designs: verdicts, shortest counterexamples, diagrams, traces"
 DESIGNS = "repaired,finding-I,finding-D,as-written"
+# A file's name may have 255 bytes; a design that is made of many decisions has a long one.
+NAME_MAX = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("scenario", metavar="SCENARIO", help="kip-1289-small is made for this")
+    parser.add_argument(
+        "scenario", nargs="?", metavar="SCENARIO", help="kip-1289-small is made for this"
+    )
+    parser.add_argument(
+        "--drafts",
+        action="store_true",
+        help="instead of a scenario: KIP-1289's draft implementation, its stories and its first users",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="with --drafts: the stories alone, without the searches",
+    )
     parser.add_argument(
         "--designs", default=DESIGNS, metavar="DESIGN,…", help=f"default: {DESIGNS}"
     )
@@ -40,6 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.scenarios.library import scenario as scenario_named
     from kipviz.views.review import review
 
+    if arguments.drafts:
+        return _drafts(arguments)
+    if arguments.quick:
+        raise Refused("--quick belongs to --drafts")
+    if arguments.scenario is None:
+        raise Refused("name a SCENARIO, such as kip-1289-small, or ask for --drafts")
     designs = tuple(name.strip() for name in arguments.designs.split(",") if name.strip())
     with telling.refusing():
         if not designs:
@@ -48,11 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         budget = budget_of(arguments.faults)
         for name in designs:
             scenario.model(design_named(name), budget)
-    folder = Path(arguments.into)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
+    folder = _folder(arguments.into)
     with Progress() as progress, until_interrupted(progress.designs) as go_on:
         bounds = Bounds(states_max=arguments.states_max)
         rows = verdict_table(scenario.name, designs, budget, bounds, go_on)
@@ -62,6 +79,62 @@ def run(arguments: argparse.Namespace) -> int:
     document = {"folder": str(folder), "files": files, "verdicts": verdicts}
     answer(document, [f"{folder}/{name}" for name in files], as_json=arguments.json)
     return int(any(cell.fails for row in rows for cell in row.cells))
+
+
+def _folder(path: str) -> Path:
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
+    return folder
+
+
+def _drafts(arguments: argparse.Namespace) -> int:
+    """Write the review of the draft implementation; the status is 0, because a finding is no failure."""
+    from kipviz.studies import draft_stories, implementation
+    from kipviz.studies.study import answer as answered
+    from kipviz.views.draft_review import draft_review
+
+    if arguments.scenario is not None:
+        raise Refused("--drafts has stories of its own: leave the SCENARIO out")
+    folder = _folder(arguments.into)
+    with Progress() as progress, until_interrupted(progress.stories) as go_on:
+        played = list(draft_stories.played(go_on))
+    answers = []
+    for study in () if arguments.quick or go_on.stopped else implementation.STUDIES:
+        with Progress() as progress, until_interrupted(progress.parts) as going:
+            answers.append(answered(study, progress=going))
+        if going.stopped:
+            break
+    write_whole(str(folder / "review.md"), draft_review(played, answers))
+    files = ["review.md", *_runs_of(folder, played)]
+    verdicts = [
+        {
+            "story": each.run.scenario.name,
+            "design": each.run.design.name,
+            "status": each.run.design.status,
+            "broken": [{"property": j.property, "reason": j.reason} for j in each.broken],
+        }
+        for each in played
+    ]
+    document = {"folder": str(folder), "files": files, "verdicts": verdicts}
+    answer(document, [f"{folder}/{name}" for name in files], as_json=arguments.json)
+    return 0
+
+
+def _runs_of(folder: Path, played: Sequence[Played]) -> Iterator[str]:
+    """Write every story that ends in a break as a diagram and as a trace that reopens."""
+    from kipviz.command import telling
+    from kipviz.views.mermaid import mermaid
+
+    for each in played:
+        if not each.broken:
+            continue
+        name = f"{each.run.scenario.name}--{each.run.design.name}"[:NAME_MAX]
+        write_whole(str(folder / f"{name}.mmd"), mermaid(telling.payload_of(each.run)))
+        telling.save(each.run, str(folder / f"{name}.trace"))
+        yield from (f"{name}.mmd", f"{name}.trace")
 
 
 def _verdict(row: Judged) -> dict[str, Any]:
