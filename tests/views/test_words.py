@@ -148,7 +148,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
     assert told.title
     assert told.tone in ("calm", "warning", "gone")
     assert label(here, action)  # type: ignore[arg-type]
-    assert actor(action, here) in ("app-1", "B1", "B3", "B5", "")
+    assert actor(action, here) in ("app-1", "app-9", "B1", "B3", "B5", "")
 
 
 def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
