@@ -3,7 +3,8 @@
 A source record is acquired, an output for it is appended in a transaction, the transaction is decided
 and the record is acknowledged. The design "twice" sometimes does it again, "forgets" acknowledges
 although the transaction was aborted, "sticks" never resolves a staged acknowledgement, "crashes"
-raises at some seeds, "dies" kills the process it runs in, "dies once" the first one only, "slow" takes its time.
+raises at some seeds, "dies" kills the process it runs in, "dies once" the first one only, "slow" takes its time,
+"sleeps" does not end within a test.
 """
 
 import os
@@ -60,7 +61,17 @@ WRONG = {"twice": "no_duplicate", "forgets": "no_loss", "sticks": "no_stuck_reco
 def known_names():
     return {
         "scenarios": ("copy", "copy_slowly"),
-        "designs": ("right", "twice", "forgets", "sticks", "crashes", "dies", "dies once", "slow"),
+        "designs": (
+            "right",
+            "twice",
+            "forgets",
+            "sticks",
+            "crashes",
+            "dies",
+            "dies once",
+            "slow",
+            "sleeps",
+        ),
         "faults": ("calm", "rough"),
     }
 
@@ -122,6 +133,9 @@ def misbehave(task: Task) -> None:
             os._exit(17)
     if task.design == "slow":
         time.sleep(0.15)
+    if task.design == "sleeps":
+        Path(os.environ["KIPVIZ_TEST_ASLEEP"]).touch()
+        time.sleep(3600)
 
 
 def run(task: Task) -> Verdict:

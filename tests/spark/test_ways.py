@@ -1,6 +1,8 @@
 """The loop, the processes and what a campaign refuses; without Spark."""
 
+import multiprocessing
 import threading
+import time
 
 import pytest
 
@@ -52,6 +54,42 @@ def test_processes_can_be_cancelled_from_another_thread():
     with pytest.raises(Cancelled):
         campaign.run()
     assert campaign.result is None
+
+
+def holds_within_a_minute(condition):
+    for _ in range(600):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_cancelled_campaign_ends_its_worker_processes_in_the_middle_of_a_run(
+    tmp_path, monkeypatch
+):
+    asleep = tmp_path / "asleep"
+    monkeypatch.setenv("KIPVIZ_TEST_ASLEEP", str(asleep))
+    before = set(multiprocessing.active_children())
+    campaign = Campaign("copy", "sleeps", runs=8, way="processes", task_module=STAND_IN)
+    ended = []
+
+    def run():
+        try:
+            campaign.run()
+        except Cancelled as error:
+            ended.append(error)
+
+    running = threading.Thread(target=run, daemon=True)
+    running.start()
+    try:
+        assert holds_within_a_minute(asleep.exists)
+        campaign.cancel()
+        running.join(30)
+        assert len(ended) == 1
+        assert holds_within_a_minute(lambda: set(multiprocessing.active_children()) <= before)
+    finally:
+        for worker in set(multiprocessing.active_children()) - before:
+            worker.kill()
 
 
 def test_a_cancelled_campaign_can_be_run_again():
