@@ -95,6 +95,35 @@ def test_a_client_adds_its_partitions_and_the_epoch_stays_from_one_transaction_t
     assert [(e.producer_epoch, e.committed) for e in decided] == [(0, True)] * 2
 
 
+def bumped_by_the_client(desk):
+    """A transaction of epoch 1, behind a bump that its client has asked for at epoch 0."""
+    init(desk)
+    assert desk.ask(tc.on_init_producer_id, InitProducerId("t", 60_000, 9, 0)).producer_epoch == 1
+    assert desk.role.transactions["t"].last_producer_epoch == 0
+    add(desk, 1, "out-0")
+
+
+def test_an_end_keeps_the_epoch_before_a_bump_and_the_bump_can_be_asked_for_again(desk):
+    """TransactionMetadata.prepareAbortOrCommit: lastProducerEpoch stays below transaction version 2."""
+    bumped_by_the_client(desk)
+    end(desk, 1)
+    assert desk.role.transactions["t"].last_producer_epoch == 0
+    marked(desk, "out-0")
+    again = desk.ask(tc.on_init_producer_id, InitProducerId("t", 60_000, 9, 0))
+    assert (again.error, again.producer_epoch) == (Errors.NONE, 1)
+
+
+def test_a_fence_forgets_the_epoch_before_a_bump_and_the_bump_is_refused(desk):
+    """TransactionMetadata.prepareFenceProducerEpoch: lastProducerEpoch is NO_PRODUCER_EPOCH."""
+    bumped_by_the_client(desk)
+    desk.do(tc.on_timeout(desk.role, "t", desk.on))
+    known = desk.role.transactions["t"]
+    assert (known.producer_epoch, known.last_producer_epoch) == (2, -1)
+    marked(desk, "out-0")
+    again = desk.ask(tc.on_init_producer_id, InitProducerId("t", 60_000, 9, 0))
+    assert again.error is Errors.PRODUCER_FENCED
+
+
 @pytest.mark.parametrize(
     ("version", "error"), [(1, Errors.INVALID_PRODUCER_EPOCH), (2, Errors.PRODUCER_FENCED)]
 )

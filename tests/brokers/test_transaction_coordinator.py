@@ -66,6 +66,15 @@ def ongoing(desk):
     return desk
 
 
+def test_a_coordinator_remembers_to_which_brokers_its_markers_are_under_way(ongoing):
+    end(ongoing, 9, 0)
+    assert known(ongoing).sent == (("out-0", 3), ("out-1", 5))
+    marked(ongoing, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
+    assert known(ongoing).sent == (("out-1", 5), ("out-0", 3))
+    marked(ongoing, ("out-1", Errors.NONE))
+    assert known(ongoing).sent == (("out-0", 3),)
+
+
 def test_a_new_name_gets_a_new_producer_id_and_epoch_0(desk):
     """TCT.shouldInitPidWithEpochZeroForNewTransactionalId."""
     answer = init(desk)

@@ -307,6 +307,17 @@ def test_a_batch_that_expires_after_it_was_sent_asks_for_a_bump_only_below_versi
     assert (me.state, me.batches, me.bump) == (S.ABORTABLE_ERROR, (), bump)
 
 
+@pytest.mark.parametrize("was_sent", [True, False])
+def test_a_batch_that_expires_in_an_abort_asks_for_a_bump_only_if_it_can_have_arrived(was_sent):
+    """Sender.sendProducerData marks a sequence as unresolved only where the batch is in retry."""
+    _, me = sends(p.send(begun(), "out-0", RECORD))
+    me = p.end_transaction(me, committed=False)
+    assert (me.state, me.bump) == (S.ABORTING_TRANSACTION, False)
+    batches = tuple(b.but(sent=was_sent, broker=-1) for b in me.batches)
+    me = p.expired(me.but(version=1, batches=batches))
+    assert (me.batches, me.bump) == ((), was_sent)
+
+
 def test_behind_an_end_everything_of_the_transaction_is_forgotten():
     me = p.send(begun(), "out-0", RECORD)
     produce, me = sends(me)
