@@ -18,8 +18,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 _POLYNOMIAL = 0x82F63B78
-# Short batches would be mostly padding in long blocks, and long ones are joined more often from short blocks.
-_BLOCKS = (64, 1024)
+# Short batches would be mostly padding in long blocks, and long ones are joined more often from short blocks:
+# the length of a block, and up to which size of a batch it is taken.
+_BLOCKS = ((64, 512), (256, 4_096), (1_024, 1 << 62))
+_LONGEST_BLOCK = 1_024
 _BYTES_AT_ONCE = 1 << 22
 
 Numbers: TypeAlias = NDArray[Any]
@@ -28,13 +30,14 @@ Numbers: TypeAlias = NDArray[Any]
 def checksums(data: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
     """Return the CRC-32C of each stretch of some bytes (uint8); stretches have at least four bytes."""
     # A block may begin before the first message does.
-    data = np.concatenate((np.zeros(_BLOCKS[1], np.uint8), data))
-    starts, ends = starts + _BLOCKS[1], ends + _BLOCKS[1]
+    data = np.concatenate((np.zeros(_LONGEST_BLOCK, np.uint8), data))
+    starts, ends = starts + _LONGEST_BLOCK, ends + _LONGEST_BLOCK
     sums = np.zeros(len(starts), np.uint32)
     sizes = ends - starts
-    short = sizes <= _BLOCKS[0] * 4
-    for block, chosen in zip(_BLOCKS, (short, ~short), strict=True):
-        places = np.flatnonzero(chosen)
+    least = 0
+    for block, most in _BLOCKS:
+        places = np.flatnonzero((sizes > least) & (sizes <= most))
+        least = most
         blocks = -(-sizes[places] // block)
         # As many messages at once as make a few megabytes; one message may have more.
         turn = (np.cumsum(blocks) - 1) * block // _BYTES_AT_ONCE

@@ -165,17 +165,17 @@ def _of_headers(content: PartContent, positions: Numbers, fields: Numbers) -> pa
 
 def markers_of(
     content: PartContent, positions: Numbers, fields: Numbers
-) -> tuple[list[str], list[int]]:
+) -> tuple[pa.Array, pa.Array]:
     """Return for each batch its marker ("" for data) and the marker's coordinator epoch (-1 without)."""
     if content.part.topic != CLUSTER_METADATA:
         kinds, epochs = end_markers(content, positions, fields)
-        return pa.array(_MARKERS).take(pa.array(kinds)).to_pylist(), epochs.tolist()
+        return pa.array(_MARKERS).take(pa.array(kinds)), pa.array(epochs)
     names = [""] * len(positions)
     for k in np.flatnonzero(fields["attributes"] & CONTROL):
         found = whole_batch(content, int(positions[k]), int(fields["length"][k]) + 12)
         if found is not None and found.records:
             names[k] = quorum_kind(found.records[0])
-    return names, [-1] * len(positions)
+    return pa.array(names, pa.string()), pa.array([-1] * len(positions), pa.int32())
 
 
 # What `end_markers` says of a batch, in words.

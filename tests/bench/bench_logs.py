@@ -1,0 +1,189 @@
+"""How many batches of real logs are read and audited a second: python tests/bench/bench_logs.py [batches] [--spark].
+
+The log is made on the spot in a temporary folder, with right checksums: transactions of ten batches in each of four
+partitions, of which one in a thousand hangs. What is compared is printed as a ratio to the plain walk over the bytes.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from kipviz.recordings.batch_headers import HEADER, headers_in
+from kipviz.recordings.checksums import checksums
+from kipviz.recordings.log_audit import audit_logs
+from kipviz.recordings.log_parts import log_folders
+from kipviz.recordings.log_rows import rows_of
+from kipviz.widgets.rebuilt import run_of_logs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.recordings.made_logs import START, batch, marker
+
+PARTITIONS = 4
+A_TRANSACTION = 10
+HANGS_EVERY = 1_000
+SEGMENT = 250_000
+PRODUCERS = 50
+RECORDS = 10
+
+
+def made_log(folder: Path, batches: int) -> int:
+    """Write a log of about so many batches; return how many transactions hang."""
+    data = batch(0, ((None, b"v" * 20),) * RECORDS, pid=1, epoch=0, sequence=0)
+    end = marker(0, 1, 0)
+    hanging = 0
+    for index in range(PARTITIONS):
+        offset, left = 0, batches // PARTITIONS
+        begun = 0
+        while left > 0:
+            count = min(left, SEGMENT) // A_TRANSACTION
+            if not count:
+                break
+            turn = np.arange(begun, begun + count)
+            # A transaction that hangs has a producer of its own and no marker.
+            hangs = turn % HANGS_EVERY == HANGS_EVERY - 1
+            pids = np.where(
+                hangs, 1_000_000 * (index + 1) + turn, turn % PRODUCERS + PRODUCERS * index
+            )
+            lone = np.repeat(hangs, A_TRANSACTION - 1)
+            who = np.repeat(pids, A_TRANSACTION - 1)
+            within = np.tile(np.arange(A_TRANSACTION - 1), count)
+            rounds = np.repeat(turn // PRODUCERS, A_TRANSACTION - 1)
+            # Of a producer that does not hang, rounds in which a hanging one took its turn are not counted.
+            skipped = _skipped(who, rounds, index)
+            sequence = (
+                np.where(lone, within, (rounds - skipped) * (A_TRANSACTION - 1) + within) * RECORDS
+            )
+            _write_segment(folder, index, offset, data, end, pids, hangs, sequence, turn)
+            offset += count * ((A_TRANSACTION - 1) * RECORDS + 1) - int(hangs.sum())
+            hanging += int(hangs.sum())
+            left -= count * A_TRANSACTION
+            begun += count
+    return hanging
+
+
+def _skipped(who, rounds, index):
+    """Count the turns of a producer that a hanging transaction had before a round."""
+    number = who - PRODUCERS * index
+    mine = (number == (HANGS_EVERY - 1) % PRODUCERS) & (number < PRODUCERS)
+    every = HANGS_EVERY // PRODUCERS
+    return np.where(mine, rounds // every, 0)
+
+
+def _write_segment(folder, index, offset, data, end, pids, hangs, sequence, turn):
+    per, span = A_TRANSACTION - 1, (A_TRANSACTION - 1) * RECORDS + 1
+    starts = offset + np.concatenate(([0], np.cumsum(span - hangs)[:-1]))
+    base = np.repeat(starts, per) + np.tile(np.arange(per), len(pids)) * RECORDS
+    whole = _copies(data, len(base))
+    _set(whole, base, np.repeat(pids, per), sequence, START + np.repeat(turn, per))
+    ends = _copies(end, len(pids))
+    _set(ends, starts + per * RECORDS, pids, -1, START + turn + 1)
+    path = folder / f"orders-{index}" / f"{offset:020}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = whole.reshape(len(pids), -1)
+    joined = np.concatenate((rows, ends), axis=1)
+    if hangs.any():
+        path.write_bytes(
+            b"".join((rows[k] if hangs[k] else joined[k]).tobytes() for k in range(len(pids)))
+        )
+    else:
+        joined.tofile(path)
+
+
+def _copies(one: bytes, count: int):
+    return np.tile(np.frombuffer(one, np.uint8), (count, 1))
+
+
+def _set(rows, offsets, pids, sequences, times):
+    heads = rows[:, : HEADER.itemsize].copy().view(HEADER)[:, 0]
+    heads["base_offset"], heads["producer_id"] = offsets, pids
+    heads["base_timestamp"] = heads["max_timestamp"] = times
+    heads["base_sequence"] = sequences
+    rows[:, : HEADER.itemsize] = heads.view(np.uint8).reshape(len(rows), -1)
+    size = rows.shape[1]
+    starts = np.arange(len(rows)) * size
+    heads["crc"] = checksums(rows.reshape(-1), starts + 21, starts + size)
+    rows[:, : HEADER.itemsize] = heads.view(np.uint8).reshape(len(rows), -1)
+
+
+def timed(what, work, batches, against=None):
+    """Do some work, print how long it took; return its result and the seconds."""
+    start = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - start
+    ratio = f", {seconds / against:.1f} times the walk" if against else ""
+    print(
+        f"{what}: {seconds:.2f} s, {batches / seconds:,.0f} batches/s, "
+        f"{batches * RECORDS / seconds:,.0f} records/s{ratio}",
+        flush=True,
+    )
+    return result, seconds
+
+
+def walk(folder):
+    """Go from batch to batch and read every header, without checksums or columns."""
+    return sum(
+        len(headers_in(path.read_bytes(), check_crc=False).positions)
+        for path in sorted(folder.glob("*/*.log"))
+    )
+
+
+def main(batches: int, *, on_spark: bool) -> None:
+    """Make the log, read and audit it in several ways, and open a window of it."""
+    with tempfile.TemporaryDirectory(prefix="kipviz-bench-") as place:
+        folder = Path(place)
+        hanging, _ = timed("made", lambda: made_log(folder, batches), batches)
+        print(f"{sum(f.stat().st_size for f in folder.glob('*/*.log')) / 1e6:,.0f} MB")
+        there, floor = timed("walk", lambda: walk(folder), batches)
+        parts = log_folders([folder]).parts
+        for check_crc in (False, True):
+            crc = "with" if check_crc else "without"
+            rows, _ = timed(
+                f"rows of batches, {crc} checksums, one process",
+                lambda check_crc=check_crc: sum(
+                    b.num_rows for p in parts for b in rows_of(p, "batches", check_crc=check_crc)
+                ),
+                there,
+                floor,
+            )
+            assert rows == there
+        found, _ = timed("audit, one process", lambda: audit_logs([folder]), there, floor)
+        kinds = [each.kind for each in found.findings]
+        assert kinds == ["hanging"] * hanging, (len(kinds), hanging, found.findings[:3])
+        if on_spark:
+            spark_too(folder, there, floor, found)
+        places = [(late.partition, late.offset) for late in found.findings[-1:]]
+        at = (places or [("orders-0", 0)])[0]
+        timed("window in the stepper", lambda: run_of_logs(folder, at=at), there, floor)
+
+
+def spark_too(folder, there, floor, found):
+    """Read and audit the same log on Spark, cold and warm."""
+    from kipviz.spark.kafka_log import register
+    from kipviz.spark.log_audit import audit_logs_on
+    from kipviz.spark.session import session, stop
+
+    spark, _ = timed("Spark starts", session, there)
+    register(spark)
+    for turn in ("cold", "warm"):
+        for checksums_too in ("false", "true"):
+            frame = spark.read.format("kafka-log").option("checksums", checksums_too)
+            counted, _ = timed(
+                f"kafka-log on Spark, {turn}, checksums {checksums_too}",
+                lambda frame=frame: frame.load(str(folder)).groupBy("partition").count().collect(),
+                there,
+                floor,
+            )
+            assert sum(row["count"] for row in counted) == there
+        same, _ = timed(
+            f"audit on Spark, {turn}", lambda: audit_logs_on(spark, [folder]), there, floor
+        )
+        assert same == found
+    stop()
+
+
+if __name__ == "__main__":
+    numbers = [int(each) for each in sys.argv[1:] if each.isdecimal()]
+    main(numbers[0] if numbers else 1_000_000, on_spark="--spark" in sys.argv)
