@@ -35,6 +35,7 @@ from kipviz.command import (
     play,
     replay,
     review,
+    serve,
     study,
     swarm,
 )
@@ -66,6 +67,7 @@ COMMANDS = {
     "check-timeouts": check_timeouts,
     "ledger": ledger,
     "review": review,
+    "serve": serve,
 }
 
 BAD_INPUT = 2

@@ -148,3 +148,21 @@ def _from(log: PartitionLog, offset: int) -> list[Batch]:
     while at > 0 and log.batches[at - 1].last_offset >= offset:
         at -= 1
     return [log.batches[i] for i in range(at, len(log.batches))]
+
+
+def fates(log: PartitionLog) -> tuple[tuple[int, str, str], ...]:
+    """Return (offset, value, fate) of every record: "committed", "aborted", or "open" in a transaction."""
+    found: list[tuple[int, str, str]] = []
+    gone = [(a.producer_id, a.first_offset, a.last_offset) for a in log.aborted]
+    open_now = {producer_id: first for first, producer_id in log.open}
+    for batch in log.batches:
+        fate = "committed"
+        if batch.transactional:
+            at, producer_id = batch.base_offset, batch.producer_id
+            if any(p == producer_id and first <= at <= last for p, first, last in gone):
+                fate = "aborted"
+            elif at >= open_now.get(producer_id, log.end_offset):
+                fate = "open"
+        for offset, record in enumerate(() if batch.control else batch.records, batch.base_offset):
+            found.append((offset, getattr(record, "value", str(record)), fate))
+    return tuple(found)

@@ -23,10 +23,13 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.clock import Clock
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.world import host_of
+from kipviz.core import tracefile
 from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
+from kipviz.serving.batch_bytes import fates
 from kipviz.serving.desk import HOST
 from kipviz.serving.served_cluster import Caller, ServedCluster
 from kipviz.serving.turns import RUNNING, rule
@@ -170,6 +173,12 @@ class Server:
         with self._lock:
             return self.cluster.held()
 
+    def held_messages(self) -> tuple[tuple[Deliver, str], ...]:
+        """Return the deliveries that wait, each with the name of its message."""
+        with self._lock:
+            held = self.cluster.held()
+            return tuple((each, self.cluster.message_of(each)) for each in held)
+
     def take(self, action: ClusterAction) -> None:
         """Take a step: deliver what is held, crash a broker, move a leader.
 
@@ -205,6 +214,41 @@ class Server:
             self.cluster.forget_judgements()
             self.cluster.run()
         self._wake()
+
+    def requests(self, source: str = "") -> tuple[tuple[str, str], ...]:
+        """Return (connection, request) of what clients have asked, the oldest first.
+
+        Args:
+            source: a connection, or a client's id; without it those of all clients.
+        """
+        with self._lock:
+            found = tuple(self.cluster.asked)
+        return tuple(
+            each for each in found if not source or host_of(each[0]) == source or each[0] == source
+        )
+
+    def records(self, partition: str) -> tuple[tuple[int, str, str], ...]:
+        """Return (offset, value, "committed", "aborted" or "open") of a partition's records.
+
+        Raises:
+            ValueError: if there is no such partition.
+        """
+        with self._lock:
+            log = self.cluster.world.logs.get(partition)
+        if log is None:
+            raise ValueError(f"there is no partition {partition!r}")
+        return fates(log)
+
+    def save(self, path: str) -> None:
+        """Write the steps so far to a trace file, which needs no client to be replayed."""
+        with self._lock:
+            trace = self.cluster.trace
+        tracefile.save(trace, path, {"model": {"served": True}})
+
+    def wait(self) -> None:
+        """Wait until it has stopped."""
+        while self._thread.is_alive():
+            self._thread.join(timeout=0.5)
 
     def stop(self) -> None:
         """Close every connection and listener. A second call does nothing."""

@@ -51,6 +51,7 @@ from kipviz.serving.turns import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, 
 STEPS_MAX = 20_000  # so many steps are kept to be looked at; the cluster goes on without them
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 LINES_MAX = 1_000
+REQUESTS_MAX = 10_000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
 
@@ -108,6 +109,7 @@ class ServedCluster:
         self.rules: list[Rule] = []
         self.callers: list[Caller] = []
         self.lines: deque[str] = deque(maxlen=LINES_MAX)
+        self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
         self.steps = 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
@@ -223,6 +225,7 @@ class ServedCluster:
         message = messages[current.sent]
         current.sent += 1
         try:
+            self.asked.append((caller.source, type(message).__name__))
             self.take(receive(caller.source, caller.broker, message))
         except NotEnabled as why:
             self.refuse(caller, str(why))
@@ -345,12 +348,19 @@ class ServedCluster:
             elif key[1] == "group_coordinator":
                 yield from (DelayOver(*key, delay) for delay in waits.delays(role))
 
+    def message_of(self, action: Deliver) -> str:
+        """Return the name of the message that a delivery delivers."""
+        return type(self._in_front(action)).__name__
+
+    def _in_front(self, action: Deliver) -> Message:
+        connection = self.world.connections[action.source, action.broker]
+        queue = connection.requests if action.way == "request" else connection.responses
+        return queue[0].message
+
     def _judge(self, action: Deliver) -> str:
         """Say what the rules do with a delivery; each message is judged once."""
         place = (action.source, action.broker, action.way)
-        connection = self.world.connections[action.source, action.broker]
-        queue = connection.requests if action.way == "request" else connection.responses
-        message = queue[0].message
+        message = self._in_front(action)
         known = self._judged.get(place)
         if known is not None and known[0] is message:
             return known[1]

@@ -1,0 +1,87 @@
+"""`kipviz serve`: the simulated cluster for real clients, on loopback; with --script driven line by line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.command.arguments import count
+from kipviz.command.refused import Refused
+
+HELP = "let real clients connect to the simulated cluster, on 127.0.0.1 only"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "scenario", nargs="?", help="a story; without one three brokers and a topic"
+    )
+    parser.add_argument("--design", help="the design; the story's first one, or kafka")
+    parser.add_argument("--topic", action="append", default=[], help="a topic, of three partitions")
+    parser.add_argument("--by", default="running", help="running, or hand: deliveries wait")
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help='what happens to deliveries: "hold EndTxn", "lose every 3rd answer", '
+        '"crash the coordinator at PREPARE_COMMIT"',
+    )
+    parser.add_argument(
+        "--idle", type=count, default=600, metavar="S", help="stop after S idle seconds (600)"
+    )
+    parser.add_argument(
+        "--script",
+        action="store_true",
+        help='read {"do": …} from stdin, a JSON object a line, and answer each with one',
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until stdin ends, the idle limit is reached, or ^C."""
+    from kipviz.serving.script import answer
+    from kipviz.serving.serve import cluster_of, serve
+
+    given = arguments.scenario
+    if arguments.topic:
+        if given is not None:
+            raise Refused("a story has its own topics: give either a story or --topic")
+        given = cluster_of(dict.fromkeys(arguments.topic, 3))
+    try:
+        server = serve(
+            given,
+            design=arguments.design,
+            by=arguments.by,
+            rules=arguments.rule,
+            idle_s=float(arguments.idle),
+        )
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None
+    with server:
+        if not arguments.script:
+            print(f"bootstrap.servers={server.bootstrap_servers}", flush=True)
+            print("Only this machine can connect. ^C stops it.", flush=True)
+            server.wait()
+            return 0
+        _say({"bootstrap_servers": server.bootstrap_servers})
+        for asked in _lines():
+            _say(answer(server, asked))
+            if isinstance(asked, dict) and asked.get("do") == "stop":
+                break
+    return 0
+
+
+def _lines() -> Iterator[Any]:
+    for line in sys.stdin:
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                yield None
+
+
+def _say(document: dict[str, Any]) -> None:
+    print(json.dumps(document), flush=True)

@@ -1,0 +1,99 @@
+"""The lines by which another program drives a served cluster: one JSON object asks, one answers.
+
+    {"do": "rule", "rule": "hold EndTxn"}    {"do": "held"}    {"do": "deliver", "index": 0}
+    {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
+    {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
+    {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
+    {"do": "stop"}
+
+Each answer has "ok"; where that is false, "error" says in one sentence what was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kipviz.core.model import NotEnabled
+from kipviz.core.nearest import nearest
+
+if TYPE_CHECKING:
+    from kipviz.serving.serve import Server
+
+Line = dict[str, Any]
+
+
+def _held(server: Server) -> list[Line]:
+    return [
+        {"index": index, "source": d.source, "broker": d.broker, "way": d.way, "message": name}
+        for index, (d, name) in enumerate(server.held_messages())
+    ]
+
+
+def _deliver(server: Server, asked: Line) -> Line:
+    held, index = server.held(), _number(asked, "index")
+    if not 0 <= index < len(held):
+        raise ValueError(f"{len(held)} deliveries are held, and index {index} is none of them")
+    server.take(held[index])
+    return {}
+
+
+def _clients(server: Server) -> list[Line]:
+    names = ("connection", "software", "broker", "in_flight")
+    return [dict(zip(names, each, strict=True)) for each in server.clients()]
+
+
+def _requests(server: Server, asked: Line) -> list[Line]:
+    found = server.requests(_text(asked, "source") if "source" in asked else "")
+    return [{"connection": source, "request": name} for source, name in found]
+
+
+def _records(server: Server, asked: Line) -> list[Line]:
+    names = ("offset", "value", "fate")
+    found = server.records(_text(asked, "partition"))
+    return [dict(zip(names, each, strict=True)) for each in found]
+
+
+def _number(asked: Line, name: str) -> int:
+    value = asked.get(name)
+    if type(value) is not int:
+        raise ValueError(f"{name!r} is a whole number, not {value!r}")
+    return value
+
+
+def _text(asked: Line, name: str) -> str:
+    value = asked.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name!r} is a text, not {value!r}")  # noqa: TRY004  bad input
+    return value
+
+
+DO: dict[str, Callable[[Server, Line], Line | None]] = {
+    "rule": lambda server, asked: server.rule(_text(asked, "rule")),
+    "held": lambda server, _: {"held": _held(server)},
+    "deliver": _deliver,
+    "release": lambda server, _: server.release(),
+    "crash": lambda server, asked: server.crash(_number(asked, "broker")),
+    "start": lambda server, asked: server.start(_number(asked, "broker")),
+    "move": lambda server, asked: server.move(_text(asked, "partition"), _number(asked, "to")),
+    "clients": lambda server, _: {"clients": _clients(server)},
+    "requests": lambda server, asked: {"requests": _requests(server, asked)},
+    "records": lambda server, asked: {"records": _records(server, asked)},
+    "log": lambda server, _: {"log": list(server.log)},
+    "save": lambda server, asked: server.save(_text(asked, "file")),
+    "stop": lambda *_: None,
+}
+
+
+def answer(server: Server, asked: object) -> Line:
+    """Do what one line asks and return the line that answers it."""
+    try:
+        if not isinstance(asked, dict) or not isinstance(asked.get("do"), str):
+            raise ValueError('a line is a JSON object such as {"do": "held"}')  # noqa: TRY004
+        do = DO.get(asked["do"])
+        if do is None:
+            like = ", ".join(nearest(asked["do"], DO))
+            raise ValueError(f"there is nothing {asked['do']!r} to do; nearest are {like}")
+        return {"ok": True} | (do(server, asked) or {})
+    except (NotEnabled, ValueError, OSError) as wrong:
+        return {"ok": False, "error": str(wrong)}

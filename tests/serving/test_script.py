@@ -1,0 +1,108 @@
+"""`kipviz serve --script`: another program drives the cluster, a JSON object a line."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from kafka import KafkaProducer
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+
+class Script:
+    def __init__(self, *words):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "kipviz", "serve", "--script", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        self.servers = json.loads(self.process.stdout.readline())["bootstrap_servers"]
+
+    def do(self, line):
+        self.process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        status = self.process.wait(timeout=10)
+        self.process.stdout.close()
+        return status
+
+
+@pytest.fixture(scope="module")
+def script():
+    made = Script()
+    yield made
+    made.end()
+
+
+def test_a_client_is_watched_and_the_run_is_saved(script, tmp_path):
+    client = KafkaProducer(
+        bootstrap_servers=script.servers.split(","), transactional_id="t", client_id="mine"
+    )
+    client.init_transactions()
+    client.begin_transaction()
+    client.send("orders", value=b"one").get(5)
+    open_now = script.do({"do": "records", "partition": "orders-0"})["records"]
+    assert open_now == [{"offset": 0, "value": "one", "fate": "open"}]
+    assert any(
+        c["software"].startswith("kafka-python") for c in script.do({"do": "clients"})["clients"]
+    )
+    client.abort_transaction()
+    client.close()
+    after = script.do({"do": "records", "partition": "orders-0"})["records"]
+    assert after == [{"offset": 0, "value": "one", "fate": "aborted"}]
+    asked = [
+        each["request"] for each in script.do({"do": "requests", "source": "mine"})["requests"]
+    ]
+    assert [name for name in asked if name in ("InitProducerId", "Produce", "EndTxn")] == [
+        "InitProducerId",
+        "Produce",
+        "EndTxn",
+    ]
+    assert script.do({"do": "save", "file": str(tmp_path / "run.trace")}) == {"ok": True}
+    assert (tmp_path / "run.trace").stat().st_size > 1_000
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("not json", "a line is a JSON object"),
+        ({"do": "hold"}, "there is nothing 'hold' to do"),
+        ({"do": "crash"}, "'broker' is a whole number, not None"),
+        ({"do": "crash", "broker": 9}, "9"),
+        ({"do": "rule", "rule": "hold Endtxn"}, "no message 'Endtxn'"),
+        ({"do": "deliver", "index": 0}, "0 deliveries are held"),
+        ({"do": "records", "partition": "x-0"}, "no partition 'x-0'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_sentence_and_the_next_line_is_read(
+    script, line, why
+):
+    told = script.do(line)
+    assert not told["ok"]
+    assert why in told["error"]
+    assert script.do({"do": "log"})["ok"]
+
+
+def test_the_end_of_stdin_stops_it():
+    assert Script("--topic", "payments").end() == 0
+
+
+def test_a_topic_and_a_story_do_not_go_together():
+    words = [sys.executable, "-m", "kipviz", "serve", "kip-1289-small", "--topic", "a"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "either a story or --topic" in done.stderr
