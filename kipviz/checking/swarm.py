@@ -43,9 +43,10 @@ GIVES_UP = (
 
 
 # Not judged from where transaction.version is below 2: there a late batch may join a later transaction, or none
-# (KAFKA-12671, closed by KIP-890), and a batch that was sent before the level was lowered is counted into
-# the transaction before its own.
-FROM_VERSION_2 = ("stays in its transaction", "nothing hangs")
+# (KAFKA-12671, closed by KIP-890), a late marker ends the next transaction of the same epoch (story
+# kip-890-late-commit), and a batch that was sent before the level was lowered is counted into the
+# transaction before its own.
+FROM_VERSION_2 = ("stays in its transaction", "nothing hangs", "one outcome")
 
 
 class Drawn(Value, frozen=True):

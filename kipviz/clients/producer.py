@@ -388,17 +388,15 @@ def _on_answer(me: P, message: Message) -> P:
         case AddOffsetsToTxnResponse():
             return me.but(transaction_started=True)
         case EndTxnResponse() if message.producer_id < 0:
-            return _kept_identity(me)
+            return _begins_anew(me)
         case EndTxnResponse():
-            return _to(me, S.READY).but(
+            bumped = me.but(
                 producer_id=message.producer_id,
                 producer_epoch=message.producer_epoch,
                 sequences=Table.of(),
-                transaction_started=False,
-                partitions=(),
-                done=True,
                 prepared=PreparedTxnState(),
             )
+            return _begins_anew(bumped)
         case FindCoordinatorResponse():
             return me.but(found=True)
         case MetadataResponse():
@@ -420,13 +418,14 @@ def _on_answer(me: P, message: Message) -> P:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
 
 
-def _kept_identity(me: P) -> P:
-    """Begin anew after EndTxn up to version 4: the same epoch, unless the client has to bump it.
+def _begins_anew(me: P) -> P:
+    """Begin anew after EndTxn: up to version 4 with the same epoch, unless the client has to bump it.
 
     The bump is an InitProducerId with the identity so far (KIP-360), and the call that ended the
     transaction waits for it, too. It is in the queue if that call knew of it: what comes to light
     later, while the transaction ends, is asked for by nobody, and the producer stays INITIALIZING.
-    Sequences go on where the epoch does. Source: TransactionManager.resetTransactionState.
+    A client that heard of version 2 when it wanted to commit, and has to abort, sends EndTxn 5 and bumps its
+    epoch all the same. Sequences go on where the epoch does. Source: TransactionManager.resetTransactionState.
     """
     me = me.but(partitions=(), transaction_started=False)
     if not me.bump:
@@ -441,7 +440,7 @@ def ended_locally(me: P) -> P:
     waits = me.on_wire is not None or me.batches or me.to_add or me.stray
     if not ends or me.transaction_started or waits:
         return me
-    return _kept_identity(me.but(queue=me.queue[1:]))
+    return _begins_anew(me.but(queue=me.queue[1:]))
 
 
 def on_disconnected(me: P, broker: int) -> P:

@@ -21,10 +21,11 @@ class Facts(Part, frozen=True):
     a partition; `markers` what the markers of (producer id, epoch) say. `broken` holds the reason by
     promise.
 
-    Below transaction version 2 an epoch lasts for many transactions, so that the last three are
+    Below transaction version 2 an epoch lasts for many transactions, so that the last four are
     needed: `due` are the (partition, producer id) that wait for a marker, true as long as nothing is
     decided, `rounds` how many transactions of a producer id have begun, `sent_in` in which of them a
-    batch was first sent, by (partition, producer id, epoch, sequence).
+    batch was first sent, by (partition, producer id, epoch, sequence), `begun_at_2` the transactions that
+    began before the level was lowered, where it can still be.
     """
 
     owners: Table[str, str] = Table.of()
@@ -41,3 +42,4 @@ class Facts(Part, frozen=True):
     due: Table[tuple[str, int], bool] = Table.of()
     rounds: Table[int, int] = Table.of()
     sent_in: Table[SentBatch, int] = Table.of()
+    begun_at_2: Table[tuple[int, int], bool] = Table.of()

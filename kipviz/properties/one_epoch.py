@@ -30,6 +30,14 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
             for partition in event.partitions:
                 due = due.set((partition, pid), True)
             return facts.but(due=due)
+        case TransactionMoved(before=TransactionState.ONGOING, producer_id=pid):
+            place = (pid, event.producer_epoch)
+            if place not in facts.begun_at_2:
+                return facts
+            # The level was lowered in the middle of it: so far the epoch's markers are those of the one before.
+            return facts.but(
+                markers=facts.markers.without(place), begun_at_2=facts.begun_at_2.without(place)
+            )
         case TransactionDecided(producer_id=pid):
             due = facts.due
             for waiting in facts.due:
@@ -52,17 +60,22 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
             return facts
 
 
-def learned_of_old_clients(facts: Facts, event: TransactionMoved) -> Facts:
+def learned_of_old_clients(facts: Facts, event: TransactionMoved, world: World) -> Facts:
     """Tell transactions apart that have one epoch because of their client, in a cluster of version 2.
 
     A transaction that begins is not decided, and one that is being decided has no marker yet. Of a client
-    that bumps its epoch nothing is known there that could be forgotten.
+    that bumps its epoch nothing is known there that could be forgotten. Where the level may still be lowered,
+    it is noted which transactions have begun before that.
     """
     place = (event.producer_id, event.producer_epoch)
     if event.before is TransactionState.ONGOING and event.after is not TransactionState.ONGOING:
-        return facts.but(markers=facts.markers.without(place))
+        begun = facts.begun_at_2.without(place)
+        return facts.but(markers=facts.markers.without(place), begun_at_2=begun)
     if event.before is not TransactionState.ONGOING and event.after is TransactionState.ONGOING:
-        return facts.but(decided=facts.decided.without(place))
+        facts = facts.but(decided=facts.decided.without(place))
+        if world.budget.upgrade:
+            facts = facts.but(begun_at_2=facts.begun_at_2.set(place, True))
+        return facts
     return facts
 
 

@@ -465,7 +465,7 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
             return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
         case TransactionMoved() if level_of(world) >= 2:
-            return learned_of_old_clients(facts, event)
+            return learned_of_old_clients(facts, event, world)
         case TransactionDecided():
             return _decided(facts, event)
         case BatchAppended():

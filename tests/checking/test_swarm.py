@@ -13,12 +13,18 @@ from kipviz.cluster.spec import FaultBudget
 from kipviz.scenarios.library import scenario
 
 SAMPLE = range(40)
-# What `kipviz swarm --runs 5000 --json` said.
+# What `kipviz swarm --runs 20000 --json` said.
 RECORD = Path(__file__).with_name("swarm_record.json")
 # Only a run that follows a broker's own log reads one.
 NOT_IN_RUNS = {"ReadLog"}
-# Promises that a released Kafka breaks, by story: finding 447-T of FINDINGS.md.
-LISTED = {("kip-1319-stale", "no zombie of a group")}
+# Promises that a released Kafka breaks, by story: finding 447-T of FINDINGS.md; and a transaction that Produce 13
+# began and another process ends with EndTxn 4, as Flink's reflection does: the marker has the batch's own
+# epoch, so UnifiedLog.updateProducers leaves the guard of what is under way (isV2NextTransactionStarted).
+LISTED = {
+    ("pain-more-than-the-checkpoint", "complete is complete"),
+    ("kip-1319-stale", "no zombie of a group"),
+    ("kip-1319-stale-v5", "no zombie of a group"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +90,7 @@ def test_a_design_that_there_is_not_is_refused() -> None:
 
 def test_the_long_run_reached_every_kind_of_action_and_broke_only_what_is_listed() -> None:
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    assert record["runs"] == 5000
+    assert record["runs"] in (5_000, 20_000)
     kinds = {row.rule for row in Coverage().rows() if row.role == "action"}
     assert set(record["actions"]) == kinds, "a kind of action is new: make the record again"
     assert {name for name, times in record["actions"].items() if not times} == NOT_IN_RUNS

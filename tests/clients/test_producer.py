@@ -328,3 +328,28 @@ def test_behind_an_end_everything_of_the_transaction_is_forgotten():
     assert (me.state, me.producer_id, me.producer_epoch, me.done) == (S.READY, 9, 1, True)
     assert (me.sequences, me.partitions, me.transaction_started) == (Table.of(), (), False)
     assert isinstance(produce, Produce)
+
+
+def test_a_client_that_hears_of_version_2_at_its_commit_and_has_to_abort_bumps_its_epoch_after_end_txn_5():
+    """TransactionManager.beginCompletingTransaction and resetTransactionState; found by a swarm."""
+    me = p.send(begun(), "out-0", RECORD)
+    me = me.but(version=1, transaction_started=True, partitions=("out-0",))
+    _, me = sends(me)
+    me = p.end_transaction(me.but(finalized=2), committed=True)
+    assert (me.version, me.bump) == (2, True)
+    sent = tuple(b.but(sent=True, broker=-1) for b in me.batches)
+    me = p.expired(me.but(batches=sent, on_wire=None))
+    assert me.state is S.ABORTABLE_ERROR
+    me = p.end_transaction(me, committed=False)
+    end, me = sends(me)
+    assert isinstance(end, EndTxn)
+    assert end.version == 5
+    me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.producer_epoch, me.done) == (S.INITIALIZING, 1, False)
+    bump, me = sends(me)
+    assert isinstance(bump, InitProducerId)
+    assert (bump.producer_id, bump.producer_epoch) == (9, 0), (
+        "the identity when the end was asked for"
+    )
+    me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
+    assert (me.state, me.bump, me.done) == (S.READY, False, True)

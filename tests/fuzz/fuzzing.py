@@ -72,11 +72,15 @@ def judge(target: Target, data: bytes) -> Failure | None:
 def failures(
     target: Target, seed: int, numbers: Iterable[int]
 ) -> Iterator[tuple[int, Failure | None, bytes]]:
-    """Judge input after input of a target within the memory bound; `numbers` says which."""
-    with bounded_memory(MEMORY_MAX):
-        for number in numbers:
-            data = input_of(target, seed, number)
-            yield number, judge(target, data), data
+    """Judge input after input of a target, each within the memory bound; `numbers` says which.
+
+    The bound is of addresses, and begins anew with each input: an allocator keeps those that it once had.
+    """
+    for number in numbers:
+        data = input_of(target, seed, number)
+        with bounded_memory(MEMORY_MAX):
+            failure = judge(target, data)
+        yield number, failure, data
 
 
 @contextmanager
