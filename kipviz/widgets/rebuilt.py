@@ -106,8 +106,9 @@ def rebuild(
     internal_partitions: int = 0,
     *,
     torn_tail: bool = False,
+    at: tuple[str, int] | None = None,
 ) -> Stepper:
-    """Open a broker's logs in the stepper, at their end: every batch is a step.
+    """Open a broker's logs in the stepper, at their end or at a place: every batch is a step.
 
     Args:
         path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`.
@@ -115,10 +116,14 @@ def rebuild(
         last: how many batches are steps; what was written before is read at the start.
         internal_partitions: how many partitions each internal topic has; found out if left out.
         torn_tail: the files were copied from a running broker: what is cut off is no damage.
+        at: a partition and an offset, as a finding of an audit has them: only the batches around it are read.
 
     Raises:
         RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
         ValueError: if a number is none, in one sentence.
     """
-    run = run_of_logs(path, topics, last, internal_partitions, torn_tail=torn_tail)
-    return stepper_of(run).last()
+    run = run_of_logs(path, topics, last, internal_partitions, torn_tail=torn_tail, at=at)
+    stepper = stepper_of(run).last()
+    if at is not None:
+        stepper.step = step_of(run, *at)
+    return stepper

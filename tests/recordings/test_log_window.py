@@ -7,7 +7,7 @@ import pytest
 from kipviz.command.main import main
 from kipviz.recordings.log_window import window_at
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.widgets.rebuilt import run_of_logs, step_of
+from kipviz.widgets.rebuilt import rebuild, run_of_logs, step_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
 
@@ -45,6 +45,12 @@ def test_a_window_has_the_batches_around_a_place_and_what_is_open_before_it(long
     step = step_of(run, "out-0", 2_000)
     entry = run.model.entries[run.model.skipped + step - 1]
     assert (entry.partition, entry.batch.base_offset) == ("out-0", 2_000)
+
+
+def test_the_stepper_stands_at_the_place(long_log):
+    run = run_of_logs(long_log, at=("out-0", 2_000), last=40)
+    stepper = rebuild(long_log, at=("out-0", 2_000), last=40)
+    assert stepper.step == step_of(run, "out-0", 2_000) < run.trace.depth
 
 
 def test_every_place_of_a_recorded_folder_has_its_window(tmp_path):
