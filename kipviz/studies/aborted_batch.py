@@ -36,9 +36,13 @@ FAILING = tuple(
 )
 LIMITS = (5, 2)
 RIVALS = (
-    ("the delivery counts, and the lock ends it (the text)", "finding-M"),
-    ("the delivery counts, and the abort frees the record at the limit, too", "repaired"),
-    ("an abort gives it back", "repaired+abort_target=available_uncounted"),
+    ("the delivery counts, and the lock archives at the limit (the text)", "finding-M"),
+    (
+        "the delivery counts, and the abort archives at the limit",
+        "repaired+abort_limit=archived_at_the_limit",
+    ),
+    ("the delivery counts, and the abort does not look at the limit", "repaired"),
+    ("an abort gives the delivery back", "repaired+abort_target=available_uncounted"),
 )
 
 
