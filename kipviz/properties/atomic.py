@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.partition_log import is_aborted
 from kipviz.clients.share_memory import ShareConsumer
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
@@ -108,7 +109,7 @@ class Atomic:
                 case TopicRemade(topic=topic) | TopicDeleted(topic=topic):
                     ledger = _made_again(ledger, topic)
                 case OffsetResolved(committed=True) | OffsetCommitted():
-                    ledger = _read(ledger, event)
+                    ledger = _read(ledger, event, outcome.world)
                 case LeaderMoved(partition=partition):
                     opened = outputs.truncated(ledger.open, partition, outcome.world)
                     ledger = ledger if opened is ledger.open else ledger.but(open=opened)
@@ -330,12 +331,12 @@ def _pruned(ledger: Ledger, event: LogPruned) -> Ledger:
     return ledger.but(taken=taken)
 
 
-def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted) -> Ledger:
+def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -> Ledger:
     place = (event.group_id, event.partition)
     before = ledger.read_to.get(place, ledger.starts.get(event.partition, 0))
     for offset in range(before, event.offset):
         record = f"{event.partition}@{offset}"
-        if not ledger.committed.get(record, 0):
+        if not ledger.committed.get(record, 0) and not _is_hidden(world, event.partition, offset):
             gone = (
                 "which retention or DeleteRecords took from the log before an output of it was "
                 "committed: nobody can read it any more, and no transaction has lost it"
@@ -344,3 +345,15 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted) -> Ledger:
             )
             return ledger.but(broken=f"group {event.group_id} has read past {record}, {gone}")
     return ledger.but(read_to=ledger.read_to.set(place, event.offset))
+
+
+def _is_hidden(world: Any, partition: str, offset: int) -> bool:
+    """Say whether a reader passes over an offset: it is a marker's, or of a transaction that was aborted.
+
+    A source may be another application's output, as a share group's ingress topic is.
+    """
+    log = getattr(world, "logs", Table[str, Any].of()).get(partition)
+    if log is None:
+        return False
+    found = (b for b in log.batches if b.base_offset <= offset <= b.last_offset)
+    return any(bool(b.control) or is_aborted(log, b) for b in found)

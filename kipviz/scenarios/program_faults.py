@@ -19,10 +19,17 @@ from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
 
 DUPLICATE, LOSS, IN_DOUBT = "duplicate", "loss", "in doubt"
+# A record whose output is committed can come again, and a transaction that nobody ends.
+AGAIN, STUCK = "again", "stuck"
 
 # How the reason of a broken property ends or begins for each kind of break.
 THE_PROGRAM = "the program, not the design"
-_ENDS = (("it is duplicated", DUPLICATE), ("it is lost", LOSS))
+_ENDS = (
+    ("it is duplicated", DUPLICATE),
+    ("it is lost", LOSS),
+    ("be delivered again", AGAIN),
+    ("resolves it", STUCK),
+)
 _OF_A_DATABASE = "database transaction of "
 
 _STAGING = (
@@ -71,6 +78,7 @@ def _of_one(app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]) -> Iterator
     yield from _copies_of_two_groups(app, apps)
     yield from _leaves_in_doubt(app)
     yield from _two_transactions(app)
+    yield from _never_completes(app)
 
 
 def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
@@ -89,7 +97,7 @@ def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
         )
         yield ProgramFault(
             app.name,
-            (DUPLICATE, LOSS) if _acknowledges(app) else (DUPLICATE,),
+            _causes_of_no_position(app),
             f"{app.name} sends its outputs {how} and {where}, so a restart sends them again",
         )
     elif any(line.call.role is Call.SEND_OFFSETS and not line.metadata for line in app.program):
@@ -99,6 +107,13 @@ def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
             f"{app.name} stages offsets with nothing but the group's id, so the group coordinator "
             "cannot fence it after a rebalance",
         )
+
+
+def _causes_of_no_position(app: ApplicationSpec) -> tuple[str, ...]:
+    """Say what comes of outputs without a position; a share group's record is free until it is acknowledged."""
+    if not _acknowledges(app):
+        return (DUPLICATE,)
+    return (DUPLICATE, LOSS, AGAIN) if app.share else (DUPLICATE, LOSS)
 
 
 def _acknowledges_for_nothing(
@@ -153,9 +168,21 @@ def _two_transactions(app: ApplicationSpec) -> Iterator[ProgramFault]:
     if senders and stagers and senders.isdisjoint(stagers) and app.session is None:
         yield ProgramFault(
             app.name,
-            (DUPLICATE, LOSS),
+            (DUPLICATE, LOSS, AGAIN),
             f"{app.name} sends outputs in one transaction and stages their acknowledgements in another, so a "
             "crash between the two commits tears them apart",
+        )
+
+
+def _never_completes(app: ApplicationSpec) -> Iterator[ProgramFault]:
+    """Tell of a program that prepares a transaction without a time limit and has no line that ends it."""
+    calls = {line.call.role for line in app.program}
+    ends = {Call.COMPLETE_TRANSACTION, Call.COMMIT_TRANSACTION, Call.ABORT_TRANSACTION}
+    if app.two_phase_commit and Call.PREPARE_TRANSACTION in calls and calls.isdisjoint(ends):
+        yield ProgramFault(
+            app.name,
+            (STUCK,),
+            f"{app.name} prepares a transaction that has no time limit, and no line of it ends one",
         )
 
 

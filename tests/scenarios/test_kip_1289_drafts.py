@@ -8,6 +8,7 @@ from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.checking import runs
 from kipviz.checking.runs import judge_to_the_end
+from kipviz.checking.task import Task, run
 from kipviz.core.trace import Trace
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.transaction_state import TransactionState
@@ -217,3 +218,10 @@ def test_in_the_ingress_the_task_reads_the_copy_and_the_share_group_is_done_befo
     assert starts(trace) == [101]
     assert dict(committed_outputs(trace.world, "output-A-0")) == {"ingress-0@0": 1}
     assert dict(committed_outputs(trace.world, "ingress-0")) == {"src-0@100": 1}
+
+
+def test_a_task_that_reads_past_an_aborted_copy_has_lost_nothing() -> None:
+    """The ingress topic has what a forwarder gave up; a reader of committed records passes over it."""
+    for seed in (1, 2):
+        verdict = run(Task("kip-1289-ingress", "repaired", "rough", seed, 400))
+        assert verdict.status not in {"breaks", "error"}, verdict.reason

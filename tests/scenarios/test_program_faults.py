@@ -130,6 +130,28 @@ def test_a_design_that_breaks_more_than_the_program_is_not_excused():
     assert kind_of(verdict.reason) != LOSS
 
 
+def test_outputs_in_one_transaction_and_their_acknowledgements_in_another_are_the_programs_fault():
+    for story in ("kip-1289-flink-acks-first", "kip-1289-flink-outputs-first"):
+        spec = scenario(story).spec
+        (fault,) = program_faults(spec)
+        assert "stages their acknowledgements in another" in fault.sentence
+        assert blamed(spec, "src-0@100 is acknowledged by its transaction: it is lost")
+        assert blamed(spec, "the output of src-0@100 is committed: it will be delivered again")
+        assert not blamed(spec, "src-0@100 is TX_PENDING, and no continuation resolves it")
+    assert program_faults(scenario("kip-1289-flink-one-transaction").spec) == ()
+
+
+def test_a_prepared_transaction_that_no_line_ends_is_the_programs_fault():
+    spec = scenario("kip-1289-flink-late-element").spec
+    assert blamed(spec, "transaction my-txn is ONGOING, and no continuation resolves it")
+    assert not blamed(scenario("kip-1289-flink-never-returns").spec, "my-txn: nothing resolves it")
+
+
+def test_a_member_that_acknowledges_outside_the_transaction_leaves_its_record_free_for_a_while():
+    spec = scenario("kip-1289-ingress-at-least-once").spec
+    assert blamed(spec, "the record is free to be delivered again")
+
+
 @pytest.mark.thorough
 def test_kafka_and_the_repaired_design_break_nothing_on_their_own_stories_but_remade_topics():
     unexplained = set()
