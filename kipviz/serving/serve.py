@@ -31,7 +31,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
 from kipviz.serving.batch_bytes import fates
 from kipviz.serving.desk import HOST
-from kipviz.serving.served_cluster import Caller, ServedCluster
+from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster
 from kipviz.serving.turns import RUNNING, rule
 
 FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
@@ -293,7 +293,7 @@ class Server:
             while not self._stopping:
                 for key, events in self._selector.select(self._patience()):
                     with self._lock:
-                        self._event(key, events)
+                        self._guarded(key, events)
                 with self._lock:
                     self._time()
                     self._settle()
@@ -303,6 +303,15 @@ class Server:
             self._selector.close()
             self._wake_in.close()
             self._wake_out.close()
+
+    def _guarded(self, key: selectors.SelectorKey, events: int) -> None:
+        """Handle an event; a mistake costs the connection that it is about, and no other."""
+        try:
+            self._event(key, events)
+        except Exception as mistake:
+            if not isinstance(key.data, Caller):
+                raise
+            self.cluster.refuse(key.data, f"{MISTAKE} {type(mistake).__name__}: {mistake}")
 
     def _patience(self) -> float:
         soonest = min(self._polls.values(), default=time.monotonic() + TRANSACTION_SCAN_S)

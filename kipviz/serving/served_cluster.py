@@ -52,6 +52,8 @@ STEPS_MAX = 20_000  # so many steps are kept to be looked at; the cluster goes o
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 LINES_MAX = 1_000
 REQUESTS_MAX = 10_000
+# How a line begins that is about a mistake of kipviz, not of the client.
+MISTAKE = "kipviz could not handle its request:"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
 
@@ -160,6 +162,8 @@ class ServedCluster:
                 self._begin(caller, frame)
             except (WireError, Refused, ValueError, UnicodeDecodeError, OverflowError) as wrong:
                 self.refuse(caller, str(wrong))
+            except Exception as mistake:  # noqa: BLE001  one client's request ends no server
+                self.refuse(caller, f"{MISTAKE} {type(mistake).__name__}: {mistake}")
 
     def refuse(self, caller: Caller, why: str) -> None:
         """Close a connection whose request makes no sense, as Kafka does, with one line in the log."""
@@ -299,11 +303,22 @@ class ServedCluster:
             action = self._next() if self.by == RUNNING else None
             if action is not None:
                 before = self.world
-                self.take(action)
+                self._take_or_lose(action)
                 self._fault_points(before)
                 continue
             if not self._wake():
                 return
+
+    def _take_or_lose(self, action: ClusterAction) -> None:
+        """Take a step; a delivery that kipviz makes a mistake in costs its connection, and no other."""
+        try:
+            self.take(action)
+        except Exception as mistake:
+            if not isinstance(action, Deliver):
+                raise
+            why = f"{MISTAKE} {type(mistake).__name__}: {mistake}"
+            self.lines.append(f"{action.source} to broker {action.broker} closed: {why}")
+            self.take(LoseConnection(action.source, action.broker))
 
     def _wake(self) -> bool:
         """Go on with a long poll for which there is something now."""

@@ -1,0 +1,117 @@
+"""Frames without sockets: every request in every version, and bytes that are none."""
+
+from random import Random
+
+import pytest
+
+from kipviz.cluster.model import ClusterModel
+from kipviz.designs.catalogue import design
+from kipviz.messages.wire.codec import encode
+from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
+from kipviz.serving.apis import APIS
+from kipviz.serving.serve import cluster_of, to_serve
+from kipviz.serving.served_cluster import MISTAKE, ServedCluster
+
+KAFKA = design("kafka")
+MODEL = ClusterModel(
+    to_serve(cluster_of(["orders"], brokers=2)), KAFKA.broker_rules(), KAFKA.client_rules()
+)
+CASES = [(key, v) for key, api in sorted(APIS.items()) for v in range(api.lowest, api.highest + 1)]
+# What a request has where its schema's defaults would be refused before the model sees them.
+TOLD = {
+    0: {"Acks": -1},
+    1: {"MaxWaitMs": 0},
+    11: {
+        "GroupId": "g",
+        "ProtocolType": "consumer",
+        "Protocols": ({"Name": "range", "Metadata": b"\0\0\0\0\0\1\0\6orders\xff\xff\xff\xff"},),
+    },
+    10: {"Key": "g"},
+    22: {"TransactionalId": "t", "TransactionTimeoutMs": 1_000},
+}
+
+
+def frame(key, version):
+    api = APIS[key]
+    told = {n: v for n, v in TOLD.get(key, {}).items() if _has(api.request, n, version)}
+    head = {"RequestApiKey": key, "RequestApiVersion": version, "CorrelationId": 5}
+    header = encode(REQUEST_HEADER, header_version(api.request, version), {**head, "ClientId": "c"})
+    return header.data + encode(api.request, version, told).data
+
+
+def _has(schema, name, version):
+    from kipviz.messages.wire.schema import fields_in
+
+    return any(field.name == name for field in fields_in(schema.fields, version))
+
+
+def served():
+    return ServedCluster(MODEL, {1: 9001, 2: 9002})
+
+
+def lives(cluster):
+    caller = cluster.connect(1)
+    cluster.feed(caller, frame(3, 12))
+    return bool(caller.out) and not caller.broken
+
+
+@pytest.mark.parametrize(("key", "version"), CASES)
+def test_every_request_in_every_version_has_an_answer_or_a_reason(key, version):
+    cluster = served()
+    caller = cluster.connect(1)
+    cluster.feed(caller, frame(key, version))
+    assert not any(MISTAKE in line for line in cluster.lines), cluster.lines
+    waits_for_others = caller.current is not None
+    assert caller.out or caller.broken or waits_for_others
+    if caller.out:
+        assert int.from_bytes(caller.out[:4], "big") == len(caller.out) - 4
+        assert caller.out[4:8] == (5).to_bytes(4, "big")
+    assert lives(cluster)
+
+
+def test_frames_with_wrong_bytes_end_their_connection_or_are_answered_and_nothing_else_is_disturbed():
+    dice, cluster = Random(20), served()
+    for _ in range(1_500):
+        key, version = dice.choice(CASES)
+        data = bytearray(frame(key, version))
+        for _ in range(dice.randint(1, 4)):
+            data[dice.randrange(4, len(data))] = dice.randrange(256)
+        caller = cluster.connect(dice.choice((1, 2)))
+        cluster.feed(
+            caller, bytes(data[: dice.randint(8, len(data))] if dice.random() < 0.2 else data)
+        )
+        cluster.disconnect(caller)
+    mistakes = [line for line in cluster.lines if MISTAKE in line]
+    assert not mistakes, mistakes[:5]
+    assert cluster.callers == []
+    assert lives(cluster)
+
+
+def test_a_mistake_of_kipviz_costs_one_connection_and_no_other():
+    cluster = ServedCluster(MODEL, {1: 9001})  # nobody knows the port of broker 2
+    caller, other = cluster.connect(1), cluster.connect(1)
+    cluster.feed(caller, frame(3, 12))
+    assert caller.broken
+    assert any(MISTAKE in line for line in cluster.lines)
+    cluster.feed(other, frame(22, 4))
+    assert other.out
+    assert not other.broken
+
+
+def test_by_hand_every_delivery_waits_and_long_runs_keep_only_so_many_steps(monkeypatch):
+    monkeypatch.setattr("kipviz.serving.served_cluster.STEPS_MAX", 3)
+    cluster = ServedCluster(MODEL, {1: 9001, 2: 9002}, "hand")
+    caller = cluster.connect(1)
+    cluster.feed(caller, frame(3, 12))
+    (request,) = cluster.held()
+    assert (request.way, cluster.message_of(request)) == ("request", "Metadata")
+    assert not caller.out
+    cluster.take(request)
+    (answer,) = cluster.held()
+    assert (answer.way, cluster.message_of(answer)) == ("response", "MetadataResponse")
+    cluster.take(answer)
+    assert caller.out
+    assert cluster.steps == cluster.trace.depth == 3
+    cluster.feed(caller, frame(3, 12))
+    assert (cluster.steps, cluster.trace.depth) == (4, 3)
+    assert any("steps are kept" in line for line in cluster.lines)
