@@ -22,6 +22,7 @@ What a notebook needs, each in one call:
     kipviz.rebuild("/var/kafka-logs", ["orders"])          a broker's own logs, batch by batch
     kipviz.accept("/var/kafka-logs", "kafka-request.log")  could the model have said what the broker said?
     kipviz.serve().bootstrap_servers                        real clients in the simulated cluster, on loopback
+    kipviz.lab("deliver-twice")                            an exercise that is judged on your own run
     kipviz.open(kipviz.permalink(stepper))                 this very step, as one line of text
 
 Importing the package loads none of this, so that every floor can be imported alone; each name is
@@ -44,6 +45,8 @@ __all__ = [
     "costs",
     "explore",
     "findings",
+    "hand_in",
+    "lab",
     "landscape",
     "list_designs",
     "list_scenarios",
@@ -73,6 +76,8 @@ _HOMES = {
     "corners": ("kipviz.widgets.kip_1289", "corners"),
     "explore": ("kipviz.widgets.search", "search"),
     "findings": ("kipviz.widgets.kip_1289", "findings"),
+    "hand_in": ("kipviz.widgets.exercise", "hand_in"),
+    "lab": ("kipviz.widgets.exercise", "lab"),
     "landscape": ("kipviz.widgets.landscape", "landscape"),
     "list_designs": ("kipviz.views.listing", "designs"),
     "list_scenarios": ("kipviz.views.listing", "scenarios"),

@@ -23,8 +23,10 @@ from kipviz.command import (
     check_timeouts,
     clauses,
     compare,
+    course,
     explore,
     export,
+    lab,
     landscape,
     ledger,
     listing,
@@ -68,6 +70,8 @@ COMMANDS = {
     "ledger": ledger,
     "review": review,
     "serve": serve,
+    "course": course,
+    "lab": lab,
 }
 
 BAD_INPUT = 2

@@ -1,0 +1,102 @@
+"""`kipviz course`: the labs and tracks, notebooks without answers, and a folder of hand-ins as a table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kipviz.command.arguments import add_json
+from kipviz.command.output import answer
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.course.hand_in import Row
+
+HELP = "list the course, build its notebooks without answers, or read a folder of hand-ins"
+LIST, BUILD, READ = "list", "build", "read"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default=LIST,
+        choices=(LIST, BUILD, READ),
+        help="list (the default), build DIR, or read FOLDER",
+    )
+    parser.add_argument("folder", nargs="?", metavar="DIR", help="for build and read")
+    parser.add_argument(
+        "--notebooks", metavar="DIR", default="notebooks", help="for build: where notebooks are"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List, build or read; the status of `read` is 1 if a claim is not shown by its run.
+
+    Raises:
+        Refused: if a folder is missing or cannot be used.
+    """
+    if arguments.action == LIST:
+        return _list(arguments)
+    if arguments.folder is None:
+        raise Refused(f"name a folder: kipviz course {arguments.action} DIR")
+    return _build(arguments) if arguments.action == BUILD else _read(arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from kipviz.course.lab import labs
+
+    found = [{"name": lab.name, "title": lab.title, "minutes": lab.minutes} for lab in labs()]
+    lines = [f"{lab.name:<20} {lab.minutes:>3} min   {lab.title}" for lab in labs()]
+    answer({"labs": found}, lines, as_json=arguments.json)
+    return 0
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from kipviz.course.handout import BadNotebook, build
+
+    try:
+        made = build(Path(arguments.notebooks), Path(arguments.folder))
+    except BadNotebook as wrong:
+        raise Refused(str(wrong)) from None
+    except OSError as wrong:
+        raise Refused(f"cannot use {wrong.filename}: {wrong.strerror}") from None
+    lines = [f"{len(made)} notebooks without answers are in {arguments.folder}", *made]
+    answer({"notebooks": list(made)}, lines, as_json=arguments.json)
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> int:
+    from kipviz.course.hand_in import read_folder
+
+    try:
+        rows = read_folder(arguments.folder)
+    except OSError as wrong:
+        raise Refused(f"cannot read {arguments.folder}: {wrong.strerror}") from None
+    if not rows:
+        raise Refused(f"{arguments.folder} has no .txt file")
+    document = {
+        "rows": [{name: getattr(row, name) for name in row.__struct_fields__} for row in rows]
+    }
+    answer(document, _table(rows), as_json=arguments.json)
+    return int(any(row.remark for row in rows))
+
+
+def _table(rows: tuple[Row, ...]) -> Iterator[str]:
+    yield "| file | name | questions | lab | claimed | reached | remark |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        cells = (
+            row.file,
+            row.who,
+            f"{row.right} right of {row.answered}",
+            row.lab,
+            str(row.claimed),
+            f"{row.reached} of {row.of}",
+            row.remark,
+        )
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,1 @@
+"""The course: labs as documents, their judge, and hand-ins, which are lines of text."""

@@ -1,0 +1,236 @@
+"""Labs: exercises as Markdown documents, and how one is found by its name.
+
+    ---
+    name: deliver-twice
+    order: 10
+    minutes: 8
+    scenario: kip-1289-small
+    design: repaired
+    settings: [clock=timed]          what the lab changes in the scenario
+    may-change: [lock_expiry]        what the learner may change, with * for several
+    ---
+
+    # The title
+
+    The task, in paragraphs.
+
+    ## Goals
+
+    - What has to be reached: `reached delivered twice`
+
+    ## Hints
+
+    - One hint.
+
+A goal's judge is one of `KINDS` and what it is about. No document has an answer. Where the learner writes a
+program, the story to begin with has the lab's name in the folder `clients`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache
+from pathlib import Path
+
+from kipviz.checking.budgets import budget_of
+from kipviz.core.nearest import unknown
+from kipviz.core.values import Value
+from kipviz.lessons.goals import GOALS
+from kipviz.lessons.own_story import Story, story
+from kipviz.scenarios.documents.bad_story import Wrong, not_known
+from kipviz.scenarios.documents.blocks import HEADING, ITEM, PARAGRAPH, parted, read_blocks
+from kipviz.scenarios.documents.head import Keys, Row, Word, read_head
+
+FOLDER = Path(__file__).parent / "labs"
+CLIENTS = Path(__file__).parent / "clients"
+KEYS = ("name", "order", "minutes", "scenario", "design", "settings", "may-change")
+# What a goal asks for; behind the kind stands what it is about.
+KINDS = {
+    "reached": "a goal of `kipviz.lessons.goals` that holds at some step of the run",
+    "committed": "a COMMIT marker in an output, at the end of the run",
+    "holds": "no property is broken on the run, nor by what the cluster does next by itself",
+    "breaks": "a property is broken on the run",
+    "faults": "how many faults the run may have at most",
+    "changes": "how many settings may be changed at most",
+    "search": "the faults for which a whole search finds no broken property",
+}
+WITHOUT_WORDS = ("committed", "holds", "breaks")
+WITH_NUMBER = ("faults", "changes")
+
+
+class UnknownLab(ValueError):
+    """A lab's name that there is not; the message has the nearest one."""
+
+
+class Goal(Value, frozen=True):
+    """What has to be reached: a sentence for the learner, a key of `KINDS`, and what it is about."""
+
+    text: str
+    kind: str
+    about: str = ""
+
+
+class Lab(Value, frozen=True):
+    """An exercise.
+
+    Attributes:
+        name: how it is called.
+        title: its title.
+        task: what the learner is asked to do, in paragraphs.
+        minutes: how long it is planned for.
+        scenario: the scenario it is about; that of the story where there is one.
+        design: the design it is played under.
+        settings: what the lab changes in the scenario, each of the form name=value.
+        may_change: the settings that the learner may change, with * for several.
+        goals: what is judged, in order.
+        hints: what helps, from little to much.
+        document: the story that the learner changes, "" if the lab has none.
+        order: its place in the list.
+    """
+
+    name: str
+    title: str
+    task: tuple[str, ...]
+    minutes: int
+    scenario: str
+    design: str
+    settings: tuple[str, ...]
+    may_change: tuple[str, ...]
+    goals: tuple[Goal, ...]
+    hints: tuple[str, ...]
+    document: str
+    order: int
+
+    @property
+    def text(self) -> str:
+        """The task and its goals as Markdown, without hints."""
+        goals = "\n".join(f"- {goal.text}" for goal in self.goals)
+        task = "\n\n".join(textwrap.fill(each, 100) for each in self.task)
+        return f"**{self.title}** ({self.minutes} minutes)\n\n{task}\n\n{goals}\n"
+
+    def start(self) -> Story | str:
+        """Return what the learner begins with: the lab's own story, or the scenario's name."""
+        return story(self.document) if self.document else self.scenario
+
+
+@cache
+def labs() -> tuple[Lab, ...]:
+    """Return every lab, in the order of the course.
+
+    Raises:
+        BadStory: if a document is no lab; the message has the file and the line.
+    """
+    found = [read_lab(path.read_text(encoding="utf-8"), path.name) for path in FOLDER.glob("*.md")]
+    return tuple(sorted(found, key=lambda lab: (lab.order, lab.name)))
+
+
+def lab_named(name: str) -> Lab:
+    """Return a lab by its name.
+
+    Raises:
+        UnknownLab: if there is no such lab.
+    """
+    found = {lab.name: lab for lab in labs()}
+    if name not in found:
+        raise UnknownLab(unknown("lab", name, found, "`kipviz course`"))
+    return found[name]
+
+
+def read_lab(text: str, file: str) -> Lab:
+    """Read the document of a lab.
+
+    Raises:
+        BadStory: if it is none: the file, the line, what is wrong and what is allowed.
+    """
+    try:
+        return _read(text)
+    except Wrong as wrong:
+        raise wrong.of(file) from None
+
+
+def _read(text: str) -> Lab:
+    head_lines, body = parted(text)
+    head = read_head(head_lines)
+    for key, line, _ in head.entries:
+        if key not in KEYS:
+            raise Wrong(line, not_known("key", key, KEYS))
+    title, section = "", ""
+    task: list[str] = []
+    goals: list[Goal] = []
+    hints: list[str] = []
+    for block in read_blocks(body):
+        if block.kind == HEADING and block.level == 1:
+            title = block.text
+        elif block.kind == HEADING:
+            section = block.text
+            if section not in ("Goals", "Hints"):
+                raise Wrong(block.line, not_known("section", section, ("Goals", "Hints")))
+        elif block.kind == PARAGRAPH and not section:
+            task.append(block.text)
+        elif block.kind == ITEM and section == "Goals":
+            goals.append(_goal(block.text, block.line))
+        elif block.kind == ITEM and section == "Hints":
+            hints.append(block.text)
+        else:
+            raise Wrong(block.line, f"A lab has no such block here: {block.text!r}.")
+    if not (title and task and goals and hints):
+        raise Wrong(1, "A lab has a title, a task, goals and hints.")
+    name = _word(head, "name")
+    start = CLIENTS / f"{name}.md"
+    document = start.read_text(encoding="utf-8") if start.is_file() else ""
+    return Lab(
+        name,
+        title,
+        tuple(task),
+        _number(head, "minutes"),
+        _word(head, "scenario"),
+        _word(head, "design"),
+        _words(head, "settings"),
+        _words(head, "may-change"),
+        tuple(goals),
+        tuple(hints),
+        document,
+        _number(head, "order"),
+    )
+
+
+def _goal(text: str, line: int) -> Goal:
+    said, colon, judge = text.rpartition(": `")
+    kind, _, about = judge.removesuffix("`").partition(" ")
+    if not colon or kind not in KINDS:
+        raise Wrong(line, f"A goal ends with its judge in backticks: {', '.join(KINDS)}.")
+    if kind == "reached" and about not in GOALS:
+        raise Wrong(line, not_known("goal", about, GOALS))
+    if kind in WITH_NUMBER and not about.isdecimal():
+        raise Wrong(line, f"{kind} takes a whole number, not {about!r}.")
+    if kind in WITHOUT_WORDS and about:
+        raise Wrong(line, f"Nothing stands behind {kind}, not {about!r}.")
+    if kind == "search":
+        try:
+            budget_of(about)
+        except ValueError as wrong:
+            raise Wrong(line, str(wrong)) from None
+    return Goal(said, kind, about)
+
+
+def _word(head: Keys, key: str) -> str:
+    node = head.get(key)
+    if not isinstance(node, Word):
+        raise Wrong(head.line, f"A lab's head has the key {key!r} with one value.")
+    return node.text
+
+
+def _number(head: Keys, key: str) -> int:
+    text = _word(head, key)
+    if not text.isdecimal():
+        raise Wrong(head.line, f"{key} is a whole number, not {text!r}.")
+    return int(text)
+
+
+def _words(head: Keys, key: str) -> tuple[str, ...]:
+    node = head.get(key)
+    if node is None:
+        return ()
+    if not isinstance(node, Row):
+        raise Wrong(head.line, f"{key} is a list, such as [one, two].")
+    return tuple(item.text for item in node.items if isinstance(item, Word))

@@ -1,0 +1,146 @@
+"""A lab in a notebook: the task, a stepper to work in, the judge, hints, and the line to hand in."""
+
+from __future__ import annotations
+
+import os
+
+from kipviz.checking import runs
+from kipviz.checking.permalink import is_link, open_link, permalink
+from kipviz.checking.runs import Run
+from kipviz.course.hand_in import Entry, HandIn, write
+from kipviz.course.judging import Result, judge
+from kipviz.course.lab import Lab, lab_named
+from kipviz.lessons.own_story import Story, story
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+
+class Exercise:
+    """A lab that a learner works on.
+
+    Example:
+        lab = kipviz.lab("deliver-twice")
+        run = lab.open()
+        lab.check(run)
+    """
+
+    def __init__(self, lab: Lab) -> None:
+        """Begin with no hint shown and nothing checked."""
+        self.lab = lab
+        self.checked: Entry | None = None
+        self._hints = 0
+        self._steppers: list[Stepper] = []
+
+    @property
+    def text(self) -> str:
+        """The task and its goals, as Markdown."""
+        return self.lab.text
+
+    @property
+    def document(self) -> str:
+        """The story that the learner changes, "" if the lab has none."""
+        return self.lab.document
+
+    def open(self, *changes: str, document: str | os.PathLike[str] | Story = "") -> Stepper:
+        """Open the lab at its start, in a stepper.
+
+        Args:
+            changes: settings to change, each of the form name=value; the lab says which.
+            document: your own version of the lab's story: the text or a path.
+
+        Raises:
+            ValueError: if there is no such setting or value, or the document is no story.
+        """
+        if document:
+            own = document if isinstance(document, Story) else story(document)
+            run = runs.play(own, self.lab.design)
+        else:
+            run = runs.play(self.lab.start(), self.lab.design)
+        if self.lab.settings or changes:
+            run = runs.again(run, (*self.lab.settings, *changes))
+        elif not self.lab.document:
+            run = _at_start(run)
+        stepper = stepper_of(run)
+        self._steppers.append(stepper)
+        return stepper
+
+    def check(self, answer: Stepper | str) -> Result:
+        """Judge a run: what is reached, and what is missing.
+
+        Args:
+            answer: the stepper, where the branch that it stands on counts, or a permalink.
+
+        Raises:
+            ValueError: if it is neither, or the permalink cannot be opened.
+        """
+        run = _run_of(answer)
+        result = judge(self.lab, run)
+        try:
+            self.checked = Entry(self.lab.name, result.reached, permalink(run))
+        except ValueError:
+            self.checked = (
+                None  # too long for a line of text: it is judged, and cannot be handed in
+            )
+        return result
+
+    def hint(self) -> str:
+        """Return the next hint; after the last one, the last one again."""
+        self._hints = min(self._hints + 1, len(self.lab.hints))
+        return f"Hint {self._hints} of {len(self.lab.hints)}: {self.lab.hints[self._hints - 1]}"
+
+    def answered(self) -> tuple[int, int]:
+        """Return how many questions were answered in the lab's steppers, and how many of them right."""
+        scores = [stepper.score for stepper in self._steppers]
+        return sum(s["answered"] for s in scores), sum(s["right"] for s in scores)
+
+    def __repr__(self) -> str:
+        """Show the task."""
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
+def lab(name: str) -> Exercise:
+    """Return a lab by its name; `kipviz course` lists them.
+
+    Raises:
+        UnknownLab: if there is no such lab; the message has the nearest one.
+    """
+    return Exercise(lab_named(name))
+
+
+def hand_in(who: str, *exercises: Exercise) -> str:
+    """Return one line of text with your checked labs. Nothing is sent: give the line to your teacher.
+
+    Args:
+        who: a name that your teacher knows; it need not be your own.
+        exercises: labs, each checked at least once.
+
+    Raises:
+        ValueError: if a lab was not checked, or something else is given.
+    """
+    entries, answered, right = [], 0, 0
+    for each in exercises:
+        if not isinstance(each, Exercise):
+            raise ValueError(f"A hand-in takes labs, as kipviz.lab returns them, not {each!r}.")  # noqa: TRY004
+        if each.checked is None:
+            raise ValueError(f"Check {each.lab.name} first: lab.check(run).")
+        entries.append(each.checked)
+        more, of_them = each.answered()
+        answered, right = answered + more, right + of_them
+    return write(HandIn(who, answered, right, tuple(entries)))
+
+
+def _at_start(run: Run) -> Run:
+    """Return the run before its first step: what the story does is not the learner's."""
+    return runs.follow(run.scenario, run.design, run.budget, ())
+
+
+def _run_of(answer: object) -> Run:
+    if isinstance(answer, Stepper) and answer.lab is not None:
+        run: Run = answer.lab.run_at(answer.branch, answer.step)
+        return run
+    if isinstance(answer, str) and is_link(answer):
+        return open_link(answer)
+    raise ValueError(f"A lab checks a stepper or a permalink, not {answer!r}.")
