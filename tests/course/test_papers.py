@@ -11,7 +11,7 @@ GUIDE = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
 COURSE = (ROOT / "notebooks" / "COURSE.md").read_text(encoding="utf-8")
 WORDS_A_MINUTE = 180
 LESSONS = re.findall(
-    r"^\| \[(0\d-[a-z0-9-]+)\]\(\1\.ipynb\) \| [^|]+ \| `([a-z-]+)` \|$", COURSE, re.M
+    r"^\| \[(0\d-[a-z0-9-]+)\]\(\1\.ipynb\) \| [^|]+ \| `([a-z-]+)` \|$", COURSE, re.MULTILINE
 )
 
 
