@@ -16,11 +16,12 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab test check coverage mutants thorough fuzz lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-lock
+.PHONY: help lab site test check coverage mutants thorough fuzz lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-lock
 .NOTPARALLEL:
 
 help:
 	@echo 'make lab         open JupyterLab on the first notebook'
+	@echo 'make site        build the site without a server in build/site; ARGS=serve shows it'
 	@echo 'make test        run every check and every test'
 	@echo 'make check       run the part that takes a few minutes: no Spark, no browser, no notebooks'
 	@echo 'make thorough    make the searches that take minutes each, and that no other target makes'
@@ -38,6 +39,10 @@ set-up-run set-up-test set-up-front set-up-lock: set-up-%:
 
 lab: set-up-run
 	@exec sh .ci/lab $(ARGS)
+
+# Static files for any host. npm and pip fetch what runs the model in a browser, by the hashes of kipviz/site/runtime.json.
+site: set-up-front
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m kipviz.site $(ARGS)
 
 lint: set-up-test
 	@$(BIN)/ruff format --check .

@@ -14,6 +14,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from kipviz.views.rests import rests
+from kipviz.widgets import payload as payloads
 from kipviz.widgets.line import Line
 
 Pairs = list[list[int]]
@@ -106,6 +107,39 @@ def differences(
                 found[-1]["sentence"] += f" {verdicts}"
         before = kind
     return found
+
+
+def compared(
+    one: Mapping[str, Any],
+    other: Mapping[str, Any],
+    held: tuple[Line, Line],
+    lines: tuple[int, int],
+    names: tuple[str, str],
+) -> dict[str, Any]:
+    """Return the payload of a comparison: both payloads, the pairs of steps, and what differs.
+
+    Args:
+        one: the payload on the left.
+        other: the payload on the right.
+        held: the line of each that is shown.
+        lines: the numbers of these lines, 0 for the main run.
+        names: what the sides are called.
+    """
+    pairs, bigs = in_step(*held)
+    what = marks(*held, pairs)
+    titles = dict.fromkeys(str(payload["title"]) for payload in (one, other))
+    return {
+        "format": payloads.FORMAT,
+        "title": " | ".join(titles),
+        "left": one,
+        "right": other,
+        "names": list(names),
+        "lines": list(lines),
+        "pairs": pairs,
+        "marks": what,
+        "bigs": bigs,
+        "differences": differences(*held, pairs, what),
+    }
 
 
 def renamed(

@@ -11,7 +11,7 @@ import traitlets
 from kipviz.views.svg import beside, svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
-from kipviz.widgets.alignment import differences, first_words, in_step, marks, renamed
+from kipviz.widgets.alignment import compared, first_words, renamed
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.line import line_of
 from kipviz.widgets.stepper import FRONT, STILL_STEPS, with_words
@@ -63,21 +63,7 @@ class Compare(WithCursor):
             line_of(payload, payload.get("branches", []), number)
             for payload, number in zip(self._payloads, lines, strict=True)
         )
-        pairs, bigs = in_step(self._left, self._right)
-        what = marks(self._left, self._right, pairs)
-        titles = dict.fromkeys(payload["title"] for payload in self._payloads)
-        return {
-            "format": payloads.FORMAT,
-            "title": " | ".join(titles),
-            "left": one,
-            "right": other,
-            "names": list(self._names),
-            "lines": list(lines),
-            "pairs": pairs,
-            "marks": what,
-            "bigs": bigs,
-            "differences": differences(self._left, self._right, pairs, what),
-        }
+        return compared(one, other, (self._left, self._right), lines, self._names)
 
     def why_nowhere(self, said: dict[str, Any]) -> str:
         """Take lines out of the page's values that a side does not have; say so."""

@@ -1,0 +1,279 @@
+// A story's page: the stepper draws the stored run at once, and the model answers when it is here.
+import stepper from "./stepper.js";
+
+const $ = (id) => document.getElementById(id);
+const root = new URL("./", import.meta.url);
+const page = document.body.dataset;
+const laps = (window.laps = {});
+const lap = (name) => (laps[name] ??= Math.round(performance.now()));
+const MB = (n) => `${Math.round(n / 1e6)} MB`;
+// What is not on this page is on no page: the model stays until the tab is closed.
+const BLANK = { branches: [], selection: {}, answers: {}, revealed: [], reached: [], score: {}, all_lanes: false, presenter: false, views: {}, tool: "", tree: {}, notice: "", command: {}, answer: {}, step: 0, branch: 0, lines: [0, 0] };
+
+// --- the model ---------------------------------------------------------------------------------------
+
+class Distant {
+  constructor() {
+    this.waiting = new Map();
+    this.number = 0;
+  }
+  start() {
+    this.worker ??= this.made();
+    return this.worker;
+  }
+  made() {
+    const worker = new Worker(new URL("worker.mjs", root), { type: "module" });
+    worker.onmessage = ({ data }) => this.heard(data);
+    worker.onerror = (event) => this.heard({ ready: false, wrong: event.message || "the worker could not start" });
+    return worker;
+  }
+  heard(data) {
+    const wait = this.waiting.get(data.id);
+    if (data.memory) this.memory = data.memory;
+    if (wait) {
+      this.waiting.delete(data.id);
+      if (data.wrong === undefined) wait.take(JSON.parse(data.told));
+      else wait.refuse(new Error(data.wrong));
+    } else this.onword?.(data);
+  }
+  call(what, ...args) {
+    this.start();
+    const id = ++this.number;
+    return new Promise((take, refuse) => {
+      this.waiting.set(id, { take, refuse });
+      this.worker.postMessage({ id, do: what, args });
+    });
+  }
+  post(what, ...args) {
+    this.start().postMessage({ do: what, args });
+  }
+  end() {
+    this.worker?.terminate();
+    this.worker = null;
+    for (const { refuse } of this.waiting.values()) refuse(new Error("Stopped."));
+    this.waiting.clear();
+  }
+}
+
+const python = new Distant();
+let ready = false;
+const state = (words, kind = "") => {
+  $("state").textContent = words;
+  $("state").dataset.kind = kind;
+};
+python.onword = (data) => {
+  if (data.ready === false) state(`The model could not start: ${data.wrong}. The stored run still steps.`, "wrong");
+  if (data.ready) {
+    ready = true;
+    lap("model");
+    state(`The model answers (${MB(data.memory)}).`, "ready");
+  }
+  if (data.answer && shown) {
+    shown.set("answer", JSON.parse(data.answer));
+    lap("answer");
+  }
+  if (data.file && shown) shown.tell(JSON.parse(data.file));
+};
+
+// --- what stands in for Jupyter --------------------------------------------------------------------------
+
+class Model {
+  constructor(values) {
+    this.values = values;
+    this.heard = new Map();
+  }
+  get(name) {
+    return this.values[name];
+  }
+  set(name, value) {
+    if (this.values[name] === value) return;
+    this.values[name] = value;
+    for (const listener of [...(this.heard.get(`change:${name}`) ?? [])]) listener();
+  }
+  on(name, listener) {
+    this.heard.set(name, [...(this.heard.get(name) ?? []), listener]);
+  }
+  off(name, listener) {
+    this.heard.set(name, (this.heard.get(name) ?? []).filter((other) => other !== listener));
+  }
+  tell(content) {
+    for (const listener of [...(this.heard.get("msg:custom") ?? [])]) listener(content);
+  }
+  send({ do: what, id, what: kind, branch, step }) {
+    if (what === "file") python.post("file", id, kind, branch, step);
+  }
+  save_changes() {
+    const { command, step, branch, payload } = this.values;
+    if (command.id !== undefined && (command.do === "stop" || command.id !== this.asked)) {
+      this.asked = command.id;
+      if (command.do === "stop") python.post("stop");
+      else opened.then(
+        () => python.post("ask", JSON.stringify(command)),
+        (error) => this.set("answer", { id: command.id, error: error.message }),
+      );
+    }
+    const here = branch || payload.left || linked ? location.hash : `#step=${step}`;
+    if (here !== location.hash && here) history.replaceState(null, "", here);
+  }
+}
+
+let shown = null;
+let close = null;
+let linked = "";
+let opened = Promise.resolve();
+let design = "";
+
+function show(told) {
+  close?.();
+  shown = window.model = new Model({ ...BLANK, ...told });
+  $("stepper").replaceChildren();
+  close = stepper.render({ model: shown, el: $("stepper") });
+  $("stepper").querySelector(".kv")?.focus({ preventScroll: true });
+  document.title = `${told.payload.title} · kipviz`;
+  $("title").textContent = told.payload.title;
+}
+
+const place = () => {
+  const words = new URLSearchParams(location.hash.slice(1));
+  return Math.max(0, Number.parseInt(words.get("step") ?? "0", 10) || 0);
+};
+const isLink = () => /^#kv\d+\./.test(location.hash);
+const name = page.story || decodeURIComponent(new URLSearchParams(location.search).get("story") ?? "") || (location.pathname.match(/\/story\/([^/]+)\.html$/)?.[1] ?? "");
+
+async function stored() {
+  const answer = await fetch(new URL(`runs/${name}.json`, root));
+  if (!answer.ok) throw new Error(String(answer.status));
+  return answer.json();
+}
+
+async function openLink(text) {
+  linked = text;
+  state("The model is loading; it then opens the shared step …");
+  const told = await python.call("link", text);
+  show(told);
+  design = told.payload.design.name;
+  $("design").value = design;
+  lap("link");
+  if (told.changes.length) state(`The model has changed since this link was made: ${told.changes.join("; ")}.`, "wrong");
+  else state(`The model answers (${MB(python.memory)}).`, "ready");
+}
+
+async function openStory(wanted) {
+  const told = await python.call("open", name, wanted);
+  design = told.payload.design.name;
+  return told;
+}
+
+// --- the page's own controls -------------------------------------------------------------------------------
+
+const attempt = async (work) => {
+  try {
+    await work();
+  } catch (error) {
+    state(error.message, "wrong");
+  }
+};
+
+$("share").onclick = () => attempt(async () => {
+  const field = $("stepper").querySelector(".kv-link-text");
+  let link = field?.value;
+  if (!link) {
+    if (!field?.offsetParent) shown.set("tool", "share");
+    for (let n = 0; n < 20 && !link; n++) {
+      await new Promise((go) => setTimeout(go, 60));
+      link = $("stepper").querySelector(".kv-link-text")?.value;
+    }
+  }
+  const home = new URL(name ? `story/${name}.html` : "open.html", root);
+  home.hash = link || location.hash;
+  history.replaceState(null, "", home.href);
+  try {
+    await navigator.clipboard.writeText(home.href);
+    state("Copied the address of this step.", "ready");
+  } catch {
+    state("The address bar holds the address of this step.", "ready");
+  }
+});
+$("design").onchange = () => attempt(async () => {
+  state("The model plays the story …");
+  linked = "";
+  opened = openStory($("design").value);
+  show(await opened);
+  state(`The model answers (${MB(python.memory)}).`, "ready");
+});
+$("compare").onclick = () => attempt(async () => {
+  const other = $("other").value;
+  state(`Comparing ${design} and ${other} …`);
+  show({ payload: await python.call("compare", name, design, other) });
+  state(`${design} beside ${other}. Choose a design to return to one run.`, "ready");
+});
+const searching = new Distant();
+$("search").onclick = () => attempt(async () => {
+  $("search").hidden = true;
+  $("stop").hidden = false;
+  $("found").textContent = `Searching ${name} under ${design}: at most 50,000 states, about 120 MB …`;
+  try {
+    const told = await searching.call("search", name, design, $("faults").value);
+    const links = told.examples.map((one) => {
+      const a = Object.assign(document.createElement("a"), { href: `${new URL("open.html", root).href}#${one.link}`, textContent: `${one.property} breaks after ${one.steps} steps` });
+      const item = document.createElement("li");
+      item.append(a);
+      return item;
+    });
+    const list = document.createElement("ul");
+    list.append(...links);
+    $("found").replaceChildren(`${told.sentence} Memory: ${MB(searching.memory)}.`, list);
+  } catch (error) {
+    $("found").textContent = error.message === "Stopped." ? "The search was stopped, and its memory is free again." : error.message;
+  } finally {
+    $("search").hidden = false;
+    $("stop").hidden = true;
+  }
+});
+$("stop").onclick = () => searching.end();
+
+// --- begin ---------------------------------------------------------------------------------------------
+
+async function begin() {
+  let told = null;
+  if (name) {
+    try {
+      told = { payload: await stored(), step: place() };
+    } catch {
+      state("The stored run is not here; the model plays the story …");
+    }
+  }
+  if (told && !isLink()) {
+    show(told);
+    requestAnimationFrame(() => requestAnimationFrame(() => lap("drawn")));
+    design = told.payload.design.name;
+  }
+  // The run is drawn; the model loads behind it.
+  await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 50)));
+  if (isLink()) {
+    opened = openLink(location.hash.slice(1));
+    await opened;
+  } else if (name) {
+    state("The model is loading (8 MB, once). The run already steps.");
+    opened = openStory("");
+    const fresh = await opened;
+    if (!told) show(fresh);
+    else if (JSON.stringify(fresh.payload) !== JSON.stringify(told.payload)) throw new Error("The stored run is of another version of the model: load this page again.");
+    lap("opened");
+    state(`The model answers (${MB(python.memory)}).`, "ready");
+  } else state("Paste a permalink behind #, or choose a story in the gallery.");
+  const names = await python.call("designs");
+  for (const id of ["design", "other"]) $(id).replaceChildren(...names.map((one) => new Option(one, one)));
+  $("design").value = design;
+  $("other").value = names.find((one) => one !== design && (page.designs ?? "").split(" ").includes(one)) ?? names.find((one) => one !== design);
+  for (const one of document.querySelectorAll(".tools [disabled]")) one.disabled = false;
+  // What the model was made of is kept now, for a visit without a network.
+  if ("serviceWorker" in navigator) await navigator.serviceWorker.register(new URL("sw.js", root)).catch(() => {});
+  lap("tools");
+}
+
+addEventListener("hashchange", () => attempt(async () => {
+  if (isLink() && location.hash.slice(1) !== linked) await (opened = openLink(location.hash.slice(1)));
+  else if (shown && !isLink()) shown.set("step", place());
+}));
+attempt(begin);

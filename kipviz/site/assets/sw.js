@@ -1,0 +1,29 @@
+// Keeps the site: the small pages and the model at the first visit, a story when it is opened. A story
+// that was never opened is played by the model, on the page open.html.
+const CACHE = "kipviz-{{version}}";
+const FIRST = {{files}};
+const root = new URL("./", self.location);
+self.addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FIRST)).then(() => self.skipWaiting())));
+self.addEventListener("activate", (event) => event.waitUntil((async () => {
+  for (const name of await caches.keys()) if (name.startsWith("kipviz-") && name !== CACHE) await caches.delete(name);
+  await self.clients.claim();
+})()));
+async function answer(request) {
+  const cache = await caches.open(CACHE);
+  const kept = await cache.match(request, { ignoreSearch: true });
+  if (kept) return kept;
+  const story = request.mode === "navigate" && new URL(request.url).pathname.match(/\/story\/([^/]+)\.html$/);
+  const played = () => Response.redirect(new URL(`open.html?story=${story[1]}`, root));
+  try {
+    const fresh = await fetch(request);
+    if (fresh.ok) await cache.put(request, fresh.clone());
+    return !fresh.ok && story ? played() : fresh;
+  } catch (error) {
+    if (story) return played();
+    throw error;
+  }
+}
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method === "GET" && request.url.startsWith(root.href) && !request.url.includes("/lab/")) event.respondWith(answer(request));
+});

@@ -1,0 +1,159 @@
+"""The model behind a page of the site: it opens runs, answers wishes, compares and searches.
+
+It runs in a Web Worker, under Pyodide. Everything that crosses to the page is a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+from kipviz.checking import runs
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.explore import explore
+from kipviz.checking.permalink import open_link, permalink
+from kipviz.checking.runs import Run
+from kipviz.designs.catalogue import CATALOGUE
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.widgets.alignment import compared
+from kipviz.widgets.files import file_of
+from kipviz.widgets.line import line_of
+from kipviz.widgets.lines import Lab
+
+# What a search in a page may keep: 50,000 states are about 120 MB in a browser.
+STATES_MAX = 50_000
+
+
+def bake(name: str, design: str = "") -> str:
+    """Return the payload of a story as the site stores it, so that a browser draws it at once."""
+    return _line(Lab(runs.play(name, design or None)).payload)
+
+
+def designs() -> str:
+    """Return the names of the designs."""
+    return _line([each.name for each in CATALOGUE])
+
+
+class Desk:
+    """What one page has open: a run with its branches, and the work that is under way."""
+
+    def __init__(self) -> None:
+        """Start with nothing open."""
+        self._lab: Lab | None = None
+        self._branches: list[dict[str, Any]] = []
+        self._work: Generator[str, None, dict[str, Any]] | None = None
+        self._number: Any = None
+
+    def open(self, name: str, design: str = "") -> str:
+        """Open a story under a design, its own if none is named.
+
+        Raises:
+            ValueError: if there is no such story or design, in one sentence.
+        """
+        return self._opened(runs.play(name, design or None))
+
+    def link(self, text: str) -> str:
+        """Open a permalink at its step and branch.
+
+        Raises:
+            ValueError: if the text is no whole permalink, in one sentence.
+        """
+        return self._opened(open_link(text))
+
+    def _opened(self, run: Run) -> str:
+        lab = Lab(run)
+        branch, step = lab.place
+        self._lab, self._work = lab, None
+        self._branches = list(lab.payload["branches"])
+        changed = [*run.changes, *lab.lost]
+        return _line({"payload": lab.payload, "branch": branch, "step": step, "changes": changed})
+
+    def ask(self, command: str) -> str:
+        """Answer a wish of the page, or begin to work on it; `go_on` then brings the answer."""
+        wish = json.loads(command)
+        self._number = wish.get("id")
+        if self._lab is None:
+            return _line({"id": self._number, "error": "No run is open yet."})
+        try:
+            answer = self._lab.respond(wish)
+        except ValueError as sentence:
+            return _line({"id": self._number, "error": str(sentence)})
+        if isinstance(answer, Generator):
+            self._work = answer
+            return self.go_on()
+        return self._answer(answer)
+
+    def go_on(self) -> str:
+        """Work for a moment; return the answer, or how far the work is."""
+        if self._work is None:
+            return _line({"id": self._number, "error": "Nothing is under way."})
+        try:
+            said = next(self._work)
+        except StopIteration as done:
+            self._work = None
+            return self._answer(done.value)
+        except ValueError as sentence:
+            self._work = None
+            return _line({"id": self._number, "error": str(sentence)})
+        return _line({"id": self._number, "busy": said})
+
+    def stop(self) -> str:
+        """Give up the work that is under way; the run stays as it was before."""
+        if self._work is not None:
+            self._work.close()
+            self._work = None
+        return _line({"id": self._number, "error": "Stopped. The run is unchanged."})
+
+    def _answer(self, answer: dict[str, Any]) -> str:
+        if "branch" in answer:
+            self._branches.append(answer["branch"])
+        return _line({"id": self._number, **answer})
+
+    def file(self, number: int, what: str, branch: int, step: int) -> str:
+        """Make a file of the run: a page, a trace file or a test."""
+        if self._lab is None:
+            return _line({"id": number, "error": "No run is open yet."})
+        payload = {**self._lab.payload, "branches": self._branches}
+        try:
+            return _line({"id": number, **file_of(what, payload, branch, step, self._lab)})
+        except ValueError as sentence:
+            return _line({"id": number, "error": f"The file could not be made: {sentence}"})
+
+
+def compare(name: str, left: str, right: str) -> str:
+    """Play a story under two designs, and return both with their differences.
+
+    Raises:
+        ValueError: if a name is unknown, or a design makes a part of the story impossible.
+    """
+    sides = [Lab(runs.play(name, design)).payload for design in (left, right)]
+    lines = (line_of(sides[0], [], 0), line_of(sides[1], [], 0))
+    return _line(compared(sides[0], sides[1], lines, (0, 0), (left, right)))
+
+
+def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) -> str:
+    """Visit every state that a story's cluster can reach; return the result and links to what breaks.
+
+    Raises:
+        ValueError: if a name is unknown or a fault is none, in one sentence.
+    """
+    story, chosen, budget = scenario_named(name), design_named(design), budget_of(faults)
+    found = explore(story.model(chosen, budget), min(states_max, STATES_MAX))
+    examples = []
+    for example in found.counterexamples:
+        run = runs.follow(story, chosen, budget, example.actions)
+        run = run.at(run.trace.jump(run.trace.line[-1]))  # the link opens where it breaks
+        examples.append(
+            {
+                "property": example.property,
+                "steps": len(example.actions),
+                "link": permalink(run),
+            }
+        )
+    return _line({"sentence": found.sentence, "examples": examples})
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)

@@ -1,0 +1,125 @@
+"""The site in a real Chromium that can reach this machine only."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.harness import CHROMIUM_ARGUMENTS, find_chromium
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+COLD_MAX = 100_000  # bytes until the stepper is drawn, as a host with gzip sends them
+DRAWN = "() => window.laps?.drawn"
+READY = "() => window.laps?.tools"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if find_chromium() is None:
+        pytest.skip("there is no Chromium")
+    with sync_api.sync_playwright() as play:
+        made = play.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def opened(browser, served):
+    """A page of a browser that was never here; nothing but the site may be asked for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    asked, mistakes = [], []
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.on("pageerror", lambda error: mistakes.append(str(error)))
+    yield page
+    context.close()
+    assert [url for url in asked if not url.startswith((served.address, "data:", "blob:"))] == []
+    assert mistakes == []
+
+
+@pytest.mark.parametrize(
+    "name", ["kip-1289-group-commit", "kip-1289-share-commit", "pain-two-instances"]
+)
+def test_a_story_is_drawn_and_steps_before_the_model_is_there(opened, served, name):
+    # The runtime does not arrive, so all that happens comes from the stored run.
+    opened.route("**/runtime/**", lambda route: route.abort())
+    opened.goto(f"{served.address}story/{name}.html")
+    opened.wait_for_function(DRAWN)
+    cold = sum(n for path, n in served.sent if "worker" not in path)
+    assert 50_000 < cold < COLD_MAX
+    before = opened.inner_text(".kv-say")
+    opened.keyboard.press("ArrowRight")
+    opened.wait_for_function("() => window.model.get('step') > 0")
+    assert opened.inner_text(".kv-say") != before
+    opened.wait_for_function("() => document.getElementById('state').dataset.kind === 'wrong'")
+    assert opened.inner_text("#state").endswith("The stored run still steps.")
+
+
+def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(opened, served):
+    opened.goto(f"{served.address}story/kip-1289-group-commit.html")
+    opened.wait_for_function(READY, timeout=90_000)
+    assert opened.inner_text("#state").startswith("The model answers (")
+
+    # A fault of one's own: the model makes a branch.
+    opened.locator(".kv").focus()
+    opened.keyboard.press("ArrowRight")
+    opened.evaluate(
+        """() => { const m = window.model; const at = m.get("step");
+        const items = m.get("payload").choices.filter((c) => c.from <= at && (c.to === null || c.to > at)).flatMap((c) => c.items);
+        m.set("command", { do: "take", choice: items.find((i) => i.enabled && i.group === "fault").id, branch: 0, step: at, id: 77 });
+        m.save_changes(); }"""
+    )
+    opened.wait_for_function("() => window.model.get('branches').length === 1", timeout=30_000)
+
+    # A search is ended in the middle.
+    opened.click("#search")
+    opened.click("#stop")
+    assert "its memory is free again" in opened.inner_text("#found")
+
+    # Two designs.
+    opened.click("#compare")
+    opened.wait_for_function(
+        "() => window.model.get('payload').left && document.querySelector('.kv')", timeout=30_000
+    )
+
+    # A step as an address, from another story, where nothing is served any more.
+    opened.goto(f"{served.address}story/kip-1289-share-commit.html")
+    opened.wait_for_function(READY, timeout=90_000)
+    opened.locator(".kv").focus()
+    opened.keyboard.press("ArrowRight")
+    opened.wait_for_function("() => window.model.get('step') > 0")
+    step = opened.evaluate("() => window.model.get('step')")
+    opened.click("#share")
+    opened.wait_for_function("() => location.hash.startsWith('#kv1.')")
+    opened.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
+    address = opened.url
+    served.shutdown()
+    served.server_close()
+    opened.goto("about:blank")
+    opened.goto(address)
+    opened.wait_for_function("() => window.laps?.link", timeout=90_000)
+    assert opened.evaluate("() => window.model.get('step')") == step
+    # A story that nobody opened before is played by the model.
+    opened.goto(f"{served.address}story/kip-98-zombie.html")
+    opened.wait_for_function(READY, timeout=90_000)
+    assert opened.evaluate("() => window.model.get('payload').scenario") == "kip-98-zombie"
+
+
+def test_the_gallery_finds_by_words_and_filters(opened, served):
+    opened.goto(f"{served.address}index.html")
+    assert opened.inner_text("#count") == "3 of 3"
+    opened.fill("#find", "deployment")
+    assert opened.inner_text("#count") == "1 of 3"
+    assert opened.locator(".cards li:visible a").inner_text() == "Fenced right after a deployment"
+    opened.fill("#find", "")
+    opened.select_option("select[data-filter=kip]", "KIP-1289")
+    assert opened.inner_text("#count") == "2 of 3"
+
+
+@pytest.mark.parametrize("page", ["index", "symptoms", "designs", "ledger", "kips"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_is_wider_than_the_screen(opened, served, page, width):
+    opened.set_viewport_size({"width": width, "height": 844})
+    opened.goto(f"{served.address}{page}.html")
+    assert opened.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -1,0 +1,162 @@
+"""The files of the site: what stands in them, and that WebAssembly makes the same runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kipviz.scenarios.library import LIBRARY
+from kipviz.site import runtime
+from kipviz.site.desk import Desk, bake, compare, search
+from kipviz.site.papers import html_of
+from tests.site.conftest import STORIES
+
+SAME = Path(__file__).with_name("payloads.mjs")
+# Every 100th story, and the flow of KIP-1289; `make thorough` makes all.
+SAMPLE = ("kip-1289-share-commit", *(s.name for s in LIBRARY[::100]))
+
+
+def in_webassembly(site: Path, names) -> dict[str, str]:
+    node = shutil.which("node") or shutil.which("node", path=str(Path(sys.executable).parent))
+    if node is None:
+        pytest.skip("there is no node")
+    words = [node, str(SAME), str(site / "runtime")]
+    done = subprocess.run(
+        words, input="\n".join(names), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def natively(names) -> dict[str, str]:
+    return {name: hashlib.sha256(bake(name).encode()).hexdigest() for name in names}
+
+
+@pytest.mark.slow
+def test_a_run_made_in_webassembly_equals_the_native_one_byte_for_byte(site):
+    assert in_webassembly(site, SAMPLE) == natively(SAMPLE)
+
+
+@pytest.mark.thorough
+def test_every_run_made_in_webassembly_equals_the_native_one_byte_for_byte(site):
+    names = [story.name for story in LIBRARY]
+    assert in_webassembly(site, names) == natively(names)
+
+
+def test_every_story_has_a_card_with_a_picture_and_a_page_with_its_run(site):
+    gallery = (site / "index.html").read_text()
+    for name in STORIES:
+        assert f'href="story/{name}.html"' in gallery
+        assert f'src="pictures/{name}.svg"' in gallery
+        assert (site / "pictures" / f"{name}.svg").read_text().startswith("<svg")
+        assert (site / "runs" / f"{name}.json").read_text() == bake(name)
+        assert f'data-story="{name}"' in (site / "story" / f"{name}.html").read_text()
+    assert gallery.count("<li ") == len(STORIES)
+
+
+def test_every_run_of_the_papers_opens_and_every_symptom_is_there(site):
+    root = Path(__file__).parents[2]
+    for name, paper in (("ledger", "LEDGER.md"), ("findings", "FINDINGS.md")):
+        links = re.findall(r"`(kv1\.[A-Za-z0-9_-]+)`", (root / paper).read_text())
+        page = (site / f"{name}.html").read_text()
+        assert len(links) > 50
+        assert re.findall(r'href="open\.html#(kv1\.[^"]+)"', page) == links
+    assert (site / "symptoms.html").read_text().count("<li ") == 25
+
+
+def test_no_page_names_another_host(site):
+    for file in site.glob("**/*.html"):
+        text = file.read_text()
+        assert not re.search(r'(src|data)="https?:|<link[^>]*href="https?:', text), file
+        assert "default-src 'none'" in text
+
+
+def test_the_package_for_a_browser_is_the_same_bytes_each_time_and_has_no_spark(tmp_path):
+    one, other = tmp_path / "one.zip", tmp_path / "other.zip"
+    runtime.package(one)
+    runtime.package(other)
+    assert one.read_bytes() == other.read_bytes()
+    names = zipfile.ZipFile(one).namelist()
+    assert "kipviz/site/desk.py" in names
+    assert sum(name.endswith(".md") for name in names) >= len(LIBRARY)
+    assert not [name for name in names if name.startswith(("kipviz/spark", "kipviz/command"))]
+
+
+def test_a_package_with_another_hash_is_refused(tmp_path):
+    file = tmp_path / "msgspec.whl"
+    file.write_bytes(b"not it")
+    with pytest.raises(
+        runtime.FetchError, match=r"^msgspec has the SHA-256 .* runtime\.json says 00"
+    ):
+        runtime._check(file, {"package": "msgspec", "sha256": "00"})
+
+
+def test_a_paper_becomes_a_page_in_which_runs_and_stories_are_links_and_html_is_text():
+    text = "# A <b>\n\n| a | b |\n| --- | --- |\n| `kv1.AB-_` | `one` x\\|y \\_z |\n\n[KIPs](KIPS.md) **now**"
+    page = html_of(text, frozenset({"one"}))
+    assert "<h1>A &lt;b&gt;</h1>" in page
+    assert '<a href="open.html#kv1.AB-_">open the run</a>' in page
+    assert '<td><a href="story/one.html">one</a> x|y _z</td>' in page
+    assert '<p><a href="kips.html">KIPs</a> <strong>now</strong></p>' in page
+
+
+# --- what the worker answers --------------------------------------------------------------------------
+
+
+def test_the_desk_opens_a_story_takes_a_choice_and_opens_its_own_link():
+    desk = Desk()
+    told = json.loads(desk.open("kip-1289-group-commit"))
+    fault = next(
+        item
+        for part in told["payload"]["choices"]
+        for item in part["items"]
+        if item["group"] == "fault"
+    )
+    wish = {"do": "take", "choice": fault["id"], "branch": 0, "step": 1, "id": 7}
+    answer = json.loads(desk.ask(json.dumps(wish)))
+    assert answer["id"] == 7
+    assert answer["branch"]["steps"][0]["title"] == fault["text"]
+    assert json.loads(desk.file(8, "pytest", 1, 2))["name"].endswith(".py")
+    wrong = json.loads(desk.ask(json.dumps({**wish, "step": 5_000})))
+    assert wrong["error"].startswith("there is no step 5000")
+
+
+def test_the_desk_stops_long_work_and_the_run_is_unchanged():
+    desk = Desk()
+    desk.open("kip-1289-group-commit")
+    wish = {
+        "do": "run",
+        "seed": 3,
+        "steps": 400,
+        "faults": "rough",
+        "branch": 0,
+        "step": 1,
+        "id": 9,
+    }
+    assert "busy" in json.loads(desk.ask(json.dumps(wish)))
+    assert json.loads(desk.stop()) == {"id": 9, "error": "Stopped. The run is unchanged."}
+    assert json.loads(desk.go_on())["error"] == "Nothing is under way."
+    said = json.loads(desk.ask(json.dumps(wish)))
+    while "busy" in said:
+        said = json.loads(desk.go_on())
+    assert said["branch"]["parent"] == 0
+
+
+def test_the_desk_compares_two_designs_and_a_search_links_to_what_breaks():
+    both = json.loads(compare("kip-1289-share-commit", "repaired", "as-written"))
+    assert both["names"] == ["repaired", "as-written"]
+    assert both["differences"]
+    found = json.loads(search("kip-1289-small", "as-written", ""))
+    assert "atomic breaks after 41 steps" in found["sentence"]
+    (broken,) = (e for e in found["examples"] if e["property"] == "atomic")
+    opened = json.loads(Desk().link(broken["link"]))
+    assert opened["step"] == broken["steps"]
+    assert opened["changes"] == []
