@@ -534,6 +534,16 @@ def test_a_session_that_is_closed_gives_back_what_the_member_holds_and_no_more()
     assert set(place.counts(5, 11)) == {1}
 
 
+def test_a_member_whose_connection_breaks_waits_no_more_and_the_other_members_do():
+    place = SharePlace().loaded()
+    place.fetch("M1", 1_000)
+    for member in ("M2", "M3"):
+        assert place.fetch(member, 1) is None
+    assert [p.request.member_id for p in place.share.parked] == ["M2", "M3"]
+    place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
+    assert [p.request.member_id for p in place.share.parked] == ["M3"]
+
+
 def test_a_release_whose_write_fails_leaves_the_records_with_the_member_until_the_lock_runs_out():
     place = SharePlace().loaded()
     place.fetch("M1", 2)
