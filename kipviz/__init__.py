@@ -8,6 +8,7 @@ What a notebook needs, each in one call:
     kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    three and more, in columns
     kipviz.costs("kip-1310-share-producer", "kip-1310-share-session")
     kipviz.open(kipviz.story("my-story.md"))               your own story, a Markdown document
+    kipviz.propose("mine", kipviz.design("repaired"), marker_epoch=my_function)    your own rule in a slot
     kipviz.two_views("kip-1289-share-commit")              the client's view beside the brokers'
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
@@ -43,6 +44,7 @@ __all__ = [
     "compare",
     "corners",
     "costs",
+    "design",
     "explore",
     "findings",
     "hand_in",
@@ -55,6 +57,7 @@ __all__ = [
     "open_trace",
     "outcomes",
     "permalink",
+    "propose",
     "rebuild",
     "save",
     "saves",
@@ -74,6 +77,7 @@ _HOMES = {
     "compare": ("kipviz.widgets.side_by_side", "compare"),
     "costs": ("kipviz.widgets.costs", "costs"),
     "corners": ("kipviz.widgets.kip_1289", "corners"),
+    "design": ("kipviz.designs.proposals", "design"),
     "explore": ("kipviz.widgets.search", "search"),
     "findings": ("kipviz.widgets.kip_1289", "findings"),
     "hand_in": ("kipviz.widgets.exercise", "hand_in"),
@@ -84,6 +88,7 @@ _HOMES = {
     "open": ("kipviz.widgets.lab", "open_run"),
     "open_seeded": ("kipviz.widgets.lab", "open_seeded"),
     "open_trace": ("kipviz.widgets.lab", "open_trace"),
+    "propose": ("kipviz.designs.proposals", "propose"),
     "rebuild": ("kipviz.widgets.rebuilt", "rebuild"),
     "permalink": ("kipviz.widgets.lab", "permalink"),
     "two_views": ("kipviz.widgets.side_by_side", "two_views"),

@@ -38,6 +38,8 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
 from kipviz.core.values import Value, fingerprint
 from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.catalogue import to_propose
+from kipviz.designs.slot import UnknownDesign
 from kipviz.scenarios.changes import under
 from kipviz.scenarios.library import carried, document_of
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
@@ -267,6 +269,9 @@ def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
         model = scenario.model(design, budget)
     except msgspec.DecodeError as wrong:
         raise BadLink(f"this permalink is not one of kipviz: {wrong}") from None
+    except UnknownDesign as wrong:
+        said = to_propose(wrong, head.design)
+        raise BadLink(f"this permalink cannot be opened: {said}") from None
     except (ValueError, BadSpec) as wrong:
         raise BadLink(f"this permalink cannot be opened: {wrong}") from None
     return scenario, model, head

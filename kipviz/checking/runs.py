@@ -29,7 +29,9 @@ from kipviz.core.trace import Trace
 from kipviz.core.tracefile import Loaded, TraceFileError
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.catalogue import to_propose
 from kipviz.designs.design import Design
+from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios.changes import changed, under
 from kipviz.scenarios.library import carried, document_of
@@ -410,6 +412,10 @@ def _opened(
     except TypeError:
         faults = ", ".join(origin.budget)
         raise TraceFileError(f"{path} allows faults that there are not, among {faults}") from None
+    except UnknownDesign as wrong:
+        raise TraceFileError(
+            f"{path} cannot be replayed: {to_propose(wrong, origin.design)}"
+        ) from None
     except ValueError as wrong:
         raise TraceFileError(f"{path} cannot be replayed: {wrong}") from None
     return scenario, design, model, origin

@@ -372,6 +372,40 @@ FINDINGS: tuple[Design, ...] = (
 )
 
 
+# What a reader has proposed, by name, for as long as the process lives.
+_brought: dict[str, Design] = {}
+
+
+def bring(proposed: Design) -> None:
+    """Let a reader's own design be found by its name in this process; a later one replaces it.
+
+    Raises:
+        ValueError: if the catalogue has a design of that name.
+    """
+    if any(known.name == proposed.name for known in (*CATALOGUE, *FINDINGS)):
+        raise ValueError(f"There is a design {proposed.name!r} already: give yours another name.")
+    _brought[proposed.name] = proposed
+
+
+def to_propose(wrong: UnknownDesign, name: str) -> str:
+    """Say what a file or link needs whose design is not known: nothing in it is run as code."""
+    base = name.partition("+")[0]
+    if is_design(base):
+        return str(wrong)
+    return f"{wrong} If it is somebody's own, run their kipviz.propose({base!r}, ...) first."
+
+
+def brought_designs() -> tuple[Design, ...]:
+    """Return the designs that a reader has brought to this process, in the order of their names."""
+    return tuple(_brought[name] for name in sorted(_brought))
+
+
+def is_design(name: str) -> bool:
+    """Say whether there is a design of that name, or what it is made from."""
+    base = str(name).partition("+")[0]
+    return any(known.name == base for known in (*CATALOGUE, *FINDINGS, *_brought.values()))
+
+
 def design(name: str) -> Design:
     """Give a design by name, or made from one: "repaired", "repaired+lock_expiry=back_to_available".
 
@@ -379,11 +413,11 @@ def design(name: str) -> Design:
         UnknownDesign: if there is no such design, slot or option.
     """
     base, *choices = str(name).split("+")
-    for known in (*CATALOGUE, *FINDINGS):
+    for known in (*CATALOGUE, *FINDINGS, *_brought.values()):
         if known.name == base:
             break
     else:
-        names = (d.name for d in (*CATALOGUE, *FINDINGS))
+        names = (d.name for d in (*CATALOGUE, *FINDINGS, *_brought.values()))
         raise UnknownDesign(unknown("design", base, names, "`kipviz list`"))
     chosen: list[str] = []
     for choice in choices:

@@ -30,6 +30,7 @@ class Design(Value, frozen=True):
     `sessions` whether there are TransactionSessions.
     `levels` are the feature levels and the brokers' settings that the design stands for, by the
     names that they have in a cluster's spec; what it does not name is left to the spec.
+    `own` has the reader's own options, by slot; such a design travels with them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Design(Value, frozen=True):
     stages_shares: bool = True
     sessions: bool = True
     levels: tuple[tuple[str, int | bool], ...] = ()
+    own: tuple[tuple[str, Option], ...] = ()
 
     def option(self, slot: str) -> Option:
         """Give what this design chooses for a slot.
@@ -48,6 +50,9 @@ class Design(Value, frozen=True):
         Raises:
             UnknownDesign: if there is no such slot.
         """
+        for name, option in self.own:
+            if name == slot:
+                return option
         return slot_named(slot).option(self.chosen[_index(slot)])
 
     def but(self, **choices: str) -> Design:
@@ -63,10 +68,10 @@ class Design(Value, frozen=True):
 
     def _with(self, slot: Slot, name: str) -> Design:
         """Fill one slot otherwise: several one after the other are the same as all at once."""
-        option = slot.option(name)
         at = SLOTS.index(slot)
         if self.chosen[at] == name:
             return self
+        option = slot.option(name)
         word = f"{slot.name}={name}"
         derived = "+" in self.name
         return Design(
@@ -79,7 +84,33 @@ class Design(Value, frozen=True):
             self.stages_shares,
             self.sessions,
             self.levels,
+            self._own_but(slot),
         )
+
+    def with_own(self, slot: Slot, option: Option) -> Design:
+        """Return the design with a reader's own option in a slot, still under its name."""
+        at = SLOTS.index(slot)
+        return self._replaced(
+            status=option.status,
+            chosen=(*self.chosen[:at], option.name, *self.chosen[at + 1 :]),
+            own=(*self._own_but(slot), (slot.name, option)),
+        )
+
+    def but_called(self, name: str, title: str, sentence: str, source: str) -> Design:
+        """Return the design under another name."""
+        return self._replaced(name=name, title=title, sentence=sentence, source=source)
+
+    def _replaced(self, **fields: object) -> Design:
+        """Return the design with other fields: `but` fills slots."""
+        return Value.but(self, **fields)
+
+    def _own_but(self, slot: Slot) -> tuple[tuple[str, Option], ...]:
+        return tuple(one for one in self.own if one[0] != slot.name)
+
+    def options(self, slot: Slot) -> tuple[Option, ...]:
+        """Return what a slot can be filled with in this design: the reader's own option comes first."""
+        own = (option for name, option in self.own if name == slot.name)
+        return (*own, *slot.options)
 
     def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:
         """Give (slot, own option, the other's option) where two designs differ."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
@@ -47,13 +47,19 @@ class Story(str):
         made.scenario = scenario
         return made
 
-    def __getnewargs__(self) -> tuple[Scenario]:  # type: ignore[override]
-        return (self.scenario,)
+    def __reduce__(self) -> tuple[Callable[[Scenario], Story], tuple[Scenario]]:
+        return _arrived, (self.scenario,)
 
     def __repr__(self) -> str:
         """Say what story it is."""
         story = self.scenario
         return f"story {story.name}: {story.title}; for {', '.join(story.designs)}"
+
+
+def _arrived(scenario: Scenario) -> Story:
+    """Bring a story along to another process: a worker finds it by its name."""
+    bring(Document(scenario))
+    return Story(scenario)
 
 
 def story(text_or_path: str | os.PathLike[str]) -> Story:

@@ -151,7 +151,12 @@ class Setting(Value, frozen=True):
 def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     """Give every setting of a cluster under a design."""
     found = [
-        Setting(slot.name, slot.question, chosen, tuple((o.name, o.sentence) for o in slot.options))
+        Setting(
+            slot.name,
+            slot.question,
+            chosen,
+            tuple((o.name, o.sentence) for o in design.options(slot)),
+        )
         for slot, chosen in zip(SLOTS, design.chosen, strict=True)
         if _asked_of(slot, design) and comes_up(slot, spec)
     ]

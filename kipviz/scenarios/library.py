@@ -80,6 +80,11 @@ def bring(document: Document) -> None:
     _brought[document.scenario.name] = document
 
 
+def brought_stories() -> tuple[Scenario, ...]:
+    """Return the stories that a reader has brought to this process, in the order of their names."""
+    return tuple(_brought[name].scenario for name in sorted(_brought))
+
+
 def _refuse_known(name: str) -> None:
     if name in _files():
         raise ValueError(f"The library has a story {name!r}: give yours another name.")

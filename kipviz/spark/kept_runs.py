@@ -48,7 +48,10 @@ class KeptRuns:
         """
         self._folder = Path(folder)
         self.damaged: tuple[str, ...] = ()
-        about = msgspec.json.encode({"version": kipviz.__version__, "plan": plan})
+        said: dict[str, object] = {"version": kipviz.__version__, "plan": plan.named()}
+        if brought := plan.brought():
+            said["brought"] = brought
+        about = msgspec.json.encode(said)
         self._folder.mkdir(parents=True, exist_ok=True)
         known = self._folder / _PLAN
         if not known.exists():

@@ -62,6 +62,23 @@ class Plan(Value, frozen=True):
         """The job handed out at a place; every job has exactly one place."""
         return place * _spread(self.jobs) % self.jobs
 
+    def named(self) -> Plan:
+        """The plan with bare names, as a file has it."""
+        return self.but(
+            scenarios=tuple(map(str, self.scenarios)), designs=tuple(map(str, self.designs))
+        )
+
+    def brought(self) -> tuple[str, ...]:
+        """The text of every story and every rule in the plan that is a reader's own."""
+        from kipviz.designs.own_rule import texts_of
+        from kipviz.designs.proposals import DesignName
+        from kipviz.lessons.own_story import Story
+        from kipviz.scenarios.library import document_of
+
+        stories = (document_of(one.scenario) for one in self.scenarios if isinstance(one, Story))
+        designs = (one.design for one in self.designs if isinstance(one, DesignName))
+        return (*stories, *(text for design in designs for text in texts_of(design)))
+
     def __str__(self) -> str:
         """The campaign in one line, the same on every machine."""
         return (
@@ -90,8 +107,10 @@ def make_plan(
     _check_positive("steps_max", steps_max)
     _check_seed(seed, runs)
     plan = Plan(
-        scenarios=_checked_names("scenario", scenarios, known["scenarios"]),
-        designs=_checked_names("design", designs, known["designs"]),
+        scenarios=_brought_along(
+            _checked_names("scenario", scenarios, known["scenarios"]), task_module
+        ),
+        designs=_brought_along(_checked_names("design", designs, known["designs"]), task_module),
         faults=_checked_names("fault profile", faults, known["faults"]),
         runs=runs,
         seed=seed,
@@ -115,15 +134,31 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     if own is not None:
         return dict(own())
     from kipviz.checking.faults import FAULTS
-    from kipviz.designs.catalogue import CATALOGUE, FINDINGS
-    from kipviz.scenarios.library import LIBRARY
+    from kipviz.designs.catalogue import CATALOGUE, FINDINGS, brought_designs
+    from kipviz.scenarios.library import LIBRARY, brought_stories
 
     named: dict[str, Sequence[Any]] = {
-        "scenarios": LIBRARY,
-        "designs": (*CATALOGUE, *FINDINGS),
+        "scenarios": (*LIBRARY, *brought_stories()),
+        "designs": (*CATALOGUE, *FINDINGS, *brought_designs()),
         "faults": FAULTS,
     }
     return {what: tuple(one.name for one in all_) for what, all_ in named.items()}
+
+
+def _brought_along(names: tuple[str, ...], task_module: str) -> tuple[str, ...]:
+    """Give the names of what a reader has brought as names that carry it: a worker has only what is sent."""
+    if getattr(import_module(task_module), "known_names", None) is not None:
+        return names
+    from kipviz.designs.catalogue import design, is_design
+    from kipviz.designs.proposals import DesignName
+    from kipviz.lessons.own_story import Story
+    from kipviz.scenarios.library import brought_stories
+
+    carried: dict[str, str] = {one.name: Story(one) for one in brought_stories()}
+    for name in names:
+        if is_design(name) and design(name).own:
+            carried[name] = DesignName(design(name))
+    return tuple(carried.get(name, name) for name in names)
 
 
 def _check_combinations(plan: Plan) -> None:

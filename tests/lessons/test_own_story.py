@@ -18,6 +18,8 @@ from kipviz.lessons.own_story import story
 from kipviz.scenarios import library
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, document_of, scenario
+from kipviz.spark.campaign import run_places
+from kipviz.spark.plan import make_plan
 from kipviz.views.pytest_source import pytest_source
 
 TEXT = """
@@ -95,6 +97,16 @@ def test_its_name_is_found_again_in_another_process_only_with_the_story() -> Non
     copy = pickle.loads(pickle.dumps(story(TEXT)))
     assert copy == "mine"
     assert copy.scenario == scenario("mine")
+
+
+def test_a_campaign_sends_the_story_along_to_its_workers() -> None:
+    plan = make_plan(str(story(TEXT)), "repaired", "rough", runs=2)
+    sent, here = pickle.dumps(plan), run_places(plan, 0, plan.jobs)
+    library._brought.clear()
+    with pytest.raises(ValueError, match="There is no scenario 'mine'"):
+        make_plan("mine", "repaired")
+    assert run_places(pickle.loads(sent), 0, plan.jobs) == here
+    assert "error" not in here[0].column("status").to_pylist()
 
 
 def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) -> None:

@@ -1,0 +1,366 @@
+"""A rule of a reader's own: a plain Python function that takes a slot, checked each time it decides.
+
+The function is kept as text: its `def`, and one line for each import and constant that it uses. Processes and Spark
+workers make the rule again from that text, so it is the same rule everywhere. A rule is asked once per question, and its answer is kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from io import StringIO
+from itertools import islice, product
+from types import CodeType, FrameType, FunctionType, ModuleType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from kipviz.brokers.rules import BrokerRules
+from kipviz.clients.rules import ClientRules
+from kipviz.designs.design import Design
+from kipviz.designs.slot import Slot
+from kipviz.messages.errors import Errors
+
+LINES_MAX = 100_000
+SAMPLES_MAX = 64
+_NOT_FOR_RULES = frozenset(
+    {"__import__", "breakpoint", "eval", "exec", "globals", "hash", "id", "input", "open", "vars"}
+)
+_BACKWARDS: ContextVar[bool] = ContextVar("backwards", default=False)
+
+
+class BadRule(ValueError):
+    """A function that cannot take its slot; the message repeats the slot's question."""
+
+
+class _TooLong(BaseException):
+    """A rule took more lines than any rule needs; no `except Exception` of the rule hides it."""
+
+
+class Rule:
+    """A function in a slot. Calling it checks that it is pure and that its answer is one of the slot's."""
+
+    def __init__(self, slot: Slot, text: str, name: str) -> None:
+        self.slot, self.text = slot, text
+        self.__name__ = self.__qualname__ = name
+        self._decide = _compiled(text, name)
+        self.__doc__ = " ".join((self._decide.__doc__ or "").split())
+        self._takes, self._gives = question_of(slot)
+        self._answer = lru_cache(maxsize=4096)(self._checked)
+
+    def __call__(self, *asked: object) -> object:
+        """Return the rule's answer.
+
+        Raises:
+            BadRule: if it raises, prints, takes too long, answers differently the second time, or
+                answers what the slot has no use for.
+        """
+        return self._answer(*asked)
+
+    def __reduce__(self) -> tuple[Callable[[Slot, str, str], Rule], tuple[Slot, str, str]]:
+        return rule_of, (self.slot, self.text, self.__name__)
+
+    def __repr__(self) -> str:
+        return f"{self.__name__}: {self.__doc__}"
+
+    def probe(self) -> None:
+        """Ask the rule some questions before any run does, where the slot's questions are plain values.
+
+        Raises:
+            BadRule: see `__call__`.
+        """
+        kinds = [samples(kind) for kind in self._takes]
+        for asked in islice(product(*kinds), SAMPLES_MAX):
+            self(*asked)
+
+    def _checked(self, *asked: object) -> object:
+        first, second = self._once(asked, backwards=False), self._once(asked, backwards=True)
+        if type(first) is not type(second) or first != second:
+            raise self._bad(
+                f"asked {_told(asked)} twice, answered {first!r} and then {second!r}: a rule depends on its "
+                "arguments only, not on what it kept, on dice, or on the order of a set"
+            )
+        if not fits(first, self._gives):
+            raise self._bad(
+                f"asked {_told(asked)}, answered {first!r}, which is no {_kind(self._gives)}"
+            )
+        return first
+
+    def _once(self, asked: tuple[object, ...], *, backwards: bool) -> object:
+        left, printed = LINES_MAX, StringIO()
+
+        def count(_frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+            nonlocal left
+            left -= event == "line"
+            if left < 0:
+                raise _TooLong
+            return count
+
+        order, before = _BACKWARDS.set(backwards), sys.gettrace()
+        try:
+            with redirect_stdout(printed), redirect_stderr(printed):
+                sys.settrace(count)
+                try:
+                    answer = self._decide(*asked)
+                finally:
+                    sys.settrace(before)
+        except _TooLong:
+            raise self._bad(f"asked {_told(asked)}, was not done after {LINES_MAX} lines") from None
+        except Exception as wrong:
+            raise self._bad(
+                f"asked {_told(asked)}, raised {type(wrong).__name__}: {wrong}"
+            ) from wrong
+        finally:
+            _BACKWARDS.reset(order)
+        if printed.getvalue():
+            raise self._bad(f"asked {_told(asked)}, printed: a rule only returns its answer")
+        return answer
+
+    def _bad(self, what: str) -> BadRule:
+        return bad_rule(self.slot, self.__name__, what)
+
+
+def bad_rule(slot: Slot, name: str, what: str) -> BadRule:
+    """Return the error that says what is wrong with a function, and what its slot asks."""
+    joint = "," if what.startswith("asked") else ""
+    return BadRule(f"Your rule {name}{joint} {what}. The slot {slot.name} asks: {slot.question}")
+
+
+@cache
+def rule_of(slot: Slot, text: str, name: str) -> Rule:
+    """Return the rule of a text: equal texts are one rule in one process."""
+    return Rule(slot, text, name)
+
+
+def own_rule(slot: Slot, function: object) -> Rule:
+    """Return a reader's function as the rule of a slot.
+
+    Raises:
+        BadRule: if it is no plain function with a docstring, takes other arguments than the slot gives, uses
+            what cannot be sent with it, or fails when it is asked.
+    """
+    name = getattr(function, "__name__", repr(function))
+    if not isinstance(function, FunctionType) or name == "<lambda>":
+        raise bad_rule(slot, name, "is no function written with def and a docstring")
+    if not (function.__doc__ or "").strip():
+        raise bad_rule(slot, name, "has no docstring: its first sentence is how it is shown")
+    if name in [option.name for option in slot.options]:
+        raise bad_rule(
+            slot, name, "has the name of an option that the slot has: give it another name"
+        )
+    takes, _ = question_of(slot)
+    given = inspect.signature(function).parameters.values()
+    plain = all(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in given)
+    if not plain or len(given) != len(takes):
+        expected = ", ".join(inspect.signature(slot.options[0].choose).parameters)
+        got = ", ".join(str(p) for p in given)
+        raise bad_rule(slot, name, f"takes ({got}), and the slot gives ({expected})")
+    rule = rule_of(slot, _text_of(slot, function), name)
+    rule.probe()
+    return rule
+
+
+def texts_of(design: Design) -> tuple[str, ...]:
+    """Return what a reader's own design adds to the catalogue, as text: slot, base and function."""
+    rules = tuple((slot, option.choose) for slot, option in design.own)
+    if not rules:
+        return ()
+    others = ", ".join(design.chosen)
+    return (others, *(f"{slot}: {rule.text}" for slot, rule in rules if isinstance(rule, Rule)))
+
+
+@cache
+def question_of(slot: Slot) -> tuple[tuple[object, ...], object]:
+    """Return the types of a slot's arguments, and the type of its answer."""
+    hints = get_type_hints(BrokerRules if slot.on_brokers else ClientRules)
+    takes, gives = get_args(hints[slot.name])
+    return tuple(takes), gives
+
+
+def fits(value: object, kind: object) -> bool:
+    """Say whether an answer is of a slot's type; True is no int here."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(fits(value, one) for one in inner)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            return all(fits(one, inner[0]) for one in value)
+        return len(value) == len(inner) and all(map(fits, value, inner))
+    kind = origin or kind
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, kind) if isinstance(kind, type) else value is None
+
+
+def samples(kind: object) -> tuple[object, ...]:
+    """Return a few values of a type; none for what only a run can ask."""
+    if kind is bool:
+        return (False, True)
+    if kind is int:
+        return (0, 1, 2, 7)
+    if kind is str:
+        return ("orders", "payments")
+    if kind is Errors:
+        return (Errors.NONE, Errors.FENCED_MEMBER_EPOCH)
+    if get_origin(kind) is tuple and get_args(kind)[1:] == (Ellipsis,):
+        some = samples(get_args(kind)[0])
+        return ((), some) if some else ((),)
+    return ()
+
+
+def _kind(kind: object) -> str:
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+
+
+def _told(asked: tuple[object, ...]) -> str:
+    return f"({', '.join(map(repr, asked))})"
+
+
+# -- a function as text, and a text as a function ---------------------------------------------------
+
+
+def _text_of(slot: Slot, function: FunctionType) -> str:
+    name = function.__name__
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        raise bad_rule(slot, name, "has no source text: write it in a cell or a file") from None
+    made = tree.body[0]
+    if not isinstance(made, ast.FunctionDef) or made.decorator_list:
+        raise bad_rule(slot, name, "has a decorator or is no plain def: write def and the answer")
+    for node in ast.walk(made):
+        if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom):
+            raise bad_rule(
+                slot, name, f"keeps state in line {node.lineno}: a rule only returns its answer"
+            )
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    made.returns = None
+    lines = [_brought_along(slot, function, used) for used in _used(made)]
+    return "\n".join((*lines, ast.unparse(made), ""))
+
+
+def _used(made: ast.FunctionDef) -> Iterator[str]:
+    """Yield the names that a function takes from outside, in their order."""
+    names = [node for node in ast.walk(made) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {made.name}
+    own |= {node.arg for node in ast.walk(made) if isinstance(node, ast.arg)}
+    for node in ast.walk(made):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            own |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        if isinstance(node, ast.ExceptHandler) and node.name:
+            own.add(node.name)
+    used = {node.id: None for node in names if node.id not in own}
+    yield from (name for name in used if name in _NOT_FOR_RULES or not hasattr(builtins, name))
+
+
+def _brought_along(slot: Slot, function: FunctionType, name: str) -> str:
+    if name in _NOT_FOR_RULES:
+        raise bad_rule(slot, function.__name__, f"uses {name}(), which no rule needs")
+    if name not in function.__globals__:
+        raise bad_rule(
+            slot, function.__name__, f"uses {name!r}, which is none of its arguments and no import"
+        )
+    value = function.__globals__[name]
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__} as {name}"
+    home, there = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    known = home in sys.modules and home != "__main__" and isinstance(there, str)
+    if known and getattr(sys.modules[home], there, None) is value:
+        return f"from {home} import {there} as {name}"
+    if _is_constant(value):
+        return f"{name} = {value!r}"
+    raise bad_rule(
+        slot,
+        function.__name__,
+        f"uses {name!r} from outside, which is no import and no number, text or tuple of them",
+    )
+
+
+def _is_constant(value: object) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_constant, value))
+    return value is None or type(value) in (bool, int, str, bytes)
+
+
+def _compiled(text: str, name: str) -> Callable[..., object]:
+    file = f"<rule {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    tree = ast.fix_missing_locations(_Sets().visit(ast.parse(text)))
+    code: CodeType = compile(tree, file, "exec")
+    space: dict[str, object] = {"_AnyOrder": AnyOrder, "_AnyOrderFrozen": AnyOrderFrozen}
+    exec(code, space)  # noqa: S102 - a reader's own function, which they gave to propose()
+    made = space[name]
+    assert isinstance(made, FunctionType)
+    return made
+
+
+class _Sets(ast.NodeTransformer):
+    """Puts sets whose order can be turned around where a rule makes sets."""
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        self.generic_visit(node)
+        return _call(ast.List(node.elts, ast.Load()), node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        self.generic_visit(node)
+        return _call(ast.ListComp(node.elt, node.generators), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        other = {"set": "_AnyOrder", "frozenset": "_AnyOrderFrozen"}.get(node.id)
+        if other is None or not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.copy_location(ast.Name(other, node.ctx), node)
+
+
+def _call(inner: ast.expr, at: ast.AST) -> ast.AST:
+    return ast.copy_location(ast.Call(ast.Name("_AnyOrder", ast.Load()), [inner], []), at)
+
+
+def _in_order(items: Iterator[object]) -> Iterator[object]:
+    return iter(sorted(items, key=repr, reverse=_BACKWARDS.get()))
+
+
+class AnyOrder(set[object]):
+    """A set that is walked in one order the first time a rule is asked, and the other way round the second time."""
+
+    def __iter__(self) -> Iterator[object]:
+        return _in_order(super().__iter__())
+
+    def pop(self) -> object:
+        """Remove the element that comes first."""
+        first = next(iter(self))
+        self.remove(first)
+        return first
+
+
+class AnyOrderFrozen(frozenset[object]):
+    """The same for a frozenset."""
+
+    def __iter__(self) -> Iterator[object]:
+        return _in_order(super().__iter__())
+
+
+def _giving(kind: type, name: str) -> None:
+    there = getattr(kind, name)
+
+    def operation(self: object, *others: object) -> object:
+        found = there(self, *others)
+        return found if found is NotImplemented else kind(found)
+
+    setattr(kind, name, operation)
+
+
+for _kind_of_set in (AnyOrder, AnyOrderFrozen):
+    for _name in ("__and__", "__or__", "__sub__", "__xor__", "copy", "difference"):
+        _giving(_kind_of_set, _name)
+    for _name in ("intersection", "symmetric_difference", "union"):
+        _giving(_kind_of_set, _name)

@@ -1,0 +1,113 @@
+"""A design of a reader's own: a named design in which one or more slots have the reader's functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Self
+
+from kipviz.designs.catalogue import bring
+from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design, slot_named
+from kipviz.designs.own_rule import own_rule
+from kipviz.designs.slot import DRAFT, STATUSES, Option
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,59}")
+SOURCE = "a rule of your own"
+
+
+class DesignName(str):
+    """The name of a design, which every function takes that takes a design; it keeps the design.
+
+    Attributes:
+        design: the design itself.
+    """
+
+    __slots__ = ("design",)
+    design: Design
+
+    def __new__(cls, design: Design) -> Self:
+        """Make the name of a design that keeps the design."""
+        made = super().__new__(cls, design.name)
+        made.design = design
+        return made
+
+    def __reduce__(self) -> tuple[Callable[[Design], DesignName], tuple[Design]]:
+        return _arrived, (self.design,)
+
+    def __repr__(self) -> str:
+        """Say what design it is."""
+        return f"design {self.design.name} ({self.design.status}): {self.design.sentence}"
+
+
+def _arrived(design: Design) -> DesignName:
+    """Bring a design along to another process: a worker finds it by its name."""
+    if design.own:
+        bring(design)
+    return DesignName(design)
+
+
+def design(name: str) -> DesignName:
+    """Return a design by name: "repaired", or one made from it, "repaired+lock_expiry=back_to_available".
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.design("repaired").design.option("marker_epoch").name
+        'greater'
+
+    Raises:
+        UnknownDesign: if there is no such design, slot or option.
+    """
+    return DesignName(design_named(name))
+
+
+def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -> DesignName:
+    """Propose a design: an existing one in which plain functions of your own take one or more slots.
+
+    A function takes what the slot gives, returns the slot's answer, and does nothing else; its docstring is the
+    sentence that is shown. `kipviz.list_designs()` prints the slots and their questions. The result, or its name, goes
+    wherever a design's name goes, also to processes and Spark workers. A saved run or a link has only the name
+    of the design: its reader proposes it first, and no code of a file is ever run.
+
+    Args:
+        name: the new design's name, in small letters, digits and hyphens.
+        base: the design whose other slots are kept.
+        rules: a function for each slot, by the slot's name.
+
+    Example:
+        >>> import kipviz
+        >>> def never_earlier(staged: int, marker: int) -> bool:
+        ...     '''A marker resolves a vote that is not newer than itself.'''
+        ...     return staged <= marker
+        >>> mine = kipviz.propose(
+        ...     "not-newer", "repaired", marker_epoch=never_earlier
+        ... )  # doctest: +SKIP
+        >>> kipviz.explore("kip-1289-small", mine)  # doctest: +SKIP
+
+    Raises:
+        BadRule: if a function cannot take its slot; the message repeats the slot's question.
+        UnknownDesign: if there is no such base or slot.
+        ValueError: if the name is none, or a design of the catalogue has it.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(
+            f"A design's name is small letters, digits and hyphens, such as 'ask-first', not {name!r}."
+        )
+    if not rules:
+        raise ValueError(
+            "A proposal needs a rule: name a slot and a function, such as marker_epoch=my_function."
+        )
+    made = base.design if isinstance(base, DesignName) else design_named(base)
+    words = []
+    for slot_name, function in rules.items():
+        slot = slot_named(slot_name)
+        rule = own_rule(slot, function)
+        status = max(made.status, DRAFT, key=STATUSES.index)
+        made = made.with_own(slot, Option(rule.__name__, rule, status, SOURCE))
+        words.append(f"{slot.question} {rule.__doc__}")
+    own = ", ".join(f"{slot}={option.name}" for slot, option in made.own)
+    made = made.but_called(
+        name, f"{name}: your own {own}", " ".join(words), f"{SOURCE}; other slots as in {base}"
+    )
+    bring(made)
+    return DesignName(made)
