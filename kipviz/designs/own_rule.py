@@ -272,9 +272,10 @@ def _brought_along(slot: Slot, function: FunctionType, name: str) -> str:
     value = function.__globals__[name]
     if isinstance(value, ModuleType):
         return f"import {value.__name__} as {name}"
-    home, there = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    known = home in sys.modules and home != "__main__" and isinstance(there, str)
-    if known and getattr(sys.modules[home], there, None) is value:
+    home = str(getattr(value, "__module__", ""))
+    there = str(getattr(value, "__qualname__", ""))
+    module = None if home == "__main__" else sys.modules.get(home)
+    if module is not None and there and getattr(module, there, None) is value:
         return f"from {home} import {there} as {name}"
     if _is_constant(value):
         return f"{name} = {value!r}"
