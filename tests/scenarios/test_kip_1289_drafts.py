@@ -140,8 +140,13 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
     ),
     "kip-1289-flink-late-element": (
-        ("draft-late+keep_prepared=next_epoch", "ACQUIRED", 0, "nothing pending for ever"),
-        ("repaired", "ACQUIRED", 0, "nothing pending for ever"),
+        (
+            "draft-late+keep_prepared=next_epoch",
+            "ACQUIRED TX_PENDING",
+            0,
+            "nothing pending for ever",
+        ),
+        ("repaired", "ACQUIRED TX_PENDING", 0, "nothing pending for ever"),
     ),
     "kip-1289-ingress": (
         ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
