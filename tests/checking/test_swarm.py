@@ -15,8 +15,8 @@ from kipviz.scenarios.library import scenario
 SAMPLE = range(40)
 # What `kipviz swarm --runs 20000 --json` said.
 RECORD = Path(__file__).with_name("swarm_record.json")
-# Only a run that follows a broker's own log reads one.
-NOT_IN_RUNS = {"ReadLog"}
+# Only a run that follows a broker's own log reads one, and only a served cluster takes a real client's requests.
+NOT_IN_RUNS = {"ReadLog", "Receive"}
 # Promises that a released Kafka breaks, by story: finding 447-T of FINDINGS.md; and a transaction that Produce 13
 # began and another process ends with EndTxn 4, as Flink's reflection does: the marker has the batch's own
 # epoch, so UnifiedLog.updateProducers leaves the guard of what is under way (isV2NextTransactionStarted).
@@ -90,9 +90,9 @@ def test_a_design_that_there_is_not_is_refused() -> None:
 
 def test_the_long_run_reached_every_kind_of_action_and_broke_only_what_is_listed() -> None:
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    assert record["runs"] in (5_000, 20_000)
+    assert record["runs"] == 20_000
     kinds = {row.rule for row in Coverage().rows() if row.role == "action"}
-    assert set(record["actions"]) == kinds, "a kind of action is new: make the record again"
-    assert {name for name, times in record["actions"].items() if not times} == NOT_IN_RUNS
+    reached = {name for name, times in record["actions"].items() if times}
+    assert kinds - reached == NOT_IN_RUNS, "a kind of action is new: make the record again"
     assert {(row["story"], row["broken"]) for row in record["failed"]} <= LISTED
     assert len(record["answers"]) >= 43
