@@ -74,6 +74,7 @@ def test_make_alone_names_every_command(checkout):
         "mutants",
         "thorough",
         "fuzz",
+        "site",
         "format",
         "notebooks",
         "front",
