@@ -10,10 +10,11 @@ NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.core.model import Event
 from kipviz.messages.acls import (
@@ -60,9 +61,10 @@ def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Cont
     Clause: KIP-140 "DescribeAclsRequest"; AclApis.handleDescribeAcls.
     """
     if on.image.acls is None:
-        return _said(me, reply_to, refusal_of(request, Errors.SECURITY_DISABLED))
+        return _disabled(me, request, reply_to, on)
     met = tuple(e for e in map(entry_of, on.image.acls) if request.filter.meets(e))
-    return _said(me, reply_to, DescribeAclsResponse(Errors.NONE, met))
+    checks = (*_authorizer_checks(on), looked_at("ACLs that match", len(met)))
+    return _said(me, reply_to, DescribeAclsResponse(Errors.NONE, met), checks)
 
 
 def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context) -> Effects:
@@ -74,17 +76,18 @@ def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context)
     Clause: KIP-140 "CreateAclsRequest"; AclApis.handleCreateAcls, AclControlManager.createAcls.
     """
     if on.image.acls is None:
-        return _said(me, reply_to, refusal_of(request, Errors.SECURITY_DISABLED))
+        return _disabled(me, request, reply_to, on)
     now, events, errors = on.image.acls, list[Event](), []
+    checks = _authorizer_checks(on)
     for entry in request.acls:
-        cluster = entry.resource == Resource.CLUSTER
-        good = entry.name == CLUSTER_NAME if cluster else bool(entry.name)
-        errors.append(Errors.NONE if good else Errors.INVALID_REQUEST)
+        of_entry = _entry_checks(entry, now)
+        checks += of_entry
+        errors.append(error_of(of_entry))
         acl = acl_of(entry)
-        if good and acl not in now:
+        if error_of(of_entry) is Errors.NONE and acl not in now:
             now = (*now, acl)
             events.append(AclsChanged(acl.words, created=True))
-    done = _said(me, reply_to, CreateAclsResponse(tuple(errors)))
+    done = _said(me, reply_to, CreateAclsResponse(tuple(errors)), checks)
     return done.but(acls=now, events=tuple(events)) if events else done
 
 
@@ -97,14 +100,18 @@ def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context)
     Clause: KIP-140 "DeleteAclsRequest"; AclApis.handleDeleteAcls, AclControlManager.deleteAcls.
     """
     if on.image.acls is None:
-        return _said(me, reply_to, refusal_of(request, Errors.SECURITY_DISABLED))
+        return _disabled(me, request, reply_to, on)
     entries = [(acl, entry_of(acl)) for acl in on.image.acls]
     results = tuple(
         DeletedByFilter(Errors.NONE, tuple(e for _, e in entries if each.meets(e)))
         for each in request.filters
     )
     gone = [acl for acl, e in entries if any(each.meets(e) for each in request.filters)]
-    done = _said(me, reply_to, DeleteAclsResponse(results))
+    matched = (
+        looked_at(f"ACLs that match filter {n}", len(r.acls)) for n, r in enumerate(results, 1)
+    )
+    checks = (*_authorizer_checks(on), *matched)
+    done = _said(me, reply_to, DeleteAclsResponse(results), checks)
     if not gone:
         return done
     left = tuple(acl for acl in on.image.acls if acl not in gone)
@@ -128,5 +135,30 @@ HANDLERS: dict[type[Message], Callable[[Any, Any, ReplyTo, Context], Effects]] =
 }
 
 
-def _said(me: Any, reply_to: ReplyTo, answer: Message) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, answer),))
+def _authorizer_checks(on: Context) -> Checks:
+    """Check that the cluster has an authorizer. Source: AclApis.handleDescribeAcls ("No Authorizer is configured on the broker")."""
+    there = on.image.acls is not None
+    return (compare("authorizer configured", None, there, there, Errors.SECURITY_DISABLED),)
+
+
+@in_order
+def _entry_checks(entry: AclEntry, known: tuple[Acl, ...]) -> Iterator[Check]:
+    """Check the name of one ACL's resource, then look whether the ACL exists.
+
+    Source: AclApis.handleCreateAcls, AclControlManager.createAcls.
+    """
+    cluster = entry.resource == Resource.CLUSTER
+    valid = entry.name == CLUSTER_NAME if cluster else bool(entry.name)
+    resource = f"{entry.resource} {entry.name}".strip()
+    yield compare("resource name", resource, valid, valid, Errors.INVALID_REQUEST)
+    yield Check("ACL exists", resource, acl_of(entry) in known)
+
+
+def _disabled(me: Any, request: AboutAcls, reply_to: ReplyTo, on: Context) -> Effects:
+    """Refuse a request about ACLs in a cluster without an authorizer."""
+    checks = _authorizer_checks(on)
+    return _said(me, reply_to, refusal_of(request, error_of(checks)), checks)
+
+
+def _said(me: Any, reply_to: ReplyTo, answer: Message, checks: Checks) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -177,13 +177,14 @@ def on_offset_commit(
         lambda: (group_kinds.regular_check(me, request.group_id),),
         lambda: _member_checks(me, request, offsets, transactional=False),
     )
+    missing = offset_topics.missing_checks(lost)
     if error_of(checks) is not Errors.NONE:
         told = OffsetCommitResponse(error_of(checks), lost)
-        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
+        return Effects(me, replies=(Reply(reply_to, told),), checks=(*missing, *checks))
     committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
     answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
     done = written(me, _records(request.group_id, offsets, on), committed, answer, on)
-    return done.after(checks)
+    return done.after((*missing, *checks))
 
 
 def on_txn_offset_commit(
@@ -210,18 +211,20 @@ def on_txn_offset_commit(
     checks = one_after_another(
         lambda: (has_loaded(me.loading),), lambda: enlistment.fence_checks(request, log, on)
     )
+    missing = offset_topics.missing_checks(lost)
     if error_of(checks) is not Errors.NONE:
-        return _answer(me, reply_to, checks, lost)
+        return _answer(me, reply_to, checks, lost).after(missing)
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if not enlistment.is_new(request, log, on):
-        return _stage(me, waiting, on).after(checks)
+        return _stage(me, waiting, on).after((*missing, *checks))
     waiting = enlistment.told_apart(me.enlisting, waiting, on)
     broker = enlistment.coordinator_of(request.transactional_id, on)
     asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _answer(me, reply_to, (*checks, *enlistment.nobody_to_ask()), lost)
-    enlisted = (*checks, looked_at("enlisted", False))
+        nobody = (*checks, *enlistment.nobody_to_ask())
+        return _answer(me, reply_to, nobody, lost).after(missing)
+    enlisted = (*missing, *checks, looked_at("enlisted", False))
     waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=enlisted)
     return enlistment.ask(waits, asked, on)
 
@@ -464,7 +467,10 @@ def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check
 def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
     answered = enlistment.answer_checks(waiting, error)
     if error is Errors.NONE:
-        return _stage(me, waiting, on).after(answered)
+        assert isinstance(waiting.request, TxnOffsetCommit)
+        lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
+        missing = offset_topics.missing_checks(lost)
+        return _stage(me, waiting, on).after((*missing, *answered))
     return _refused(me, waiting, enlistment.meaning_checks(answered), on)
 
 
@@ -472,7 +478,7 @@ def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Conte
     """Refuse what waited for its enlistment; what is not there has its own error all the same."""
     assert isinstance(waiting.request, TxnOffsetCommit)
     lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
-    return _answer(me, waiting.reply_to, checks, lost)
+    return _answer(me, waiting.reply_to, checks, lost).after(offset_topics.missing_checks(lost))
 
 
 def _answer(

@@ -343,7 +343,10 @@ def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
         pending = pending.but(left=pending.left - 1, answer=answer)
         return Effects(me.but(listing=me.listing.set(source, pending)))
     done = me.but(listing=me.listing.without(source))
-    return Effects(done, replies=(Reply(pending.reply_to, _visible(answer, source, on)),))
+    error = answer.error
+    refused = (Check("every list complete", None, False, error),) if error else ()
+    replies = (Reply(pending.reply_to, _visible(answer, source, on)),)
+    return Effects(done, replies=replies, checks=refused)
 
 
 def _joined(before: Listed, new: Listed) -> Listed:

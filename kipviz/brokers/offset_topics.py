@@ -11,6 +11,7 @@ NOT MODELLED: OffsetCommit and OffsetFetch say no ids here. Topics are looked fo
 
 from __future__ import annotations
 
+from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.errors import Errors
@@ -61,6 +62,17 @@ def unresolved(
         elif topic not in known or offset.partition not in image.leaders:
             found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_OR_PARTITION))
     return tuple(found)
+
+
+def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
+    """Give the check by which each partition that is not there has an error of its own.
+
+    The others of the request go on: these checks stand before those of the coordinator, whose last one
+    decides on the rest. Source: KafkaApis.handleTxnOffsetCommitRequest, handleOffsetCommitRequest.
+    """
+    return tuple(
+        Check("partition there", each.partition, False, each.error, (each.error,)) for each in lost
+    )
 
 
 def answer_alone(

@@ -46,6 +46,8 @@ WORDS = {
     "pending in a transaction": ("of", "pending:"),
     "member epoch": ("request", "group"),
     "partition there": ("of", "there:"),
+    "resource name": ("of", "allowed:"),
+    "ACL exists": ("of", "exists:"),
     "state of the topic": ("of", "partitions:"),
     "result": ("of", "result:"),
     "epoch of the reset": ("reset", "group"),

@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import acl_administration as aa
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
+from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Effects, ReplyTo, with_effects
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.cluster.actions import CreateAcls as CreateOne
@@ -112,6 +113,14 @@ def test_each_acl_is_created_by_itself_and_one_that_is_there_is_no_error():
     none, invalid = Errors.NONE, Errors.INVALID_REQUEST
     assert told.errors == (none, invalid, none, invalid)
     assert told.error is invalid
+    names = [(c.asked, c.error) for c in effects.checks if c.name == "resource name"]
+    cluster = f"CLUSTER {CLUSTER_NAME}"
+    assert names == [
+        ("TOPIC output-A", none),
+        ("CLUSTER other", invalid),
+        (cluster, none),
+        ("TOPIC", invalid),
+    ]
     assert effects.acls == (*ACLS, new)
     assert effects.events == (AclsChanged(new.words, created=True),)
 
@@ -132,6 +141,8 @@ REQUESTS = (
 def test_where_everything_is_allowed_there_are_no_acls_to_speak_of(handler, request_):
     effects = done(handler, request_, acls=None)
     assert answer(effects).error is Errors.SECURITY_DISABLED
+    assert [check.name for check in effects.checks] == ["authorizer configured"]
+    assert error_of(effects.checks) is Errors.SECURITY_DISABLED
     assert effects.acls is None
 
 

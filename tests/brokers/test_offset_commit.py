@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers.checks import Check, error_of
+from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_membership import on_consumer_group_heartbeat
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.clients import group_consumer as member
@@ -119,3 +121,16 @@ def test_a_retriable_error_is_asked_again_and_another_one_is_thrown():
     assert member.next_request(again) == request
     failed = member.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
     assert (failed.done, failed.error) == (True, "OffsetCommit: UNKNOWN_MEMBER_ID")
+
+
+def test_the_check_of_a_partition_that_is_not_there_stands_beside_those_of_the_group(desk):
+    request = OffsetCommit("g", "C1", 1, (GroupOffset("src-0", 7), GroupOffset("src-9", 7)))
+    made = gc.on_offset_commit(desk.role, request, ReplyTo("app-1/consumer", 1, 0), desk.on).checks
+    assert made[0] == Check(
+        "partition there",
+        "src-9",
+        False,
+        E.UNKNOWN_TOPIC_OR_PARTITION,
+        (E.UNKNOWN_TOPIC_OR_PARTITION,),
+    )
+    assert error_of(made) is E.STALE_MEMBER_EPOCH
