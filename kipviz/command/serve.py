@@ -17,7 +17,7 @@ HELP = "let real clients connect to the simulated cluster, on 127.0.0.1 only"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument(
-        "scenario", nargs="?", help="a story; without one three brokers and a topic"
+        "scenario", nargs="?", help="a story; without one three brokers and a topic, orders"
     )
     parser.add_argument("--design", help="the design; the story's first one, or kafka")
     parser.add_argument("--topic", action="append", default=[], help="a topic, of three partitions")
