@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.browser.harness import find_chromium
+from tests.browser.harness import CHROMIUM_ARGUMENTS, find_chromium
 
 # Both are derandomized: a red run is red again for whoever runs the same command.
 settings.register_profile("quick", max_examples=50, derandomize=True, deadline=None)
@@ -29,6 +29,21 @@ def spark():
 
     yield session.session("local[2]")
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for the whole run: Playwright's synchronous interface can be open once in a process."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = find_chromium()
+    if chromium is None:
+        raise RuntimeError("the browser tests need Chromium: install Debian's chromium")
+    # A page answers at once or never; what differs between machines is how busy they are.
+    sync_api.expect.set_options(timeout=30_000)
+    with sync_api.sync_playwright() as play:
+        made = play.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+        yield made
+        made.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from kipviz.core import whole_file
 from kipviz.core.values import Value
 
 # A cell with this tag is for the teacher.
@@ -41,7 +42,7 @@ def build(source: Path, target: Path) -> tuple[str, ...]:
     target.mkdir(parents=True, exist_ok=True)
     for name, notebook in made.items():
         text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-        (target / name).write_text(text, encoding="utf-8")
+        whole_file.write(target / name, text.encode())
     return tuple(made)
 
 

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory) -> Iterator[Lab]:
-    """One JupyterLab and one browser for the whole run, with the project's notebooks in `notebooks/`."""
+def lab(tmp_path_factory, browser) -> Iterator[Lab]:
+    """One JupyterLab for the whole run, with the project's notebooks in `notebooks/`."""
     root = tmp_path_factory.mktemp("lab")
     if (ROOT / "notebooks").is_dir():
         shutil.copytree(
@@ -23,7 +23,7 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
             root / "notebooks",
             ignore=shutil.ignore_patterns(".*", "spark-warehouse"),
         )
-    with Lab(root) as running:
+    with Lab(root, browser) as running:
         yield running
 
 

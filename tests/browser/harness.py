@@ -27,7 +27,7 @@ from nbformat import v4
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from playwright.sync_api import BrowserContext, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 LOOPBACK = "127.0.0.1"
 CHROMIUM_ARGUMENTS = [
@@ -93,8 +93,9 @@ class Lab:
         port: Where the server listens.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, browser: Browser) -> None:
         self.root = root
+        self._browser = browser
         self.outside: list[str] = []
         self.mistakes: list[str] = []
         self._private = Path(tempfile.mkdtemp(prefix="kipviz-lab-"))
@@ -104,13 +105,10 @@ class Lab:
     # --- start and stop --------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        chromium = find_chromium()
-        if chromium is None:
-            raise RuntimeError("the browser tests need Chromium: install Debian's chromium")
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, self._private, ignore_errors=True)
             self._start_server(undo)
-            self._start_browser(undo, chromium)
+            undo.callback(self._close_contexts)
             self._undo = undo.pop_all()
         return self
 
@@ -201,16 +199,9 @@ class Lab:
             process.kill()
             process.wait()
 
-    def _start_browser(self, undo: contextlib.ExitStack, chromium: str) -> None:
-        from playwright.sync_api import expect, sync_playwright
-
-        # A page answers at once or never; what differs between machines is how busy they are.
-        expect.set_options(timeout=30_000)
-        playwright = undo.enter_context(sync_playwright())
-        self._browser = playwright.chromium.launch(
-            executable_path=chromium, args=CHROMIUM_ARGUMENTS
-        )
-        undo.callback(self._browser.close)
+    def _close_contexts(self) -> None:
+        for context in self._contexts.values():
+            context.close()
 
     # --- pages -----------------------------------------------------------------------------------
 

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.harness import CHROMIUM_ARGUMENTS, find_chromium
-
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 COLD_MAX = 100_000  # bytes until the stepper is drawn, as a host with gzip sends them
 DRAWN = "() => window.laps?.drawn"
 READY = "() => window.laps?.tools"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if find_chromium() is None:
-        pytest.skip("there is no Chromium")
-    with sync_api.sync_playwright() as play:
-        made = play.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_ARGUMENTS)
-        yield made
-        made.close()
 
 
 @pytest.fixture
