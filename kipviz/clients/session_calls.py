@@ -5,6 +5,8 @@ What it has in common with a producer is in `kipviz.clients.calls`, which has a 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kipviz.clients import producer as transactional
 from kipviz.clients import transaction_session as sessions
 from kipviz.clients.application import Application, Call, Line
@@ -29,6 +31,8 @@ ON_GIVEN = (
     Call.COMMIT_TRANSACTION,
     Call.ABORT_TRANSACTION,
 )
+# How a token tells the transaction version of its transaction.
+VERSIONS = {"v0": 0, "v1": 1, "v2": 2}
 # What the TransactionSession of an application is called among its clients, and a bound producer calls it.
 NAME_OF_SESSION = "session"
 
@@ -40,22 +44,36 @@ def session_of(me: Application) -> TransactionSession:
     return session
 
 
-def resumed_identity(target: str) -> tuple[str, int, int]:
-    """Read what resume() is given: "my-txn 9 0".
+class Resumed(NamedTuple):
+    """What resume() is given: an identity, and in which transaction version the transaction was begun.
+
+    No text has the version; a token that remembers it is what FLINK-40689 asks for. -1 says that it does not.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    version: int = -1
+
+
+def resumed_identity(target: str) -> Resumed:
+    """Read what resume() is given: "my-txn 9 0", or "my-txn 9 0 v2" of a token that remembers its version.
 
     Raises:
-        ValueError: if it is anything but a name and two whole numbers from 0.
+        ValueError: if it is anything but a name, two whole numbers from 0, and perhaps v0, v1 or v2.
     """
     words = target.split()
-    if len(words) != 3 or not all(w.isascii() and w.isdecimal() for w in words[1:]):
+    version = VERSIONS.get(words[3], -1) if len(words) == 4 else -1
+    told = len(words) == 3 or version >= 0
+    if not told or not all(w.isascii() and w.isdecimal() for w in words[1:3]):
         raise ValueError(
             "resume() takes a transactional id, a producer id and an epoch, such as 'my-txn 9 0', "
-            f"not {target!r}"
+            f"and perhaps the transaction version, such as 'my-txn 9 0 v2', not {target!r}"
         )
-    return words[0], int(words[1]), int(words[2])
+    return Resumed(words[0], int(words[1]), int(words[2]), version)
 
 
-def resume_target(target: str) -> tuple[str, int, int] | None:
+def resume_target(target: str) -> Resumed | None:
     """Read what a line says of resume(): an identity, or None where the database has it.
 
     Raises:
@@ -95,12 +113,12 @@ def resume(me: Application, line: Line, rules: ClientRules) -> Application:
     )
     if line.target in (STORED, IN_DOUBT):
         kept = _kept(me, line)
-        identity = (client.transactional_id, kept.producer_id, kept.producer_epoch)
+        identity = Resumed(client.transactional_id, kept.producer_id, kept.producer_epoch)
     else:
         identity = resumed_identity(line.target)
     if isinstance(client, TransactionSession):
         client = _made_anew(client, me.life)
-    return me.with_client(sessions.resume(client, identity))
+    return me.with_client(sessions.resume(client, identity[:3], identity.version))
 
 
 def _made_anew(session: TransactionSession, life: int) -> TransactionSession:

@@ -89,8 +89,11 @@ def state_name(state: ProducerState) -> str:
 # -- calls of the application thread ----------------------------------------------------------
 
 
-def resume(me: P, identity: tuple[str, int, int]) -> P:
+def resume(me: P, identity: tuple[str, int, int], version: int = -1) -> P:
     """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
+
+    `version` is the transaction version in which it was begun, where a token has remembered it (FLINK-40689,
+    no part of KIP-1310); the transaction is ended in that one then.
 
     KIP-1310 7.1 "Session Resume": it starts IN_TRANSACTION. Nobody is asked, nobody is fenced. Flink
     does the same to a producer today, by reflection; that one has never been told by an
@@ -104,7 +107,11 @@ def resume(me: P, identity: tuple[str, int, int]) -> P:
         state=S.IN_TRANSACTION,
         transaction_started=True,
     )
-    return me.but(resumed=True) if isinstance(me, TransactionSession) else me.but(version=1)
+    if version >= 0:
+        me = me.but(version=version)
+    elif not isinstance(me, TransactionSession):
+        me = me.but(version=1)
+    return me.but(resumed=True) if isinstance(me, TransactionSession) else me
 
 
 def add_share_acks(

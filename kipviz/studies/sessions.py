@@ -34,7 +34,7 @@ Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 TURN = ("goes on", "quiet", "goes on")
 
 
-def _played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
+def played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
     """Play instructions on a cluster; those that begin with "maybe" may be impossible."""
     chosen = design(under)
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
@@ -44,7 +44,7 @@ def _played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
     return trace
 
 
-def _sent(trace: Trace, kind: type) -> Iterator[Any]:
+def sent(trace: Trace, kind: type) -> Iterator[Any]:
     """Give the messages of a kind that were sent in a run, with the event."""
     for number in trace.line:
         for event in trace.node(number).events:
@@ -52,7 +52,8 @@ def _sent(trace: Trace, kind: type) -> Iterator[Any]:
                 yield event
 
 
-def _by(app: str, *steps: str) -> tuple[str, ...]:
+def by(app: str, *steps: str) -> tuple[str, ...]:
+    """Give instructions in which one application goes on."""
     return tuple(f"{app} {step}" if step == "goes on" else step for step in steps)
 
 
@@ -90,17 +91,17 @@ def fencing() -> Table:
             applications=apps,
             settings=story.spec.settings.but(two_phase_commit_enable=two_phase),
         )
-        trace = _played(
+        trace = played(
             spec,
             under,
             (
-                *_by("app-1", *TURN, *TURN, "goes on", "goes on", "quiet"),
-                *_by("app-2", *taken),
-                *_by("app-1", *TURN, "goes on", "quiet"),
+                *by("app-1", *TURN, *TURN, "goes on", "goes on", "quiet"),
+                *by("app-2", *taken),
+                *by("app-1", *TURN, "goes on", "quiet"),
                 *("maybe app-2 goes on", "quiet", "maybe app-2 goes on", "quiet"),
             ),
         )
-        late = [e.message.error.name for e in _sent(trace, ProduceResponse)][1:]
+        late = [e.message.error.name for e in sent(trace, ProduceResponse)][1:]
         told = "; ".join(dict.fromkeys(late)) or "nothing"
         values = committed(trace.world, "output-A-0")
         asked = _requests_of(ledger(trace), "app-2")
@@ -133,8 +134,8 @@ def _yes(said: bool) -> str:
 
 # -- B13: what does one EndTxn tell? --------------------------------------------------------------
 
-BEGUN = _by("app-1", *TURN, *TURN, "goes on", "goes on", "quiet")
-COMMITTED = (*BEGUN, *_by("app-1", "goes on", "quiet", "goes on"))
+BEGUN = by("app-1", *TURN, *TURN, "goes on", "goes on", "quiet")
+COMMITTED = (*BEGUN, *by("app-1", "goes on", "quiet", "goes on"))
 WRITER_LOOP = (*programs.COPY,)
 LAST_BUT_ONE = TransactionRecord(
     TRANSACTIONAL_ID,
@@ -154,14 +155,14 @@ TRUTHS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("it was aborted by its time-out", (*BEGUN, "my-txn times out", "quiet")),
     (
         "it is committed, and the next one has begun",
-        (*COMMITTED, *_by("app-1", *TURN, "goes on", "goes on", "quiet")),
+        (*COMMITTED, *by("app-1", *TURN, "goes on", "goes on", "quiet")),
     ),
     (
         "somebody has called InitProducerId since",
-        (*BEGUN, "app-1 crashes", "app-1 starts", *_by("app-1", "goes on", "quiet", "goes on")),
+        (*BEGUN, "app-1 crashes", "app-1 starts", *by("app-1", "goes on", "quiet", "goes on")),
     ),
     (ROLLED_OVER, COMMITTED),
-    ("nothing was ever written in it", _by("app-1", *TURN, *TURN, "goes on")),
+    ("nothing was ever written in it", by("app-1", *TURN, *TURN, "goes on")),
 )
 
 
@@ -206,22 +207,22 @@ def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
     under = "repaired" if version == 5 else "kafka"
     ask = ("app-2 goes on", "app-2 goes on", "app-2/* sends EndTxn", "until EndTxn arrives at B1")
     held = ask if "WriteTxnMarkers" not in steps[-1] else (*ask[:3], "EndTxn arrives at B1")
-    trace = _played(spec, under, (*steps, *held))
+    trace = played(spec, under, (*steps, *held))
     answers = [
-        e.message.error.name for e in _sent(trace, EndTxnResponse) if e.source.startswith("app-2/")
+        e.message.error.name for e in sent(trace, EndTxnResponse) if e.source.startswith("app-2/")
     ]
     return answers[0] if answers else "no answer yet"
 
 
 # -- B16: one identity, two transactions ------------------------------------------------------------
 
-NEXT = _by("app-1", *TURN, "goes on", "goes on", "quiet")
+NEXT = by("app-1", *TURN, "goes on", "goes on", "quiet")
 POOLS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("the identity is used again (version 1)", "kafka-tv1", NEXT),
     (
         "a new producer for every transaction (version 1)",
         "kafka-tv1",
-        ("app-1 crashes", "app-1 starts", *_by("app-1", *TURN, *NEXT)),
+        ("app-1 crashes", "app-1 starts", *by("app-1", *TURN, *NEXT)),
     ),
     ("the identity is used again (version 2)", "kafka", NEXT),
 )
@@ -237,10 +238,10 @@ def one_identity() -> Table:
         levels = dict(design(under).levels)
         spec = story.spec.but(applications=apps, **levels)
         recovery = ("app-2 goes on", "app-2 goes on", "quiet")
-        trace = _played(spec, under, (*COMMITTED, *between, *recovery))
+        trace = played(spec, under, (*COMMITTED, *between, *recovery))
         said = [
             e.message.error.name
-            for e in _sent(trace, EndTxnResponse)
+            for e in sent(trace, EndTxnResponse)
             if e.source.startswith("app-2/")
         ]
         values = committed(trace.world, "output-A-0")

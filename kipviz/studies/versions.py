@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.studies.study import Rival, Study
+from kipviz.studies.token_versions import ANSWERS
 
 LIVE = "nothing pending for ever"
 AGREE = ("stores agree", LIVE)
@@ -61,7 +62,9 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "Whether anything hangs or is committed unasked, whenever the level is changed and the client "
         "hears of it. Then with a prepared transaction (KIP-939): the process crashes, the level "
         "changes, and the next process asks to keep the transaction. That keepPreparedTxn is refused below "
-        "version 2 is our inference, because KIP-939 does not speak of older versions.",
+        "version 2 is our inference, because KIP-939 does not speak of older versions. Below the searches: what two "
+        "recoveries of one checkpoint are told, by the version in which they end the transaction. A token "
+        "that remembers the version is what FLINK-40689 asks for.",
         SMALL,
         "upgrade=1,lose_connection=1",
         ("commits as asked", LIVE),
@@ -90,5 +93,6 @@ VERSION_STUDIES: tuple[Study, ...] = (
                 AGREE[:1],
             ),
         ),
+        beside=ANSWERS,
     ),
 )

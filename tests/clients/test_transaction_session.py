@@ -378,10 +378,21 @@ def test_a_failure_while_a_session_prepares_ends_the_preparing() -> None:
     assert (me.session.state_name, me.session.preparing) == ("ABORTABLE_ERROR", False)
 
 
-@pytest.mark.parametrize("text", ["t", "t 9", "t 9 x", "t -1 0", "t 9 0 1"])
+@pytest.mark.parametrize(
+    "text", ["t", "t 9", "t 9 x", "t -1 0", "t 9 0 1", "t 9 0 v3", "t 9 0 v2 v2"]
+)
 def test_what_resume_is_given_is_a_name_and_two_numbers(text: str) -> None:
     with pytest.raises(ValueError, match="a transactional id, a producer id and an epoch"):
         resume_target(text)
+
+
+def test_a_token_that_remembers_its_version_is_ended_in_that_one() -> None:
+    assert resume_target("t 9 0") == ("t", 9, 0, -1)
+    assert resume_target("t 9 0 v1") == ("t", 9, 0, 1)
+    for version, end in ((-1, 4), (1, 4), (2, 5)):
+        me = s.resume(Producer("app-1/producer", "t"), ("t", 9, 0), version)
+        request = p.next_request(p.end_transaction(me, committed=True))
+        assert (request.producer_id, request.producer_epoch, request.version) == (9, 0, end)
 
 
 # -- what the page leaves open ------------------------------------------------------------------
