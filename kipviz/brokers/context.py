@@ -29,6 +29,8 @@ from kipviz.records.placement import (
 )
 
 NOBODY = -1
+# Instead of a broker: nobody has to be asked.
+NOT_ASKED = -2
 
 
 class Leadership(Value, frozen=True):

@@ -19,6 +19,7 @@ from kipviz.brokers import partition_log as logs
 from kipviz.brokers.checks import Check, Checks, error_of, in_order, translated
 from kipviz.brokers.context import (
     NOBODY,
+    NOT_ASKED,
     Context,
     Effects,
     LocalCall,
@@ -117,6 +118,11 @@ def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -
     if not request.transactional_id or not is_asked(request, on):
         return False
     return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
+
+
+def is_left_to_the_client(transactional_id: str, on: Context) -> bool:
+    """Say whether nobody is asked to enlist the participant of a vote. OPEN: enlistment."""
+    return on.rules.enlistment(on.broker, coordinator_of(transactional_id, on)) == NOT_ASKED
 
 
 def coordinator_of(transactional_id: str, on: Context) -> int:

@@ -27,7 +27,7 @@ class BrokerRules(Value, frozen=True):
 
     enlistment: Callable[[int, int], int]
     """Which broker does the share-partition leader ask to enlist a participant: (own broker,
-    coordinator's broker) -> broker? (KIP-1289 "txnCoordinator.handleAddPartitions..."; X2.)"""
+    coordinator's broker) -> broker, or NOT_ASKED? (KIP-1289 "txnCoordinator.handleAddPartitions..."; X2.)"""
 
     lock_expiry: Callable[[InFlight], InFlight | None]
     """What becomes of a TX_PENDING record when its acquisition lock runs out; None: its timer

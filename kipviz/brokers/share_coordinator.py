@@ -186,7 +186,8 @@ def on_txn_write(
     )
     waiting = Enlisting(request, reply_to, *identity, partitions)
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
-    if enlisted or not partitions:
+    left = enlistment.is_left_to_the_client(request.transactional_id, on)
+    if enlisted or left or not partitions:
         return _stage(me, waiting, on)
     waiting = enlistment.told_apart(me.enlisting, waiting, on)
     coordinator = enlistment.coordinator_of(request.transactional_id, on)

@@ -55,7 +55,8 @@ def enlist_then_stage(
 
     OPEN: participant, participant_order.
     """
-    if not participants(share, request, reply_to, on).partitions:
+    left = enlistment.is_left_to_the_client(request.transactional_id, on)
+    if left or not participants(share, request, reply_to, on).partitions:
         return staged(me, share, request, reply_to, on).after(checks)
     if on.rules.participant_order():
         return enlist(me, share, request, reply_to, on, checks)

@@ -192,11 +192,16 @@ def add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicati
     """Add the partitions that a line names, by default the output; returns at once.
 
     Below transaction version 2 the session sends AddPartitionsToTxn. From 2 on brokers enlist and no
-    client sends it; what the call is for then is not on the page.
+    client sends it; what the call is for then is not on the page. A producer has no such call in any text: here it
+    sends what it is told, for a design whose brokers leave the participant to the client (study B5).
     Clause: KIP-1310 2.1, 3.3; that the call does not wait is our inference.
     """
-    session = session_of(me)
     partitions = tuple((line.target or me.output).split())
+    if me.session is None:
+        return me.with_client(
+            transactional.adding(me.producer, partitions).but(transaction_started=True)
+        )
+    session = session_of(me)
     if session.implicit and not rules.session_adds():
         return me.with_client(session.but(transaction_started=True))
     return me.with_client(sessions.add_partitions(session, partitions))

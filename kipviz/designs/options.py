@@ -6,6 +6,7 @@ Status words: "shipped" is in a Kafka release, "draft" is in a KIP's text, "our 
 
 from __future__ import annotations
 
+from kipviz.brokers.context import NOT_ASKED
 from kipviz.brokers.in_flight import InFlight
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.group_options import GROUP_SLOTS
@@ -72,6 +73,11 @@ def transaction_coordinator(own: int, coordinator: int) -> int:
 def own_broker(own: int, coordinator: int) -> int:
     """The broker itself, whether or not it coordinates the transaction."""
     return own
+
+
+def nobody(own: int, coordinator: int) -> int:
+    """None: the client has added the participant by AddPartitionsToTxn, and the broker believes it."""
+    return NOT_ASKED
 
 
 # -- lock_expiry: what when the lock of a TX_PENDING record runs out? ---------------------------
@@ -309,6 +315,12 @@ SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Flow, broker-internal AddPartitionsToTxn; AddPartitionsToTxnManager",
             ),
             Option("own_broker", own_broker, DRAFT, "KIP-1289 Flow, txnCoordinator.handleAdd..."),
+            Option(
+                "nobody",
+                nobody,
+                OURS,
+                "a rival: the client adds the participant itself, as with KIP-98, and nothing is verified",
+            ),
         ),
     ),
     Slot(

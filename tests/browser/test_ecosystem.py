@@ -141,6 +141,7 @@ def test_two_steppers_step_apart_in_notebook_7(serve, visit, scheme):
     assert page.locator(".jp-RenderedSVG, .jp-OutputArea-output img").count() == 0
 
 
+@pytest.mark.thorough
 def test_two_steppers_step_apart_in_a_voila_page(serve, visit):
     address = serve(
         "voila",

@@ -177,6 +177,7 @@ def run_spark(**variables):
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_spark_runs_on_the_package_when_the_machine_has_no_java(tmp_path):
     # Spark's start script needs a shell and a few tools, and must not find a java beside them.
     tools = tmp_path / "tools"

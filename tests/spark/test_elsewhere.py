@@ -86,6 +86,7 @@ def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_an_executor_of_a_cluster_gives_the_same_verdicts_and_can_be_cancelled(tmp_path):
     run_elsewhere(tmp_path, "spark = sessions.session('local-cluster[1,2,1024]')", {})
 

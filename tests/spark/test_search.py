@@ -174,6 +174,7 @@ def test_the_counts_are_those_of_tlc(spark):
 
 
 @spark_test
+@pytest.mark.thorough
 def test_the_counterexample_is_the_very_same_with_every_level_a_job_of_its_own(spark, monkeypatch):
     only_wide(monkeypatch)
     hasty = TwoPhaseCommit(2, hasty=True)
@@ -313,6 +314,7 @@ def test_a_search_that_was_stopped_goes_on_with_the_levels_in_its_folder(spark, 
 
 
 @spark_test
+@pytest.mark.thorough
 def test_a_level_that_was_being_written_is_made_anew_and_another_question_is_refused(
     spark, tmp_path, monkeypatch
 ):
