@@ -178,6 +178,7 @@ export class Compare extends Frame {
     this.root.append(
       this.header,
       this.transport.element,
+      this.audience?.element ?? "",
       this.transport.more,
       this.makeHelp(payload.left.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
@@ -215,6 +216,13 @@ export class Compare extends Frame {
     this.say(big, left, right, found);
     for (const drawer of this.drawers) if (drawer.open) drawer.update();
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
+    const next = Math.min(this.bigForward(this.at), this.last);
+    this.audience?.update(this.payload.bigs[this.bigOf(next)], next > this.at);
+  }
+
+  /** The same comparison once more, for another window. */
+  twin(model) {
+    return new Compare(model, this.payload);
   }
 
   /** Gives both diagrams the same rows: the higher of two is the height of both. */

@@ -1,6 +1,7 @@
 // What the stepper and the comparison share: one focusable box with keys, errors, help, playing,
 // a size, and values synced with Python.
 
+import { Audience } from "./audience.js";
 import { aria, attr, framed, h, show } from "./dom.js";
 import { listen } from "./keys.js";
 import { backward } from "./line.js";
@@ -42,6 +43,7 @@ export class Frame {
     this.hear("presenter", () => this.heardPresenter());
     this.root.addEventListener("fullscreenchange", () => this.guard(() => this.leftFullScreen()));
     this.root.classList.toggle("kv-presenter", this.presenting);
+    this.audience = model.alone ? null : new Audience(this, (shared) => this.twin(shared));
   }
 
   name(part) {
@@ -111,8 +113,8 @@ export class Frame {
     if (width === 0) return;
     const scale = this.presenting ? PRESENTING : 1;
     const size = width < 640 ? "one" : width < 1000 ? "two" : "three";
-    const window_ = window.innerHeight;
-    const share = this.root.matches(":fullscreen") ? window_ : Math.max(LEAST, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
+    const window_ = this.root.ownerDocument.defaultView.innerHeight;
+    const share = this.model.alone || this.root.matches(":fullscreen") ? window_ - (this.model.alone ? 18 : 0) : Math.max(LEAST, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
     const whole = Math.floor(share / scale);
     attr(this.root, "data-size", size);
     const tall = size === "one" ? Math.min(whole, 460) : whole - this.fixedHeight();
@@ -146,6 +148,7 @@ export class Frame {
     this.resizer?.disconnect();
     this.themer?.disconnect();
     clearTimeout(this.patience);
+    this.audience?.close();
   }
 
   /** Draws the cursor's place; a focused button that this takes away leaves the focus to the box. */
@@ -255,6 +258,12 @@ export class Frame {
     this.resize();
   }
 
+  /** Opens or closes the window for the class; in that window, closes it. */
+  toggleWindow() {
+    if (this.audience) this.audience.toggle();
+    else this.root.ownerDocument.defaultView.close();
+  }
+
   /** A black screen, for when the class should look at the speaker. */
   blank() {
     this.player.pause();
@@ -337,6 +346,7 @@ export class Frame {
   }
 
   pickBranch() {
+    if (this.audience?.blank()) return;
     if (this.presenting) this.blank();
   }
 

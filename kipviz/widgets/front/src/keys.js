@@ -46,6 +46,7 @@ export const KEYS = [
   { keys: ["x"], show: ["x"], what: "the bytes of the chosen message", act: (app) => app.toggleDrawer("bytes") },
   { keys: ["s"], show: ["s"], what: "share: link, files, pictures", act: (app) => app.toggleDrawer("share") },
   { keys: ["P"], show: ["P"], what: "presenter mode: large type, and a remote steps", act: (app) => app.present() },
+  { keys: ["W"], show: ["W"], what: "a second window for the class; b is a black screen there", act: (app) => app.toggleWindow() },
   { keys: ["u"], show: ["u"], what: "what the client believes beside what the brokers know", act: (app) => app.toggleDrawer("beliefs") },
   { keys: ["q"], show: ["q", "Q"], what: "a question about this step; Q asks at every step. Numbers answer, → reveals", act: (app) => app.ask(false) },
   { keys: ["Q"], act: (app) => app.ask(true) },

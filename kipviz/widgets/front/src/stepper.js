@@ -105,6 +105,7 @@ export class Stepper extends Frame {
       this.verdicts.panel,
       this.transport.element,
       this.transport.more,
+      this.audience?.element ?? "",
       this.makeHelp(payload.spec_line),
       ...this.drawers.map((drawer) => drawer.element),
       h("div.kv-main-grid", left, middle, right),
@@ -147,6 +148,12 @@ export class Stepper extends Frame {
     aria(this.lanes.button, "pressed", this.allLanes);
     this.drawDetail();
     for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
+    this.audience?.update(line.bigs[line.bigAt[line.forward(at)]], line.forward(at) > at, this.question.question);
+  }
+
+  /** The same run once more, for another window. */
+  twin(model) {
+    return new Stepper(model, this.payload);
   }
 
   endsOf(line) {
@@ -248,7 +255,7 @@ export class Stepper extends Frame {
   }
 
   pickBranch() {
-    if (this.presenting) return this.blank();
+    if (this.presenting || this.audience?.open) return super.pickBranch();
     const { branch } = this.transport;
     if (branch.disabled) return undefined;
     branch.focus();

@@ -26,7 +26,7 @@ export class Transport {
     this.here = h("button.kv-place", { title: "go to a step (g)", onclick: () => app.askPlace() }, this.where, this.dot, this.message);
     this.moreButton = h("button.kv-toggle.kv-more-button", { title: "more tools", "aria-expanded": "false", "aria-controls": app.name("more"), onclick: () => this.toggleMore() }, h("span", "more"), h("span", { "aria-hidden": "true" }, "▾"));
     this.speeds = h("span.kv-speeds", speed("−", "slower", -1), h("span.kv-dim", "speed"), speed("+", "faster", 1));
-    this.more = h("div.kv-more-tools", { id: app.name("more"), role: "group", label: "More tools" }, this.presentButton, this.speeds);
+    this.more = h("div.kv-more-tools", { id: app.name("more"), role: "group", label: "More tools" }, this.presentButton, app.audience?.button ?? "", this.speeds);
     show(this.more, false);
     this.helpButton = h("button.kv-toggle", { title: "all keys (?)", label: "help", "aria-expanded": "false", onclick: () => app.toggleHelp() }, "?");
     this.element = h(
