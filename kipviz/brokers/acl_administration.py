@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
+from kipviz.brokers.authorizer import CLUSTER_NAME, Acl
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.core.model import Event
@@ -31,12 +31,13 @@ from kipviz.messages.acls import (
     DescribeAclsResponse,
     pattern_of,
 )
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged
 from kipviz.messages.message import Message
 
 AboutAcls: TypeAlias = DescribeAcls | CreateAcls | DeleteAcls
-ABOUT_ACLS = (DescribeAcls, CreateAcls, DeleteAcls)
 
 
 def entry_of(acl: Acl) -> AclEntry:
@@ -119,15 +120,6 @@ def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context)
     return done.but(acls=left, events=events)
 
 
-def refusal_of(request: AboutAcls, error: Errors) -> Message:
-    """Give the answer to a request of which nothing is done: each part of it has the error."""
-    if isinstance(request, DescribeAcls):
-        return DescribeAclsResponse(error)
-    if isinstance(request, CreateAcls):
-        return CreateAclsResponse(tuple(error for _ in request.acls))
-    return DeleteAclsResponse(tuple(DeletedByFilter(error) for _ in request.filters))
-
-
 HANDLERS: dict[type[Message], Callable[[Any, Any, ReplyTo, Context], Effects]] = {
     DescribeAcls: on_describe_acls,
     CreateAcls: on_create_acls,
@@ -157,7 +149,7 @@ def _entry_checks(entry: AclEntry, known: tuple[Acl, ...]) -> Iterator[Check]:
 def _disabled(me: Any, request: AboutAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """Refuse a request about ACLs in a cluster without an authorizer."""
     checks = _authorizer_checks(on)
-    return _said(me, reply_to, refusal_of(request, error_of(checks)), checks)
+    return _said(me, reply_to, refused(request, error_of(checks)), checks)
 
 
 def _said(me: Any, reply_to: ReplyTo, answer: Message, checks: Checks) -> Effects:

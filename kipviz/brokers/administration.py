@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers.authorizer import Resource, seen
+from kipviz.brokers.authorizer import seen
 from kipviz.brokers.checks import (
     Check,
     Checks,
@@ -40,6 +40,7 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
+from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import topic_of

@@ -1,4 +1,4 @@
-"""Who may do what: Kafka's access control lists, and what each request needs of them.
+"""Who may do what: Kafka's access control lists, held against the rights that a request needs.
 
 WHO: every broker, before any role sees a request. WHERE IN KAFKA: KafkaApis, AuthHelper,
   StandardAuthorizer, AclEntry.
@@ -12,44 +12,20 @@ NOT MODELLED: hosts; that brokers learn of a change one by one. Brokers are supe
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.apis.rights import WRITE_ADDED, Need, Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareAcknowledge, TxnShareAcknowledge, parts_of
-from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
-from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.messages.transactions import AddPartitionsToTxn
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 CLUSTER_NAME = "kafka-cluster"
 ANYBODY = "*"
-
-
-class Operation(StrEnum):
-    """What is done with a resource (AclOperation)."""
-
-    ALL = "ALL"
-    READ = "READ"
-    WRITE = "WRITE"
-    DESCRIBE = "DESCRIBE"
-    DELETE = "DELETE"
-    ALTER = "ALTER"
-    CREATE = "CREATE"
-    CLUSTER_ACTION = "CLUSTER_ACTION"
-    IDEMPOTENT_WRITE = "IDEMPOTENT_WRITE"
-    TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
-
-
-class Resource(StrEnum):
-    """What it is done with (ResourceType)."""
-
-    TOPIC = "TOPIC"
-    GROUP = "GROUP"
-    TRANSACTIONAL_ID = "TRANSACTIONAL_ID"
-    CLUSTER = "CLUSTER"
 
 
 Op, R = Operation, Resource
@@ -99,118 +75,6 @@ class Acl(Value, frozen=True):
         return f"{self.principal} {may_it} {self.operation.value} {self.resource.value} {self.name}"
 
 
-class Need(Value, frozen=True):
-    """What a request needs: the operation on each resource that it names.
-
-    `alternative` does as well. `hides` says that the request is not refused without it, but that
-    what its sender may not see is left out of the answer. `each` says that every topic is asked for
-    by itself: those that are refused have an error of their own, and the request goes on with the
-    others. `users_topics` says that nobody may do it with an internal topic. `status` says whether
-    a release asks.
-    """
-
-    operation: Operation
-    resource: Resource
-    source: str = "KafkaApis"
-    status: str = "shipped"
-    alternative: Operation | None = None
-    hides: bool = False
-    each: bool = False
-    users_topics: bool = False
-
-
-WRITE_ID = Need(Op.WRITE, R.TRANSACTIONAL_ID)
-WRITE_EACH = Need(Op.WRITE, R.TOPIC, each=True)
-READ_GROUP = Need(Op.READ, R.GROUP)
-DESCRIBE_GROUP = Need(Op.DESCRIBE, R.GROUP)
-READ_TOPIC = Need(Op.READ, R.TOPIC)
-WRITE_ADDED = Need(Op.WRITE, R.TOPIC, users_topics=True)
-READ_EACH = Need(Op.READ, R.TOPIC, each=True)
-# A heartbeat that says topics: nobody learns of topics that he may not see.
-SUBSCRIBED = Need(Op.DESCRIBE, R.TOPIC)
-# Versions 0 to 3 are sent by clients, the later ones by brokers.
-OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
-# What a producer without a transactional id asks for; WRITE of any topic does for its identity, too.
-OF_A_PLAIN_ONE, NAMELESS = "Produce, no transactional id", "InitProducerId, no transactional id"
-LAST_OF_A_CLIENT = 3
-INTER_BROKER = (Need(Op.CLUSTER_ACTION, R.CLUSTER),)
-
-# What each request needs, in the order in which Kafka asks for it.
-NEEDS: dict[str, tuple[Need, ...]] = {
-    "FindCoordinator": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),
-    "InitProducerId": (WRITE_ID,),
-    "InitProducerId2Pc": (
-        WRITE_ID,
-        Need(Op.TWO_PHASE_COMMIT, R.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
-    ),
-    "InitProducerIdOfGroup": (WRITE_ID,),
-    "TxnHeartbeat": (Need(Op.WRITE, R.TRANSACTIONAL_ID, "KIP-1309 Access Control", "draft"),),
-    "AddPartitionsToTxn": INTER_BROKER,
-    OF_A_CLIENT: (WRITE_ID, WRITE_ADDED),
-    "AddOffsetsToTxn": (WRITE_ID, READ_GROUP),
-    "EndTxn": (WRITE_ID,),
-    "WriteTxnMarkers": (Need(Op.ALTER, R.CLUSTER, alternative=Op.CLUSTER_ACTION),),
-    "Produce": (WRITE_ID, WRITE_EACH),
-    OF_A_PLAIN_ONE: (WRITE_EACH,),
-    NAMELESS: (Need(Op.IDEMPOTENT_WRITE, R.CLUSTER, "KafkaApis, KIP-679"),),
-    "Fetch": (READ_TOPIC,),
-    "ListOffsets": (Need(Op.DESCRIBE, R.TOPIC),),
-    "OffsetFetch": (Need(Op.DESCRIBE, R.GROUP), Need(Op.DESCRIBE, R.TOPIC)),
-    "OffsetCommit": (READ_GROUP, READ_EACH),
-    "TxnOffsetCommit": (WRITE_ID, READ_GROUP, READ_EACH),
-    "JoinGroup": (READ_GROUP,),
-    "SyncGroup": (READ_GROUP,),
-    "Heartbeat": (READ_GROUP,),
-    "LeaveGroup": (READ_GROUP,),
-    "ConsumerGroupHeartbeat": (READ_GROUP, SUBSCRIBED),
-    "Metadata": (Need(Op.DESCRIBE, R.TOPIC, each=True),),
-    "ShareGroupHeartbeat": (READ_GROUP, SUBSCRIBED),
-    "InitializeShareGroupState": INTER_BROKER,
-    "ShareFetch": (READ_GROUP, READ_EACH),
-    "ShareAcknowledge": (READ_GROUP, READ_TOPIC),
-    "ReadShareGroupState": INTER_BROKER,
-    "WriteShareGroupState": INTER_BROKER,
-    # KIP-1289 says WRITE on the group, which no ACL can give, and names no operation for the topic:
-    # what TxnOffsetCommit and ShareAcknowledge ask for is taken instead.
-    "TxnShareAcknowledge": (
-        Need(Op.WRITE, R.TRANSACTIONAL_ID, "KIP-1289; KIP-1310 6.1", "draft"),
-        Need(Op.READ, R.GROUP, "as ShareAcknowledge", "our inference"),
-        Need(Op.READ, R.TOPIC, "as ShareAcknowledge", "our inference"),
-    ),
-    "TxnWriteShareGroupState": (
-        Need(Op.CLUSTER_ACTION, R.CLUSTER, "as WriteShareGroupState", "our inference"),
-    ),
-    "ListTransactions": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID, hides=True),),
-    "DescribeTransactions": (Need(Op.DESCRIBE, R.TRANSACTIONAL_ID),),
-    "DescribeProducers": (READ_TOPIC,),
-    "ShareGroupDescribe": (DESCRIBE_GROUP,),
-    "DescribeShareGroupOffsets": (
-        DESCRIBE_GROUP,
-        Need(Op.DESCRIBE, R.TOPIC, "KafkaApis, single topics of the answer", hides=True),
-    ),
-    "AlterShareGroupOffsets": (READ_GROUP, READ_EACH),
-    "DeleteShareGroupOffsets": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
-    "DeleteGroups": (Need(Op.DELETE, R.GROUP),),
-    "ListGroups": (
-        Need(Op.DESCRIBE, R.GROUP, "KafkaApis, single groups of the answer", hides=True),
-    ),
-    "DescribeGroups": (DESCRIBE_GROUP,),
-    "ConsumerGroupDescribe": (DESCRIBE_GROUP,),
-    "OffsetDelete": (Need(Op.DELETE, R.GROUP), READ_TOPIC),
-    "OffsetFetchOfGroups": (
-        DESCRIBE_GROUP,
-        Need(Op.DESCRIBE, R.TOPIC, "KafkaApis, single topics of the answer", hides=True),
-    ),
-    "DescribeAcls": (Need(Op.DESCRIBE, R.CLUSTER, "AclApis"),),
-    **dict.fromkeys(("CreateAcls", "DeleteAcls"), (Need(Op.ALTER, R.CLUSTER, "AclApis"),)),
-    "CreateTopics": (
-        Need(Op.CREATE, R.CLUSTER, "ControllerApis.createTopics; CREATE of the topic does as well"),
-    ),
-    "DeleteShareGroupState": INTER_BROKER,
-    "ReadShareGroupStateSummary": INTER_BROKER,
-}
-
-
 class Asked(Value, frozen=True):
     """What a draft's page says that a request needs, in its own words; "" where it says nothing."""
 
@@ -236,18 +100,8 @@ DRAFTS: tuple[Asked, ...] = (
 
 
 def needs_of(message: Message) -> tuple[Need, ...]:
-    """Give what a request needs; some versions or flags of it need something else."""
-    match message:
-        case AddPartitionsToTxn(version=version) if version <= LAST_OF_A_CLIENT:
-            return NEEDS[OF_A_CLIENT]
-        case InitProducerId2Pc(enable_2pc=False):
-            return NEEDS["InitProducerId"]
-        case InitProducerId(transactional_id=None):
-            return NEEDS[NAMELESS]
-        case Produce(transactional_id=""):
-            return NEEDS[OF_A_PLAIN_ONE]
-        case _:
-            return NEEDS[type(message).__name__]
+    """Return the rights that a request needs, in the order in which Kafka asks for them."""
+    return api_of(message).rights(message)
 
 
 def _topics(m: Any) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
 from kipviz.brokers.local import GroupStored
 from kipviz.brokers.replication import read_through
+from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
     NO_MEMBER,
     Heartbeat,
@@ -499,17 +500,4 @@ def _taken_over(
 
 
 def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
-    return Effects(me, replies=(Reply(reply_to, refusal(request, error)),))
-
-
-def refusal(request: Message, error: Errors) -> Message:
-    """Give the answer to a request of this protocol that is nothing but an error."""
-    match request:
-        case JoinGroup():
-            return JoinGroupResponse(error, request.member_id)
-        case SyncGroup():
-            return SyncGroupResponse(error)
-        case LeaveGroup():
-            return LeaveGroupResponse(error)
-        case _:
-            return HeartbeatResponse(error)
+    return Effects(me, replies=(Reply(reply_to, refused(request, error)),))

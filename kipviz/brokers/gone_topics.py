@@ -15,19 +15,12 @@ from kipviz.brokers import offset_topics
 from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.context import Context, Image
 from kipviz.brokers.rules import BrokerRules
-from kipviz.messages.admin import DescribeProducers
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
-from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, Produce
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.placement import topic_of
-
-# The first version of a request that names its topic by id alone (KIP-516); others do in all of theirs.
-BY_ID: dict[type[Message], int] = {Produce: 13, Fetch: 13, ShareFetch: 0, ShareAcknowledge: 0}
-# What is about one partition, and said by name.
-BY_NAME = (Produce, ListOffsets, DescribeProducers)
 
 
 def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
@@ -61,7 +54,7 @@ def error_of(message: Message, image: Image) -> Errors:
     if isinstance(message, Produce) and message.further:
         return Errors.NONE
     by_id = isinstance(message, Produce | Fetch) and _by_id(message)
-    if not by_id and not isinstance(message, BY_NAME):
+    if not by_id and not api_of(message).by_name:
         return Errors.NONE
     partition: str = message.partition  # type: ignore[attr-defined]
     if partition in image.leaders:
@@ -122,5 +115,5 @@ def not_added(request: AddPartitionsToTxn, image: Image) -> AddPartitionsToTxnRe
 
 
 def _by_id(message: Message) -> bool:
-    first = BY_ID.get(type(message))
+    first = api_of(message).topic_ids_from
     return first is not None and message.spoken >= first

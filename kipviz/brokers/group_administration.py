@@ -12,7 +12,6 @@ NOT MODELLED: the client's host; what members that were there before the run hav
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers import group_retention, share_administration
 from kipviz.brokers.authorizer import topics_seen
@@ -34,6 +33,7 @@ from kipviz.brokers.group_writes import written
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.replication import read_through
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetsExpired
 from kipviz.messages.group_admin import (
@@ -302,20 +302,6 @@ def on_offset_fetch_of_groups(
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
-def refusal_of(request: Any, error: Errors) -> Message:
-    """Give the answer to an operator's request about a regular group that is refused as a whole."""
-    answer: Message = ANSWERS[type(request)](error, request.group_id)
-    return answer
-
-
-ANSWERS: dict[type[Message], type[Any]] = {
-    DescribeGroups: DescribeGroupsResponse,
-    ConsumerGroupDescribe: ConsumerGroupDescribeResponse,
-    OffsetDelete: OffsetDeleteResponse,
-    OffsetFetchOfGroups: OffsetFetchOfGroupsResponse,
-}
-
-
 # -- what a coordinator knows of groups ---------------------------------------------------------
 
 
@@ -381,5 +367,5 @@ def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context)
 
 
 def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
-    answer = refusal_of(request, error_of(checks))
+    answer = refused(request, error_of(checks))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

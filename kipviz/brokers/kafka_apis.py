@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.authorizer import Resource, seen
+from kipviz.brokers.authorizer import seen
 from kipviz.brokers.checks import Check, looked_at
 from kipviz.brokers.context import (
     Context,
@@ -39,6 +39,7 @@ from kipviz.brokers.local import (
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
+from kipviz.messages.apis.rights import Resource
 from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse

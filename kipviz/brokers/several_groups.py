@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers import group_administration, share_administration
 from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local import AskedOfOne
+from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message, in_one
 from kipviz.messages.several_groups import about, groups_of
-from kipviz.messages.share_admin import DeleteGroups, ShareGroupDescribe
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # Whose state holds what is owed.
@@ -36,7 +35,7 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
     ANSWERS: when every coordinator has answered, with an error of its own for each group.
     Clause: KIP-229 "DeleteGroups"; KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorService.describeGroups.
     """
-    refused: list[Message] = []
+    refusals: list[Message] = []
     calls: list[LocalCall] = []
     made: Checks = ()
     for group_id in groups_of(request):
@@ -47,8 +46,8 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
         if error_of(checks) is Errors.NONE:
             calls.append(LocalCall("group_coordinator", home, AskedOfOne(reply_to, part)))
         else:
-            refused.append(_refusal_of(part, error_of(checks)))
-    pending = PendingGroups(reply_to, groups_of(request), tuple(refused))
+            refusals.append(refused(part, error_of(checks)))
+    pending = PendingGroups(reply_to, groups_of(request), tuple(refusals))
     if not calls:
         return Effects(me, replies=(Reply(reply_to, _whole(pending)),), checks=made)
     waits = me.but(groups=me.groups.set(reply_to.source, pending))
@@ -110,9 +109,3 @@ def _whole(pending: PendingGroups) -> Message:
         sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
     )
     return whole
-
-
-def _refusal_of(part: Message, error: Errors) -> Message:
-    if isinstance(part, ShareGroupDescribe | DeleteGroups):
-        return share_administration.refusal_of(part, error)
-    return group_administration.refusal_of(part, error)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import group_kinds
-from kipviz.brokers.authorizer import Resource, seen, topics_seen
+from kipviz.brokers.authorizer import seen, topics_seen
 from kipviz.brokers.checks import (
     Check,
     Checks,
@@ -34,6 +34,8 @@ from kipviz.brokers.group_writes import written
 from kipviz.brokers.share_group import ShareGroup
 from kipviz.brokers.share_membership import CHANNEL, ROLE
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.share_admin import (
@@ -54,7 +56,6 @@ from kipviz.messages.share_admin import (
 )
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
-    DeleteShareGroupStateResponse,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
     ReadShareGroupStateSummary,
@@ -76,17 +77,6 @@ AGAIN = (
     Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
 )
-ANSWERS: dict[type[Message], type[Message]] = {
-    ShareGroupDescribe: ShareGroupDescribeResponse,
-    DescribeShareGroupOffsets: DescribeShareGroupOffsetsResponse,
-    AlterShareGroupOffsets: AlterShareGroupOffsetsResponse,
-    DeleteGroups: DeleteGroupsResponse,
-}
-LOST: dict[type[Message], type[Message]] = {
-    InitializeShareGroupState: InitializeShareGroupStateResponse,
-    DeleteShareGroupState: DeleteShareGroupStateResponse,
-    ReadShareGroupStateSummary: ReadShareGroupStateSummaryResponse,
-}
 
 
 # -- handlers ----------------------------------------------------------------------------------
@@ -286,15 +276,7 @@ def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context)
 
 def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
     """Give the answers that operators are owed when the coordinator loses its partition."""
-    return tuple(Reply(o.reply_to, refusal_of(o.request, error)) for o in me.operating)
-
-
-def refusal_of(request: Message, error: Errors) -> Message:
-    """Give the answer to an operator's request about a share group that is refused as a whole."""
-    if isinstance(request, DeleteShareGroupOffsets):
-        return DeleteShareGroupOffsetsResponse(error, request.group_id, request.topic)
-    group_id: str = getattr(request, "group_id")  # noqa: B009  each of them has one
-    return ANSWERS[type(request)](error, group_id)
+    return tuple(Reply(o.reply_to, refused(o.request, error)) for o in me.operating)
 
 
 # -- pieces ------------------------------------------------------------------------------------
@@ -335,7 +317,7 @@ def _about(asked: Message, on: Context) -> str:
 
 
 def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
-    refusal = Reply(reply_to, refusal_of(request, error_of(checks)))
+    refusal = Reply(reply_to, refused(request, error_of(checks)))
     return Effects(me, replies=(refusal,), checks=checks)
 
 
@@ -386,7 +368,7 @@ def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
     nobody = Check("share coordinator", _about(message, on), broker, error)
-    unavailable = LOST[type(message)](error, key)
+    unavailable = refused(message, error)
     return _noted(me, waiting, message, unavailable, on).after((nobody,))
 
 

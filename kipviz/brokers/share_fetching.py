@@ -25,7 +25,7 @@ from kipviz.brokers import (
     share_validation,
     share_writes,
 )
-from kipviz.brokers.authorizer import Operation, Resource, may, principal_of
+from kipviz.brokers.authorizer import may, principal_of
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.share_partition import (
@@ -37,6 +37,7 @@ from kipviz.brokers.share_partition import (
 )
 from kipviz.brokers.share_sessions import FINAL_EPOCH, OPENS
 from kipviz.core.model import Event
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     FetchedPartition,

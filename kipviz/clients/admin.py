@@ -33,6 +33,7 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.classic_groups import NO_MEMBER, LeaveGroup, LeaveGroupResponse, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
@@ -67,38 +68,6 @@ from kipviz.messages.transactions import (
 )
 
 NAME = "admin"
-
-OF_A_COORDINATOR = (
-    Errors.COORDINATOR_LOAD_IN_PROGRESS,
-    Errors.NOT_COORDINATOR,
-    Errors.COORDINATOR_NOT_AVAILABLE,
-)
-OF_A_LEADER = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-# Answers after which each request is sent again: to whoever leads then, or a little later.
-AGAIN: dict[str, tuple[Errors, ...]] = {
-    "ListTransactions": (Errors.COORDINATOR_LOAD_IN_PROGRESS,),
-    **dict.fromkeys(
-        (
-            "DescribeTransactions",
-            "ShareGroupDescribe",
-            "DescribeShareGroupOffsets",
-            "AlterShareGroupOffsets",
-            "DeleteShareGroupOffsets",
-            "DeleteGroups",
-            "ListGroups",
-            "DescribeGroups",
-            "ConsumerGroupDescribe",
-            "OffsetDelete",
-            "OffsetFetchOfGroups",
-            "LeaveGroup",
-        ),
-        OF_A_COORDINATOR,
-    ),
-    **dict.fromkeys(("DescribeProducers", "WriteTxnMarkers"), OF_A_LEADER),
-    **dict.fromkeys(("DescribeAcls", "CreateAcls", "DeleteAcls"), ()),
-    "InitProducerId": (*OF_A_COORDINATOR, Errors.CONCURRENT_TRANSACTIONS),
-}
-
 
 # What a coordinator says of a regular group, by whichever protocol.
 GroupDescription: TypeAlias = DescribeGroupsResponse | ConsumerGroupDescribeResponse
@@ -396,7 +365,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
     name = type(request).__name__
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
         return me.but(queue=(DescribeGroups(request.group_id),))
-    if error in AGAIN[name]:
+    if error in _repeated_after(request):
         return me.but(queue=(request, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
         return _failed(me, f"{name}: {error.name}")
@@ -475,7 +444,7 @@ def _of_groups(me: Admin, kind: type[Any], target: str) -> Admin:
 
 def _heard(me: Admin, request: Message, answer: Message) -> Admin:
     """Keep what is said of each of several groups; the call is over when nothing is left to ask."""
-    heard = several_groups.heard(request, answer, AGAIN[type(request).__name__])
+    heard = several_groups.heard(request, answer, _repeated_after(request))
     told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
     me = me.but(
         queue=(*heard.asks, *me.queue),
@@ -513,6 +482,13 @@ def _to_every_broker(me: Admin, filters: Filters) -> tuple[Message, ...]:
         )
         for broker in me.brokers
     )
+
+
+def _repeated_after(request: Message) -> tuple[Errors, ...]:
+    """Return the errors after which a request is sent again: to the new leader, or a little later."""
+    errors = api_of(request).admin_retries
+    assert errors is not None, f"no admin client sends {type(request).__name__}"
+    return errors
 
 
 def _error_of(answer: Message) -> Errors:

@@ -14,35 +14,13 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.cluster import partly, refusals
 from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.catalogue import api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import SHARE_GROUP_LEVEL
 from kipviz.messages.message import Message, in_one
 from kipviz.messages.releases import knows
 from kipviz.messages.several_groups import about, groups_of, names_several
-from kipviz.messages.share_admin import (
-    AlterShareGroupOffsets,
-    DeleteShareGroupOffsets,
-    DescribeShareGroupOffsets,
-    ShareGroupDescribe,
-)
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-
-# What a broker serves only if share groups are enabled (KafkaApis.isShareGroupProtocolEnabled). The requests to
-# a share coordinator are not among them: it is enough that nobody causes them.
-OF_SHARE_GROUPS = (
-    ShareGroupHeartbeat,
-    ShareGroupDescribe,
-    ShareFetch,
-    ShareAcknowledge,
-    DescribeShareGroupOffsets,
-    AlterShareGroupOffsets,
-    DeleteShareGroupOffsets,
-)
-
-
-# Roles of which clients look for another broker with NOT_COORDINATOR.
-COORDINATORS = ("transaction_coordinator", "group_coordinator", "share_coordinator")
 
 
 class Admission(Value, frozen=True):
@@ -70,9 +48,9 @@ def admitted(
     if not knows(image.release_of(broker), message):
         error = Errors.UNSUPPORTED_VERSION
         served = Check("request version", message.spoken, image.release_of(broker).name, error)
-        return Admission((served,), message, refusals.refused(message, error))
+        return Admission((served,), message, refused(message, error))
     level = image.features.share_version
-    if isinstance(message, OF_SHARE_GROUPS) and level < SHARE_GROUP_LEVEL:
+    if api_of(message).only_with_shares and level < SHARE_GROUP_LEVEL:
         error = Errors.UNSUPPORTED_VERSION
         enabled = Check("share.version", SHARE_GROUP_LEVEL, level, error)
         return Admission((enabled,), message, _not_enabled(message, error))
@@ -116,7 +94,7 @@ def served(key: RoleKey, image: Image) -> Checks:
     broker, role, shard = key
     if not shard:
         return ()
-    error = Errors.NOT_COORDINATOR if role in COORDINATORS else Errors.NOT_LEADER_OR_FOLLOWER
+    error = Errors.NOT_COORDINATOR if Role(role).coordinates else Errors.NOT_LEADER_OR_FOLLOWER
     return (Check("leader", broker, image.leader_of(shard), otherwise=(error,)),)
 
 
@@ -129,15 +107,15 @@ def error_in(answer: Message) -> Errors:
 def _not_enabled(message: Message, error: Errors) -> Message:
     """Give the refusal of a request about share groups, which may name several of them."""
     if not names_several(message):
-        return refusals.refused(message, error)
+        return refused(message, error)
     parts = (about(message, (group_id,)) for group_id in groups_of(message))
-    whole: Message = in_one(refusals.refused(part, error) for part in parts)
+    whole: Message = in_one(refused(part, error) for part in parts)
     return whole
 
 
 def _refused(source: str, message: Message, error: Errors, image: Image) -> Message:
     """Give the answer to a request without a right, and what of it was not even tried."""
-    answer = refusals.refused(message, error)
+    answer = refused(message, error)
     if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
         return answer
     good = not_attempted(image.acls, source, message)

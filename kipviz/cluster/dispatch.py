@@ -67,6 +67,8 @@ from kipviz.messages.admin import (
     DescribeTransactions,
     ListTransactions,
 )
+from kipviz.messages.apis.api import Role, Shard
+from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
@@ -107,17 +109,12 @@ from kipviz.messages.share_groups import (
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
-    DeleteShareGroupStateResponse,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
     ReadShareGroupState,
-    ReadShareGroupStateResponse,
     ReadShareGroupStateSummary,
-    ReadShareGroupStateSummaryResponse,
     TxnWriteShareGroupState,
-    TxnWriteShareGroupStateResponse,
     WriteShareGroupState,
-    WriteShareGroupStateResponse,
 )
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.transactions import (
@@ -189,23 +186,6 @@ HANDLERS: dict[type[Message], Handler] = {
     OffsetFetchOfGroups: group_administration.on_offset_fetch_of_groups,
     **acl_administration.HANDLERS,
 }
-# The requests to a share coordinator, each about one share-partition, and their answers.
-ANSWER_OF_STATE: dict[type[Message], type[Message]] = {
-    InitializeShareGroupState: InitializeShareGroupStateResponse,
-    ReadShareGroupState: ReadShareGroupStateResponse,
-    WriteShareGroupState: WriteShareGroupStateResponse,
-    TxnWriteShareGroupState: TxnWriteShareGroupStateResponse,
-    DeleteShareGroupState: DeleteShareGroupStateResponse,
-    ReadShareGroupStateSummary: ReadShareGroupStateSummaryResponse,
-}
-OF_SHARE_GROUPS = (
-    ShareGroupDescribe,
-    DescribeShareGroupOffsets,
-    AlterShareGroupOffsets,
-    DeleteShareGroupOffsets,
-    DeleteGroups,
-)
-OF_REGULAR_GROUPS = (DescribeGroups, ConsumerGroupDescribe, OffsetDelete, OffsetFetchOfGroups)
 
 
 def _by_transactional_id(m: Any, image: Image) -> str:
@@ -239,49 +219,25 @@ def _by_first_partition(m: Any, image: Image) -> str:
     return partition
 
 
-# The partition whose leader a request is for; requests not listed are for the whole broker.
-PARTITION_OF: dict[type[Message], Callable[[Any, Image], str]] = {
-    InitProducerId: _by_name_or_anybody,
-    InitProducerId2Pc: _by_transactional_id,
-    InitProducerIdOfGroup: _by_transactional_id,
-    TxnHeartbeat: _by_transactional_id,
-    AddPartitionsToTxn: _by_transactional_id,
-    AddOffsetsToTxn: _by_transactional_id,
-    EndTxn: _by_transactional_id,
-    Produce: _by_partition,
-    Fetch: _by_partition,
-    ListOffsets: _by_partition,
-    OffsetFetch: _by_group,
-    OffsetCommit: _by_group,
-    TxnOffsetCommit: _by_group,
-    ConsumerGroupHeartbeat: _by_group,
-    JoinGroup: _by_group,
-    SyncGroup: _by_group,
-    Heartbeat: _by_group,
-    LeaveGroup: _by_group,
-    ShareGroupHeartbeat: _by_group,
-    InitializeShareGroupState: _by_key,
-    **dict.fromkeys((Metadata, FindCoordinator, *acl_administration.HANDLERS), _by_anybody),
-    ReadShareGroupState: _by_key,
-    WriteShareGroupState: _by_key,
-    TxnWriteShareGroupState: _by_key,
-    DescribeTransactions: _by_transactional_id,
-    DescribeProducers: _by_partition,
-    WriteTxnMarkers: _by_first_partition,
-    DeleteShareGroupState: _by_key,
-    ReadShareGroupStateSummary: _by_key,
-    **dict.fromkeys((*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS), _by_group),
+def _by_broker(m: Any, image: Image) -> str:
+    raise AssertionError(f"{type(m).__name__} is for a broker, whatever that leads")
+
+
+# How a request says for which partition's leader it is.
+PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
+    Shard.TRANSACTIONAL_ID: _by_name_or_anybody,
+    Shard.GROUP: _by_group,
+    Shard.KEY: _by_key,
+    Shard.PARTITION: _by_partition,
+    Shard.FIRST_PARTITION: _by_first_partition,
+    Shard.ANY: _by_anybody,
+    Shard.BROKER: _by_broker,
 }
-# Requests that a broker takes whatever it leads.
-FRONT_DESK = (
-    WriteTxnMarkers,
-    ListTransactions,
-    ListGroups,
-    Metadata,
-    CreateTopics,
-    FindCoordinator,
-    *acl_administration.HANDLERS,
-)
+PARTITION_OF = {api.request: PARTITION_BY[api.shard] for api in APIS}
+# Requests that a broker takes whatever it leads, and those for the one share-partition leader that it has.
+FRONT_DESK = frozenset(api.request for api in APIS if api.role is Role.KAFKA_APIS)
+OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHARE_PARTITION_LEADER)
+TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -292,7 +248,7 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     parted = names_several(message) or of_several
     if kind in FRONT_DESK or nameless or parted:
         return (broker, kafka_apis.ROLE, "")
-    if kind not in PARTITION_OF:
+    if kind in OF_SHARE_LEADERS:
         return (broker, SHARES, "")
     partition = PARTITION_OF[kind](message, image)
     return (broker, role_of(partition), partition)
@@ -300,15 +256,14 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
 
 def addressee(message: Message, image: Image) -> str:
     """Give the partition whose leader a client's request is for."""
-    if type(message) in PARTITION_OF:
-        return PARTITION_OF[type(message)](message, image)
-    return _by_partition(message, image)
+    return PARTITION_OF[type(message)](message, image)
 
 
 def destination(message: Message, image: Image) -> int:
     """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
-    if isinstance(message, ListTransactions | ListGroups):
-        return message.broker
+    if type(message) in TO_A_BROKER:
+        broker: int = message.broker  # type: ignore[attr-defined]
+        return broker
     if isinstance(message, ShareAcknowledge) and message.broker >= 0:
         return message.broker
     return image.leader_of(addressee(message, image))

@@ -1,29 +1,12 @@
-"""What may still arrive when whoever sent it has given up waiting."""
+"""What may still arrive when whoever sent it has given up waiting.
+
+What a late fetch would bring goes nowhere, and of a broker's own requests only markers change anything by themselves.
+"""
 
 from __future__ import annotations
 
 from kipviz.cluster.world import Connection
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
-    WriteTxnMarkers,
-)
-
-# What may still arrive when its sender has given the connection up. What a late fetch would bring
-# goes nowhere, and of a broker's own requests only markers change anything by themselves.
-MAY_BE_LATE = (
-    InitProducerId,
-    AddPartitionsToTxn,
-    AddOffsetsToTxn,
-    TxnOffsetCommit,
-    EndTxn,
-    Produce,
-    WriteTxnMarkers,
-)
+from kipviz.messages.apis.catalogue import api_of
 
 
 def can_be_given_up(connection: Connection) -> bool:
@@ -34,4 +17,4 @@ def can_be_given_up(connection: Connection) -> bool:
     if connection.serving is not None:
         under_way.append(connection.serving)
     asked = [e.message for e in under_way if not e.message.IS_RESPONSE]
-    return bool(under_way) and all(isinstance(message, MAY_BE_LATE) for message in asked)
+    return bool(under_way) and all(api_of(message).may_be_late for message in asked)

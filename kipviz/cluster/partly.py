@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from kipviz.brokers.context import Image
-from kipviz.cluster.refusals import to_each
 from kipviz.cluster.world import Envelope, ServedInParts
+from kipviz.messages.apis.producing import refused_in_each
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -158,7 +158,7 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
         case ProduceResponse():
             assert isinstance(request, Produce)
             there = {part.partition: part for part in answer.parts}
-            each = (there.get(p.partition) or to_each(p, REFUSED) for p in request.parts)
+            each = (there.get(p.partition) or refused_in_each(p, REFUSED) for p in request.parts)
             return in_one_answer(tuple(each))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)

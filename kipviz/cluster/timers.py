@@ -65,13 +65,11 @@ from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.world import World, host_of, in_office
 from kipviz.core.model import Event
-from kipviz.messages.classic_groups import Heartbeat
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
-from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
 
@@ -84,7 +82,6 @@ AGE = "age"
 AGES = (AGE, retention.OFFSET_AGE)
 Place = tuple[str, tuple[object, ...]]
 Contexts = Callable[[int], Context]
-HEARTBEATS = (ConsumerGroupHeartbeat, Heartbeat, ShareGroupHeartbeat, TxnHeartbeat)
 # An answer that is no refusal: the member was heard.
 HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
 
@@ -152,7 +149,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
     """Give the timers that were set anew in a step, under the names that they had before."""
     for event in events:
         match event:
-            case MessageSent(source, _, "request", message) if isinstance(message, HEARTBEATS):
+            case MessageSent(source, _, "request", message) if api_of(message).heartbeat:
                 yield CLIENT, (source, group_reading.HEARTBEAT)
             case MessageDelivered(source, broker, "request", message):
                 if not _is_refused(source, broker, events):
@@ -179,13 +176,14 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
 
 def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
     """Give what a heartbeat that was taken sets anew at its coordinator."""
-    if not isinstance(message, HEARTBEATS):
+    if not api_of(message).heartbeat:
         return
     key = dispatch.role_for(message, broker, world.image)
     if isinstance(message, TxnHeartbeat):
         timer = f"{transaction_liveness.TIMER}{message.transactional_id}"
     else:
-        timer = session_of(message.member_id, message.group_id)
+        member: Any = message  # every other heartbeat names one
+        timer = session_of(member.member_id, member.group_id)
     yield TIMER, (*key, timer)
 
 

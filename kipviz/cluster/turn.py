@@ -37,7 +37,7 @@ from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.clients import binding
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster import admission, deadlines, dispatch, partly, refusals
+from kipviz.cluster import admission, deadlines, dispatch, partly
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.clock import passed
 from kipviz.cluster.operating import ordered
@@ -58,6 +58,7 @@ from kipviz.cluster.world import (
     role_key,
 )
 from kipviz.core.model import Event
+from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     ConnectionLost,
@@ -329,7 +330,7 @@ class Turn:
         Source: NetworkClient.doSend, which answers with a version mismatch itself.
         """
         self.events.append(NotSent(source, broker, request))
-        answer = refusals.refused(request, Errors.UNSUPPORTED_VERSION)
+        answer = refused(request, Errors.UNSUPPORTED_VERSION)
         name = host_of(source)
         app = dispatch.client_response(self.applications[name], source, answer)
         self.applications = self.applications.set(name, binding.settle(app, self.client_rules))

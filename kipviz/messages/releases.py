@@ -8,6 +8,7 @@ knows, and nothing at all of what that broker lacks. Source: the release branche
 from __future__ import annotations
 
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.message import Message
 
@@ -44,25 +45,8 @@ class Release(Value, frozen=True):
         return level
 
 
-OF_KIP_1289 = ("TxnShareAcknowledge", "TxnWriteShareGroupState")
-GIVEN_UP = ("InitProducerIdOfGroup",)
-OF_DRAFTS = (*OF_KIP_1289, *GIVEN_UP, "TxnHeartbeat")
-OF_GROUPS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge")
-OF_SHARES = ("InitializeShareGroupState", "ReadShareGroupState", "WriteShareGroupState")
-BEFORE_4_0 = (*OF_DRAFTS, *OF_GROUPS, *OF_SHARES, "InitProducerId2Pc")
-
-
 # As a consumer sends it, and as an admin client does.
 FETCHES_OFFSETS = ("OffsetFetch", "OffsetFetchOfGroups")
-
-
-def _newest(produce: int, offsets: int, end: int, fetch: int) -> tuple[tuple[str, int], ...]:
-    return (
-        ("Produce", produce),
-        ("TxnOffsetCommit", offsets),
-        ("EndTxn", end),
-        *((name, fetch) for name in FETCHES_OFFSETS),
-    )
 
 
 # The first versions that have a place for a group's member, and for the wish for stable offsets (KIP-447).
@@ -72,36 +56,32 @@ OF_SEVERAL_GROUPS = 8
 
 # Oldest first. 2.4 is the last one before KIP-447: a config of its brokers, inter.broker.protocol.version,
 # holds newer ones back in the KIP's drafts. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
-RELEASES: tuple[Release, ...] = (
-    Release(
-        "2.4",
-        0,
-        0,
-        False,
-        _newest(8, 2, 1, 6),
-        (*BEFORE_4_0, "AddPartitionsToTxn"),
-        inter_broker_protocol=0,
-        epoch_first=False,
-    ),
-    Release(
-        "3.5",
-        0,
-        0,
-        False,
-        _newest(9, 3, 3, 8),
-        (*BEFORE_4_0, "AddPartitionsToTxn"),
-        epoch_first=False,
-    ),
-    Release("3.6", 0, 0, newest=_newest(9, 3, 3, 8), lacks=BEFORE_4_0, epoch_first=False),
-    Release("3.9", 0, 0, newest=_newest(11, 4, 4, 9), lacks=BEFORE_4_0, epoch_first=False),
-    Release("4.1.0", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS, epoch_first=False),
-    Release("4.3", 2, 1, newest=_newest(13, 5, 5, 10), lacks=OF_DRAFTS),
-    Release("4.4", lacks=OF_DRAFTS),
-    Release("kip-1289", 2, STAGING_LEVEL, lacks=(*GIVEN_UP, "TxnHeartbeat"), status="draft"),
+_BINARIES = (
+    Release("2.4", 0, 0, False, inter_broker_protocol=0, epoch_first=False),
+    Release("3.5", 0, 0, False, epoch_first=False),
+    Release("3.6", 0, 0, epoch_first=False),
+    Release("3.9", 0, 0, epoch_first=False),
+    Release("4.1.0", 2, 1, epoch_first=False),
+    Release("4.3", 2, 1),
+    Release("4.4"),
+    Release("kip-1289", 2, STAGING_LEVEL, status="draft"),
 )
+NAMES: tuple[str, ...] = tuple(known.name for known in _BINARIES)
+
+
+def _with_its_requests(binary: Release) -> Release:
+    """Add what the rows of all APIs say of a binary: the requests that it lacks, and their newest versions."""
+    reached = NAMES[: NAMES.index(binary.name) + 1]
+    newest = tuple(
+        (api.name, version) for api in APIS for name, version in api.newest if name == binary.name
+    )
+    lacks = tuple(api.name for api in APIS if api.since and api.since not in reached)
+    return binary.but(newest=newest, lacks=lacks)
+
+
+RELEASES: tuple[Release, ...] = tuple(map(_with_its_requests, _BINARIES))
 # A cluster that says nothing of its binaries has one that knows everything, drafts too.
 EVERYTHING = Release("", 2, STAGING_LEVEL, status="draft")
-NAMES: tuple[str, ...] = tuple(known.name for known in RELEASES)
 
 
 class UnknownRelease(ValueError):

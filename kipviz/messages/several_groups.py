@@ -4,37 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeResponse,
-    DescribeGroups,
-    DescribeGroupsResponse,
-    OffsetFetchOfGroups,
-    OffsetFetchOfGroupsResponse,
-)
 from kipviz.messages.message import Message, taken_apart
-from kipviz.messages.share_admin import (
-    DeleteGroups,
-    DeleteGroupsResponse,
-    ShareGroupDescribe,
-    ShareGroupDescribeResponse,
-)
 
-ANSWERS = (
-    DescribeGroupsResponse,
-    ConsumerGroupDescribeResponse,
-    ShareGroupDescribeResponse,
-    DeleteGroupsResponse,
-    OffsetFetchOfGroupsResponse,
-)
-OF_GROUPS = (
-    DescribeGroups,
-    ConsumerGroupDescribe,
-    ShareGroupDescribe,
-    DeleteGroups,
-    OffsetFetchOfGroups,
-)
+ANSWERS: tuple[type[Any], ...] = tuple(api.response for api in APIS if api.several_groups)
+OF_GROUPS: tuple[type[Any], ...] = tuple(api.request for api in APIS if api.several_groups)
 M = TypeVar("M", bound=Any)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.authorizer import CLUSTER_NAME, ERROR_OF, Acl, Operation, Resource, may
+from kipviz.brokers.authorizer import CLUSTER_NAME, ERROR_OF, Acl, may
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.recordings.arrival import span_of
 from kipviz.recordings.recorded import Call, Exchange, Recording

@@ -26,6 +26,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.core.table import Table
 from kipviz.core.values import Part
+from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import NO_MEMBER
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -145,7 +146,7 @@ class Joining:
             recorded = recorded_of(exchange, asking)
             message = asking.message(str)
             for error in OUT_OF_OFFICE:
-                said = said_of(classic_membership.refusal(message, error), {})
+                said = said_of(refused(message, error), {})
                 if said == recorded:
                     about = f"{asking.group_id} {asking.member_id or asking.named}"
                     yield Asked(number, exchange.api, about, recorded, (said,))
@@ -158,8 +159,8 @@ class Joining:
             return
         said = []
         for asking in self._asked[number]:
-            refused = classic_membership.refusal(asking.message(str), WITHOUT_RIGHT)
-            said.append((asking, recorded_of(exchange, asking), said_of(refused, {})))
+            refusal = refused(asking.message(str), WITHOUT_RIGHT)
+            said.append((asking, recorded_of(exchange, asking), said_of(refusal, {})))
         if True in admitted and any(recorded != possible for _, recorded, possible in said):
             return
         for asking, recorded, possible in said:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from kipviz.brokers.authorizer import DRAFTS, Operation, needs_of
+from kipviz.brokers.authorizer import DRAFTS, needs_of
 from kipviz.clients.transaction_session import NOBODY, SENDERS
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.apis.rights import Operation
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import TxnShareAcknowledge

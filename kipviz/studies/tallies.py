@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import Search
 from kipviz.checking.found import Bounds
@@ -16,6 +16,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
 from kipviz.messages.share_groups import (

@@ -1,63 +1,11 @@
-"""Where the client's side of a step is written: who makes a call, and who takes an answer, in Kafka.
+"""Where the client's side of a step is written: which class of Kafka's makes a call.
 
-`kipviz.clauses` has the same for what brokers handle, for accidents and for timers.
+`kipviz.clauses` has the same for accidents and for timers, `messages.apis` for requests and responses.
 """
 
 from __future__ import annotations
 
 from kipviz.clauses import DRAFT, OURS, SHIPPED, Clause
-
-# Who takes the answer to a request in Kafka: a client, or the broker that asked another one.
-TAKEN_BY: dict[str, str] = {
-    "InitProducerId": "TransactionManager.InitProducerIdHandler",
-    "InitProducerId2Pc": "TransactionManager.InitProducerIdHandler",
-    "InitProducerIdOfGroup": "none yet (PR none)",
-    "TxnHeartbeat": "none yet (PR none)",
-    "AddPartitionsToTxn": "AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
-    "AddOffsetsToTxn": "TransactionManager.AddOffsetsToTxnHandler",
-    "EndTxn": "TransactionManager.EndTxnHandler",
-    "WriteTxnMarkers": "TransactionMarkerRequestCompletionHandler",
-    "Produce": "Sender.handleProduceResponse",
-    "Fetch": "AbstractFetch.handleFetchSuccess",
-    "ListOffsets": "OffsetsRequestManager.resetPositionsIfNeeded",
-    "OffsetFetch": "CommitRequestManager",
-    "OffsetCommit": "CommitRequestManager",
-    "TxnOffsetCommit": "TransactionManager.TxnOffsetCommitHandler",
-    "Metadata": "ProducerMetadata.update",
-    "FindCoordinator": "TransactionManager.FindCoordinatorHandler",
-    "JoinGroup": "AbstractCoordinator.JoinGroupResponseHandler",
-    "SyncGroup": "AbstractCoordinator.SyncGroupResponseHandler",
-    "Heartbeat": "AbstractCoordinator.HeartbeatResponseHandler",
-    "LeaveGroup": "AbstractCoordinator.LeaveGroupResponseHandler",
-    "ConsumerGroupHeartbeat": "ConsumerHeartbeatRequestManager",
-    "ShareFetch": "ShareConsumeRequestManager.handleShareFetchSuccess",
-    "ShareAcknowledge": "ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
-    "TxnShareAcknowledge": "none yet (PR 22357)",
-    "ShareGroupHeartbeat": "ShareHeartbeatRequestManager",
-    "InitializeShareGroupState": "PersisterStateManager.InitializeStateHandler",
-    "ReadShareGroupState": "PersisterStateManager.ReadStateHandler",
-    "WriteShareGroupState": "PersisterStateManager.WriteStateHandler",
-    "TxnWriteShareGroupState": "none: our inference",
-    "ListTransactions": "ListTransactionsHandler",
-    "DescribeTransactions": "DescribeTransactionsHandler",
-    "DescribeProducers": "DescribeProducersHandler",
-    "DeleteShareGroupState": "PersisterStateManager.DeleteStateHandler",
-    "CreateTopics": "ShareGroupDLQStateManager.ProduceRequestHandler",
-    "ReadShareGroupStateSummary": "PersisterStateManager.ReadStateSummaryHandler",
-    "ShareGroupDescribe": "DescribeShareGroupsHandler",
-    "DescribeShareGroupOffsets": "ListShareGroupOffsetsHandler",
-    "AlterShareGroupOffsets": "AlterShareGroupOffsetsHandler",
-    "DeleteShareGroupOffsets": "DeleteShareGroupOffsetsHandler",
-    "DeleteGroups": "DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",
-    "ListGroups": "KafkaAdminClient.listGroups",
-    "DescribeGroups": "DescribeConsumerGroupsHandler",
-    "ConsumerGroupDescribe": "DescribeConsumerGroupsHandler",
-    "OffsetFetchOfGroups": "ListConsumerGroupOffsetsHandler",
-    "OffsetDelete": "DeleteConsumerGroupOffsetsHandler",
-    "DescribeAcls": "KafkaAdminClient",
-    "CreateAcls": "KafkaAdminClient",
-    "DeleteAcls": "KafkaAdminClient",
-}
 
 # The calls of an admin client, and of Kafka's own tool.
 ADMIN_CALLS: dict[str, str] = {

@@ -72,12 +72,14 @@ from kipviz.cluster.clock import ms
 from kipviz.cluster.labels import on_wire, partition_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch
 from kipviz.messages.several_groups import groups_of, names_several
 from kipviz.views import checks, due
-from kipviz.views.client_clauses import TAKEN_BY, clause_of_call
+from kipviz.views.client_clauses import clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, asked_for
 from kipviz.views.cut_words import guards_of_cut, guards_of_heal
 from kipviz.views.facts import listed, number, short_name
@@ -112,11 +114,18 @@ def _clause(before: World, action: ClusterAction) -> Clause:
         return clause_of_timer(action.timer)
     if not isinstance(action, Deliver | DeliverLate):
         return clause_of(type(action).__name__)
-    name = type(on_wire(before, action)).__name__
-    clause = clause_of(request := name.removesuffix("Response"))
-    if name == request:
-        return clause
-    return clause.but(rule=f"answer of {clause.rule}", kafka=TAKEN_BY[request])
+    message = on_wire(before, action)
+    assert message is not None, "what is delivered is in flight"
+    return clause_of_message(message)
+
+
+def clause_of_message(message: Message) -> Clause:
+    """Give the clause of a request, which its handler follows, or of a response, which its sender takes."""
+    api = api_of(message)
+    rule = dispatch.HANDLERS[api.request].__name__
+    if message.IS_RESPONSE:
+        return Clause(f"answer of {rule}", api.clause, api.status, api.answer_in)
+    return Clause(rule, api.clause, api.status, api.kafka)
 
 
 def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:

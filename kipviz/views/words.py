@@ -54,6 +54,7 @@ from kipviz.cluster.sides import hosts_on
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     AcknowledgementsCompleted,
@@ -103,7 +104,6 @@ from kipviz.messages.transactions import (
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.arrows import ARROW_WORDS
 from kipviz.views.cut_words import told_of_hosts
 from kipviz.views.operators import found_out
 from kipviz.views.upkeep_words import told_of_upkeep
@@ -184,7 +184,7 @@ def summary(message: Message) -> str:
         return f"{len(refused)} of {of} refused" if refused else f"enlisted · {of}"
     if isinstance(message, AddPartitionsToTxn) and message.verify_only:
         return "verify partition"
-    short = ARROW_WORDS.get(name)
+    short = api_of(message).words[message.IS_RESPONSE]
     if message.IS_RESPONSE:
         return _ok(short or f"{name.removesuffix('Response')} ok", message)
     return short or name

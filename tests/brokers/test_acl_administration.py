@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import acl_administration as aa
 from kipviz.brokers import kafka_apis
-from kipviz.brokers.authorizer import CLUSTER_NAME, Acl, Operation, Resource
+from kipviz.brokers.authorizer import CLUSTER_NAME, Acl
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Effects, ReplyTo, with_effects
 from kipviz.brokers.kafka_apis import KafkaApis
@@ -24,6 +24,7 @@ from kipviz.messages.acls import (
     DeleteAcls,
     DescribeAcls,
 )
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged
 from tests.brokers.desk import Desk

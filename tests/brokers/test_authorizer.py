@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import administration, kafka_apis
 from kipviz.brokers import authorizer as a
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ListedHere
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
@@ -34,6 +34,10 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
+from kipviz.messages.apis import catalogue
+from kipviz.messages.apis.producing import OF_A_PLAIN_ONE
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.apis.transactions import NAMELESS, OF_A_CLIENT
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
@@ -94,9 +98,10 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.exceptions import thrown
 from tests.brokers.desk import Desk
+from tests.brokers.rights_table import NEEDS
 
 Op, R = Operation, Resource
-NEEDS = [(name, at) for name, needs in a.NEEDS.items() for at in range(len(needs))]
+EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
 REQUESTS = {
     type(m).__name__: m
     for m in (
@@ -145,9 +150,9 @@ REQUESTS = {
         DeleteAcls((AclFilter(),)),
     )
 }
-REQUESTS[a.NAMELESS] = InitProducerId(None)
-REQUESTS[a.OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
-REQUESTS[a.OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
+REQUESTS[NAMELESS] = InitProducerId(None)
+REQUESTS[OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
+REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
 STATE_REQUESTS = (
     ReadShareGroupState,
     WriteShareGroupState,
@@ -175,22 +180,22 @@ def refused(name, *acls, source="app-1/producer"):
 
 
 def test_every_request_that_a_broker_handles_is_in_the_table():
-    versions = (a.OF_A_CLIENT, a.OF_A_PLAIN_ONE, a.NAMELESS)
-    assert set(a.NEEDS) == {*versions, *(cls.__name__ for cls in HANDLERS)}
+    versions = (OF_A_CLIENT, OF_A_PLAIN_ONE, NAMELESS)
+    assert set(NEEDS) == {*versions, *(cls.__name__ for cls in HANDLERS)}
 
 
-@pytest.mark.parametrize(("name", "at"), NEEDS)
+@pytest.mark.parametrize(("name", "at"), EACH_NEED)
 def test_what_a_request_needs_can_be_given_and_says_where_it_is_written(name, at):
-    need = a.NEEDS[name][at]
+    need = NEEDS[name][at]
     assert need.operation in a.SUPPORTED[need.resource]
     assert need.status in STATUSES
     assert need.source
 
 
-@pytest.mark.parametrize(("name", "at"), NEEDS)
+@pytest.mark.parametrize(("name", "at"), EACH_NEED)
 def test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource(name, at):
     """KafkaApis: the first thing that is missing decides."""
-    needs = a.NEEDS[name]
+    needs = NEEDS[name]
     if needs[at].hides:
         assert refused(name, *(acl(need) for need in needs[:at])) is Errors.NONE
         return
@@ -200,9 +205,9 @@ def test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource(name
     assert refused(name, *given) is a.ERROR_OF[needs[at].resource]
 
 
-@pytest.mark.parametrize("name", a.NEEDS)
+@pytest.mark.parametrize("name", NEEDS)
 def test_a_request_with_all_its_needs_goes_through_and_a_denial_stops_it(name):
-    needs = [need for need in a.NEEDS[name] if not need.hides]
+    needs = [need for need in NEEDS[name] if not need.hides]
     given = [acl(need) for need in needs]
     assert refused(name, *given) is Errors.NONE
     assert refused(name, *[acl(need, principal="*") for need in needs]) is Errors.NONE
@@ -213,15 +218,15 @@ def test_a_request_with_all_its_needs_goes_through_and_a_denial_stops_it(name):
         assert refused(name, *given, acl(need, allow=False, principal="app-2")) is Errors.NONE
 
 
-@pytest.mark.parametrize("name", a.NEEDS)
+@pytest.mark.parametrize("name", NEEDS)
 def test_without_acls_everything_is_allowed(name):
     assert a.refusal(None, "app-1/producer", request(name)) is Errors.NONE
 
 
 def test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own():
     """KIP-939: enable2Pc takes TWO_PHASE_COMMIT; the same request without it does not."""
-    assert a.needs_of(InitProducerId2Pc("t", enable_2pc=False)) == a.NEEDS["InitProducerId"]
-    more = set(a.needs_of(InitProducerId2Pc("t"))) - set(a.NEEDS["InitProducerId"])
+    assert a.needs_of(InitProducerId2Pc("t", enable_2pc=False)) == NEEDS["InitProducerId"]
+    more = set(a.needs_of(InitProducerId2Pc("t"))) - set(NEEDS["InitProducerId"])
     assert {(need.resource, need.operation) for need in more} == {
         (a.Resource.TRANSACTIONAL_ID, Op.TWO_PHASE_COMMIT)
     }
@@ -231,7 +236,7 @@ def test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own():
     ("name", "besides"),
     [
         ("InitProducerId", set()),
-        (a.OF_A_CLIENT, {(a.Resource.TOPIC, Op.WRITE)}),
+        (OF_A_CLIENT, {(a.Resource.TOPIC, Op.WRITE)}),
         ("AddOffsetsToTxn", {(a.Resource.GROUP, Op.READ)}),
         ("TxnOffsetCommit", {(a.Resource.GROUP, Op.READ), (a.Resource.TOPIC, Op.READ)}),
         ("Produce", {(a.Resource.TOPIC, Op.WRITE)}),
@@ -242,7 +247,7 @@ def test_a_transactional_request_needs_write_on_its_id_and_what_its_topics_and_g
     name, besides
 ):
     """KIP-98, Authorization; KafkaApis of 4.4.0."""
-    needs = {(need.resource, need.operation) for need in a.NEEDS[name] if not need.hides}
+    needs = {(need.resource, need.operation) for need in NEEDS[name] if not need.hides}
     assert needs == {(a.Resource.TRANSACTIONAL_ID, Op.WRITE), *besides}
 
 
@@ -254,7 +259,7 @@ def test_without_acls_no_topic_is_left_out():
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
     everywhere = {"WriteTxnMarkers", "ListGroups", "DescribeAcls", "CreateAcls", "DeleteAcls"}
-    everywhere |= {"CreateTopics"}
+    everywhere |= {"CreateTopics", "Metadata", "FindCoordinator"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
             refusals.not_here(request(name))
@@ -267,7 +272,7 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_every_request_of_a_client_has_an_answer_that_refuses_it(name):
     error = Errors.CLUSTER_AUTHORIZATION_FAILED
-    answer = refusals.refused(request(name), error)
+    answer = catalogue.refused(request(name), error)
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     results = getattr(answer, "results", None) or getattr(answer, "topics", None)
     assert {r.error for r in results} == {error} if results else answer.error is error
@@ -310,7 +315,7 @@ def test_what_the_drafts_pages_say_is_kept_as_it_stands():
     (group,) = [d for d in a.DRAFTS if d.source == "KIP-1289, javadoc"]
     assert (group.request, group.operation) == ("TxnShareAcknowledge", "WRITE")
     assert Op.WRITE not in a.SUPPORTED[R.GROUP]
-    asked = [need.resource for need in a.NEEDS["TxnShareAcknowledge"]]
+    asked = [need.resource for need in NEEDS["TxnShareAcknowledge"]]
     assert [d.resource for d in a.DRAFTS if d.request == "TxnShareAcknowledge"] == asked
     page = [d for d in a.DRAFTS if d.source.startswith("KIP-1310")]
     assert len({d.request for d in page}) == 5
@@ -418,13 +423,13 @@ def test_poll_throws_what_a_share_consumer_is_refused(error):
 def test_whoever_may_write_to_some_topic_may_have_an_identity_without_a_name():
     """KIP-679: IDEMPOTENT_WRITE is not asked for where a write is allowed anyway."""
     some = Acl("app-1", Op.WRITE, R.TOPIC, "out*")
-    assert refused(a.NAMELESS, some) is Errors.NONE
+    assert refused(NAMELESS, some) is Errors.NONE
     one_less = Acl("*", Op.WRITE, R.TOPIC, "out-x", allow=False)
-    assert refused(a.NAMELESS, some, one_less) is Errors.NONE
+    assert refused(NAMELESS, some, one_less) is Errors.NONE
     all_less = Acl("app-1", Op.WRITE, R.TOPIC, "ou*", allow=False)
-    assert refused(a.NAMELESS, some, all_less) is Errors.CLUSTER_AUTHORIZATION_FAILED
+    assert refused(NAMELESS, some, all_less) is Errors.CLUSTER_AUTHORIZATION_FAILED
     others = Acl("app-2", Op.WRITE, R.TOPIC, "out")
-    assert refused(a.NAMELESS, others) is Errors.CLUSTER_AUTHORIZATION_FAILED
+    assert refused(NAMELESS, others) is Errors.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out():

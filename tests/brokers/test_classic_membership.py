@@ -9,6 +9,7 @@ from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
     Assigned,
     Heartbeat,
@@ -385,7 +386,7 @@ def test_who_waits_is_told_when_the_coordinator_moves(desk):
     desk.do(gc.on_resigned(desk.role, desk.on))
     moved = Errors.NOT_COORDINATOR
     assert answered(desk, "C2.2/join") == JoinGroupResponse(moved, "C2.2")
-    assert classic.refusal(Heartbeat("g", 1, "C1.1"), moved) == HeartbeatResponse(moved)
+    assert refused(Heartbeat("g", 1, "C1.1"), moved) == HeartbeatResponse(moved)
 
 
 def test_who_waits_for_its_assignment_is_told_when_the_coordinator_moves(desk):

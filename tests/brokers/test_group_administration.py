@@ -9,7 +9,7 @@ import pytest
 from kipviz.brokers import classic_membership, group_membership, kafka_apis
 from kipviz.brokers import group_administration as asked
 from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import ReplyTo
@@ -21,6 +21,7 @@ from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.brokers import group_administration as asked
 from kipviz.brokers import group_coordinator as group
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.partition_log import append
 from kipviz.clients import admin
@@ -16,6 +16,7 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.group_calls import groups_of
 from kipviz.cluster.partly import narrowed
 from kipviz.core.table import Table
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.group_admin import (

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import authorizer as a
 from kipviz.brokers import group_administration, kafka_apis, share_administration, share_group
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
@@ -28,6 +28,9 @@ from kipviz.clients.share_member import ShareMember
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.producing import OF_A_PLAIN_ONE
+from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.transactions import NAMELESS, OF_A_CLIENT
 from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe
@@ -47,6 +50,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.placement import partition_for
 from tests.brokers.desk import Desk
+from tests.brokers.rights_table import NEEDS
 
 S = ProducerState
 Op, R = Operation, Resource
@@ -57,7 +61,7 @@ GROUP = Errors.GROUP_AUTHORIZATION_FAILED
 # brackets, "each" is said where every topic has an error of its own.
 KAFKA_APIS = {
     "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC each",
-    a.OF_A_PLAIN_ONE: "WRITE TOPIC each",
+    OF_A_PLAIN_ONE: "WRITE TOPIC each",
     "Fetch": "READ TOPIC",
     "ListOffsets": "DESCRIBE TOPIC",
     "Metadata": "DESCRIBE TOPIC each",
@@ -76,9 +80,9 @@ KAFKA_APIS = {
     "ConsumerGroupHeartbeat": "READ GROUP; DESCRIBE TOPIC",
     "ConsumerGroupDescribe": "DESCRIBE GROUP",
     "InitProducerId": "WRITE TRANSACTIONAL_ID",
-    a.NAMELESS: "IDEMPOTENT_WRITE CLUSTER",
+    NAMELESS: "IDEMPOTENT_WRITE CLUSTER",
     "InitProducerId2Pc": "WRITE TRANSACTIONAL_ID; TWO_PHASE_COMMIT TRANSACTIONAL_ID",
-    a.OF_A_CLIENT: "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
+    OF_A_CLIENT: "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
     "AddPartitionsToTxn": "CLUSTER_ACTION CLUSTER",
     "AddOffsetsToTxn": "WRITE TRANSACTIONAL_ID; READ GROUP",
     "TxnOffsetCommit": "WRITE TRANSACTIONAL_ID; READ GROUP; READ TOPIC each",
@@ -112,14 +116,14 @@ OF_DRAFTS = {
 }
 
 
-def said(need: a.Need) -> str:
+def said(need: Need) -> str:
     either = f" or {need.alternative}" if need.alternative else ""
     text = f"{need.operation}{either} {need.resource}{' each' if need.each else ''}"
     return f"[{text}]" if need.hides else text
 
 
 def test_every_shipped_request_needs_what_kafka_asks_for() -> None:
-    table = {name: "; ".join(map(said, needs)) for name, needs in a.NEEDS.items()}
+    table = {name: "; ".join(map(said, needs)) for name, needs in NEEDS.items()}
     assert {name: line for name, line in table.items() if name not in OF_DRAFTS} == KAFKA_APIS
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers import several_groups as several
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Reply, ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AskedOfOne
@@ -16,6 +16,7 @@ from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.clients.group_calls import groups_of
 from kipviz.cluster.spec import BadSpec, check
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, OffsetsExpired
 from kipviz.messages.group_admin import (

@@ -6,7 +6,8 @@ import pytest
 
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import share_administration as asked
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_admin import (
     EMPTY,

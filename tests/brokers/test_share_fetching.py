@@ -8,10 +8,11 @@ import pytest
 
 from kipviz.brokers import share_fetching, share_partition
 from kipviz.brokers import share_partition_leader as spl
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Effects
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.clients import awaited_topics, kinds
 from kipviz.clients.awaited_topics import KnownTopics
 from kipviz.clients.producer import Producer
@@ -17,6 +17,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import FaultBudget
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId

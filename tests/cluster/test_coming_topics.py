@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import NOBODY
 from kipviz.cluster.actions import (
     CrashBroker,
@@ -17,6 +17,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.spec import BadSpec, FaultBudget, Placement, Remade, check
 from kipviz.cluster.world import Envelope
 from kipviz.messages.admin import DescribeProducers
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TopicCreated, TopicDeleted
 from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.share_groups import (

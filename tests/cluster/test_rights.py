@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.clients import share_consumer
 from kipviz.clients.producer import Producer, ProducerState, on_response
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
@@ -16,6 +16,7 @@ from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     GroupOffset,

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.clients.producer import Producer, ProducerState, next_request, on_response
 from kipviz.clients.topic_ids import TopicIds
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     GroupOffset,

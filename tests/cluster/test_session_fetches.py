@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.in_flight import InFlight
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
@@ -17,6 +17,7 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.actions import Step, UpgradeFeature
-from kipviz.cluster.admission import OF_SHARE_GROUPS, admitted
+from kipviz.cluster.admission import admitted
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.share_levels import share_level
 from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, check
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.catalogue import APIS
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message, taken_apart
@@ -68,7 +70,9 @@ def test_without_share_groups_a_request_about_them_is_refused_before_any_right_i
 
 
 def test_every_request_of_the_share_protocol_is_among_them() -> None:
-    assert {type(message) for message in ASKED.values()} == set(OF_SHARE_GROUPS)
+    assert {type(message) for message in ASKED.values()} == {
+        api.request for api in APIS if api.only_with_shares
+    }
 
 
 def test_a_description_of_several_groups_is_refused_for_each() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
@@ -18,6 +18,7 @@ from kipviz.cluster.spec import (
     SessionSpec,
 )
 from kipviz.designs.catalogue import REPAIRED
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios import session_programs
 from kipviz.scenarios.library import scenario

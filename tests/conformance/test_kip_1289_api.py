@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import authorizer
-from kipviz.brokers.authorizer import NEEDS, SUPPORTED, Operation, Resource
+from kipviz.brokers.authorizer import SUPPORTED
 from kipviz.clients.application import Call, Line
 from kipviz.clients.share_consumer import restarted
 from kipviz.clients.share_memory import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.cluster.spec import PlainSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.share_groups import (
@@ -27,6 +28,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.tallies import DECLARED_PARTITION, DECLARED_TOP
+from tests.brokers.rights_table import NEEDS
 from tests.scenarios.story import nodes, played
 
 BEATS = scenario("kip-1289-share-commit").beats

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.core.table import Table
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.admission import Admission, Allowed

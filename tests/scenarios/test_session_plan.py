@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.authorizer import DRAFTS, NEEDS, OF_A_CLIENT, Operation, Resource
+from kipviz.brokers.authorizer import DRAFTS
 from kipviz.clients.transaction_session import NOBODY, SENDERS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.session_config import SESSION, SessionSpec
 from kipviz.core.trace import Trace
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.apis.transactions import OF_A_CLIENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.groups import TxnOffsetCommit
@@ -25,6 +27,7 @@ from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting import group_app, group_spec, home
+from tests.brokers.rights_table import NEEDS
 from tests.scenarios.story import committed_outputs, nodes, played
 
 TURN = ("{} goes on", "quiet", "{} goes on")

@@ -18,11 +18,12 @@ import msgspec
 from msgspec.structs import FieldInfo
 from msgspec.structs import fields as read_fields
 
-from kipviz.brokers.authorizer import Acl, Operation, Resource
+from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, Remade
 from kipviz.cluster.threads import ThreadSpec
 from kipviz.core.values import Value
+from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES
 from kipviz.scenarios.documents.bad_story import Wrong, not_known

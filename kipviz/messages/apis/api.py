@@ -1,0 +1,120 @@
+"""What a row says about an API: who serves it, what it needs, how it is refused, and where Kafka has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kipviz.messages.apis.rights import Need
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+
+# A proposal whose requests no release knows, not even one that ships other drafts.
+NO_RELEASE = "no release"
+
+
+class Role(StrEnum):
+    """The part of a broker that serves a request. `KAFKA_APIS` serves it whatever the broker leads."""
+
+    KAFKA_APIS = "kafka_apis"
+    TRANSACTION_COORDINATOR = "transaction_coordinator"
+    GROUP_COORDINATOR = "group_coordinator"
+    SHARE_COORDINATOR = "share_coordinator"
+    PARTITION_LEADER = "partition_leader"
+    SHARE_PARTITION_LEADER = "share_partition_leader"
+
+    @property
+    def coordinates(self) -> bool:
+        """Whether the role is a coordinator's, which a client looks up with FindCoordinator."""
+        return self.value.endswith("_coordinator")
+
+
+class Shard(StrEnum):
+    """The partition whose leader a request is sent to.
+
+    `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are homes in the coordinators' topics; `PARTITION`
+    is the partition that the request names, `FIRST_PARTITION` the first one of its list. `ANY` is any partition:
+    every broker serves the request. `BROKER` means the broker that the request names.
+    """
+
+    TRANSACTIONAL_ID = "transactional id"
+    GROUP = "group"
+    KEY = "key"
+    PARTITION = "partition"
+    FIRST_PARTITION = "first partition"
+    ANY = "any"
+    BROKER = "broker"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A version or a flag of a request that needs other rights; `applies` recognises such a request."""
+
+    name: str
+    applies: Callable[[Any], bool]
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api:
+    """One API: a request, its response, and the facts about them that are not behaviour.
+
+    `role` serves the request at the leader of `shard`. `needs` are the rights in the order in which Kafka asks for
+    them, unless one of `cases` applies. `refusal` makes the response that has an error and nothing else.
+    `clause` and `kafka` say where the rule is written and which class has it; `answer_in` is the class of Kafka's
+    that takes the response. `words` are what an arrow says if the names of the two messages are too long.
+    `newest` are the newest versions that releases know, from the oldest release on, where not every release knows
+    `VERSION` of the request; `since` is the first release that knows the request at all: "" for every one, `NO_RELEASE` for none.
+    `admin_retries` are errors after which an admin client repeats the request; None: it never sends one.
+    `only_with_shares`: refused while share groups are disabled. `topic_ids_from`: the first version that names
+    topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `several_groups`: it may name
+    further groups. `may_be_late`: it changes something even if its sender has given it up. `heartbeat`: it keeps
+    a member or a transaction alive.
+    """
+
+    request: type[Message]
+    response: type[Message]
+    role: Role
+    shard: Shard
+    needs: tuple[Need, ...]
+    cases: tuple[Case, ...] = ()
+    refusal: Callable[[Any, Errors], Message]
+    clause: str
+    kafka: str
+    answer_in: str
+    words: tuple[str, str] = ("", "")
+    admin_retries: tuple[Errors, ...] | None = None
+    only_with_shares: bool = False
+    topic_ids_from: int | None = None
+    by_name: bool = False
+    several_groups: bool = False
+    may_be_late: bool = False
+    heartbeat: bool = False
+    since: str = ""
+    newest: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The request's name."""
+        return self.request.__name__
+
+    @property
+    def key(self) -> int:
+        """Kafka's number of the API."""
+        return self.request.API_KEY
+
+    @property
+    def version(self) -> int:
+        """The newest version that the model speaks."""
+        return self.request.VERSION
+
+    @property
+    def status(self) -> str:
+        """Whether a release ships it ("shipped"), a KIP proposes it ("draft"), or neither ("our inference")."""
+        return self.request.STATUS
+
+    def rights(self, message: Message) -> tuple[Need, ...]:
+        """Return the rights that one request needs."""
+        return next((case.needs for case in self.cases if case.applies(message)), self.needs)

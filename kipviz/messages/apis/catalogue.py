@@ -1,0 +1,59 @@
+"""All APIs, and the row of a message."""
+
+from __future__ import annotations
+
+from kipviz.messages.apis import (
+    acls,
+    group_admin,
+    membership,
+    metadata,
+    offsets,
+    producing,
+    share_admin,
+    share_state,
+    sharing,
+    transaction_admin,
+    transactions,
+)
+from kipviz.messages.apis.api import Api
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+
+APIS: tuple[Api, ...] = (
+    *transactions.APIS,
+    *producing.APIS,
+    *metadata.APIS,
+    *offsets.APIS,
+    *membership.APIS,
+    *sharing.APIS,
+    *share_state.APIS,
+    *transaction_admin.APIS,
+    *share_admin.APIS,
+    *group_admin.APIS,
+    *acls.APIS,
+)
+
+
+def _by_message() -> dict[type[Message], Api]:
+    """Two versions of InitProducerId share a response: it belongs to the first row that names it."""
+    found = {api.request: api for api in APIS}
+    for api in APIS:
+        found.setdefault(api.response, api)
+    return found
+
+
+API_OF: dict[type[Message], Api] = _by_message()
+
+
+def api_of(message: Message) -> Api:
+    """Return the row of a request or a response.
+
+    Raises:
+        KeyError: a message that has no row.
+    """
+    return API_OF[type(message)]
+
+
+def refused(request: Message, error: Errors) -> Message:
+    """Return the response that refuses a request with an error and does nothing else."""
+    return api_of(request).refusal(request, error)

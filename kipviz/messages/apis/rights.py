@@ -1,0 +1,68 @@
+"""The rights that requests need: operations on resources, as Kafka's access control lists name them.
+
+KIPS: KIP-11 (ACLs), KIP-98 (transactional ids), KIP-679, KIP-939. `brokers.authorizer` decides who has them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.core.values import Value
+
+
+class Operation(StrEnum):
+    """What is done with a resource (AclOperation)."""
+
+    ALL = "ALL"
+    READ = "READ"
+    WRITE = "WRITE"
+    DESCRIBE = "DESCRIBE"
+    DELETE = "DELETE"
+    ALTER = "ALTER"
+    CREATE = "CREATE"
+    CLUSTER_ACTION = "CLUSTER_ACTION"
+    IDEMPOTENT_WRITE = "IDEMPOTENT_WRITE"
+    TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
+
+
+class Resource(StrEnum):
+    """What it is done with (ResourceType)."""
+
+    TOPIC = "TOPIC"
+    GROUP = "GROUP"
+    TRANSACTIONAL_ID = "TRANSACTIONAL_ID"
+    CLUSTER = "CLUSTER"
+
+
+class Need(Value, frozen=True):
+    """What a request needs: the operation on each resource that it names.
+
+    `alternative` does as well. `hides` says that the request is not refused without it, but that
+    what its sender may not see is left out of the answer. `each` says that every topic is asked for
+    by itself: those that are refused have an error of their own, and the request goes on with the
+    others. `users_topics` says that nobody may do it with an internal topic. `status` says whether
+    a release asks.
+    """
+
+    operation: Operation
+    resource: Resource
+    source: str = "KafkaApis"
+    status: str = "shipped"
+    alternative: Operation | None = None
+    hides: bool = False
+    each: bool = False
+    users_topics: bool = False
+
+
+WRITE_ID = Need(Operation.WRITE, Resource.TRANSACTIONAL_ID)
+DESCRIBE_ID = Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID)
+READ_GROUP = Need(Operation.READ, Resource.GROUP)
+DESCRIBE_GROUP = Need(Operation.DESCRIBE, Resource.GROUP)
+DELETE_GROUP = Need(Operation.DELETE, Resource.GROUP)
+READ_TOPIC = Need(Operation.READ, Resource.TOPIC)
+READ_EACH = Need(Operation.READ, Resource.TOPIC, each=True)
+WRITE_EACH = Need(Operation.WRITE, Resource.TOPIC, each=True)
+WRITE_ADDED = Need(Operation.WRITE, Resource.TOPIC, users_topics=True)
+# The topics of a heartbeat: a member without this right must not learn that they exist.
+DESCRIBE_TOPIC = Need(Operation.DESCRIBE, Resource.TOPIC)
+INTER_BROKER = (Need(Operation.CLUSTER_ACTION, Resource.CLUSTER),)

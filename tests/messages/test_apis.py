@@ -1,0 +1,149 @@
+"""Every API is whole: its row, its handler, its bytes, its names and rights; what is missing is named."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import kipviz.messages
+from kipviz.brokers.authorizer import SUPPORTED
+from kipviz.cluster.dispatch import HANDLERS
+from kipviz.designs.options import STATUSES
+from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
+from kipviz.messages.apis.catalogue import API_OF, APIS, refused
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.releases import EVERYTHING, NAMES, RELEASES
+from kipviz.messages.wire.frame import KINDS
+
+# What a request has to say where its shard is taken from it.
+FIELD_OF = {
+    Shard.TRANSACTIONAL_ID: "transactional_id",
+    Shard.GROUP: "group_id",
+    Shard.KEY: "key",
+    Shard.FIRST_PARTITION: "partitions",
+    Shard.BROKER: "broker",
+}
+
+
+def messages() -> dict[str, type[Message]]:
+    """Every message class of the package, by name; a module is found without being listed."""
+    for module in pkgutil.walk_packages(kipviz.messages.__path__, "kipviz.messages."):
+        importlib.import_module(module.name)
+    found: dict[str, type[Message]] = {}
+    waiting: list[type[Message]] = [Message]
+    while waiting:
+        kinds = [k for k in waiting.pop().__subclasses__() if k.__module__.startswith("kipviz.")]
+        found.update((kind.__name__, kind) for kind in kinds)
+        waiting += kinds
+    return found
+
+
+def missing(api: Api) -> Iterator[str]:
+    """Say what an API lacks; nothing if it is whole."""
+    handler = HANDLERS.get(api.request)
+    if handler is None:
+        yield "no handler (HANDLERS in cluster/dispatch.py)"
+    for kind in (api.request, api.response):
+        if kind not in KINDS:
+            yield f"no bytes of {kind.__name__} (KINDS in its family's file in messages/wire)"
+        elif KINDS[kind].schema.key != api.key:
+            yield f"the schema of {kind.__name__} has key {KINDS[kind].schema.key}, not {api.key}"
+    if api.request.IS_RESPONSE or not api.response.IS_RESPONSE:
+        yield "request and response are not told apart (IS_RESPONSE)"
+    if api.key != api.response.API_KEY:
+        yield f"the response has key {api.response.API_KEY}, not {api.key}"
+    if api.status not in STATUSES:
+        yield f"its status is {api.status!r}: {', '.join(STATUSES)} are allowed"
+    for field in ("needs", "clause", "kafka", "answer_in"):
+        if not getattr(api, field):
+            yield f"its row has no {field}"
+    for need in (*api.needs, *(need for case in api.cases for need in case.needs)):
+        shipped = need.status == "shipped"
+        if shipped and need.operation not in SUPPORTED[need.resource]:
+            yield f"no ACL gives {need.operation} on {need.resource}"
+    field = FIELD_OF.get(api.shard, "")
+    if field and field not in api.request.__struct_fields__:
+        yield f"its shard is a {api.shard}, and the request has no {field}"
+    if api.since and api.since not in (*NAMES, NO_RELEASE):
+        yield f"since {api.since!r}: {', '.join(NAMES)} and NO_RELEASE are allowed"
+    if not set(dict(api.newest)) <= set(NAMES):
+        yield f"newest names another release than {', '.join(NAMES)}"
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
+def test_an_api_has_its_row_its_handler_its_bytes_and_its_names(api: Api) -> None:
+    assert not list(missing(api)), f"{api.name}: {'; '.join(missing(api))}"
+
+
+def test_every_message_has_a_row() -> None:
+    known = {kind.__name__ for kind in API_OF}
+    lost = sorted(set(messages()) - known)
+    assert not lost, f"no row in messages/apis for {', '.join(lost)}"
+
+
+def test_no_two_rows_are_about_one_request_and_every_handler_has_one() -> None:
+    names = [api.name for api in APIS]
+    assert len(names) == len(set(names))
+    assert {api.request for api in APIS} == set(HANDLERS)
+
+
+def test_a_refusal_is_the_response_of_its_row_and_has_the_error() -> None:
+    for api in APIS:
+        blank = api.request(*(() for _ in api.request.__struct_fields__))
+        answer = refused(blank, Errors.UNSUPPORTED_VERSION)
+        assert type(answer) is api.response, api.name
+
+
+def test_the_shard_and_the_role_of_a_request_agree() -> None:
+    role_of = {
+        Shard.TRANSACTIONAL_ID: Role.TRANSACTION_COORDINATOR,
+        Shard.GROUP: Role.GROUP_COORDINATOR,
+        Shard.KEY: Role.SHARE_COORDINATOR,
+    }
+    for api in APIS:
+        if api.role is not Role.KAFKA_APIS:
+            leaders = (Role.PARTITION_LEADER, Role.SHARE_PARTITION_LEADER)
+            assert api.role in ((role_of[api.shard],) if api.shard in role_of else leaders), (
+                api.name
+            )
+
+
+def test_a_release_lacks_what_came_later_and_the_newest_knows_every_shipped_request() -> None:
+    lacks = {binary.name: set(binary.lacks) for binary in RELEASES}
+    assert lacks["2.4"] == lacks["3.5"] > lacks["3.6"] == lacks["3.9"] > lacks["4.1.0"]
+    assert (
+        lacks["4.1.0"]
+        == lacks["4.4"]
+        > lacks["kip-1289"]
+        == {
+            "InitProducerIdOfGroup",
+            "TxnHeartbeat",
+        }
+    )
+    assert not EVERYTHING.lacks
+    for api in APIS:
+        assert api.status != "shipped" or api.name not in lacks["4.4"], api.name
+
+
+@pytest.mark.parametrize("lost", ["handler", "bytes", "clause", "shard"])
+def test_an_api_that_is_added_by_half_is_named_with_what_it_lacks(
+    lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dataclasses
+
+    api = next(each for each in APIS if each.name == "DescribeTransactions")
+    match lost:
+        case "handler":
+            monkeypatch.delitem(HANDLERS, api.request)
+        case "bytes":
+            monkeypatch.delitem(KINDS, api.response)
+        case "clause":
+            api = dataclasses.replace(api, clause="")
+        case _:
+            api = dataclasses.replace(api, shard=Shard.KEY)
+    (said,) = missing(api)
+    assert lost in said
