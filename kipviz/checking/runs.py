@@ -33,12 +33,14 @@ from kipviz.designs.catalogue import to_propose
 from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
+from kipviz.scenarios import served
 from kipviz.scenarios.changes import changed, under
 from kipviz.scenarios.library import carried, document_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
+from kipviz.scenarios.served import ServedScenario
 
 
 class KeptLine(Value, frozen=True):
@@ -125,7 +127,10 @@ class Judgement(Value, frozen=True):
 
 
 class _Origin(msgspec.Struct, frozen=True):
-    """What a trace file's header says of the model; `story` is a document that is none of the library's."""
+    """What a trace file's header says of the model.
+
+    `story` is a document that is none of the library's; `served` is a cluster that real clients used.
+    """
 
     scenario: str
     design: str
@@ -133,6 +138,7 @@ class _Origin(msgspec.Struct, frozen=True):
     kafka_version: str
     settings: tuple[str, ...] = ()
     story: str = ""
+    served: dict[str, Any] | None = None
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -232,6 +238,8 @@ def again(run: Run, changes: tuple[str, ...]) -> Run:
     """
     spec, design = changed(run.model.spec, run.design, changes)
     scenario = run.scenario.but(spec=spec.but(budget=run.scenario.spec.budget))
+    if isinstance(scenario, ServedScenario):
+        scenario = scenario.but(lines=())  # they belong to steps of the run as it was
     model = scenario.model(design, spec.budget)
     trace = Trace.start(model, PROPERTIES)
     return Run(scenario, design, model, trace, settings=(*run.settings, *changes))
@@ -268,7 +276,7 @@ def pack(run: Run) -> Packed:
         traces.append(trace)
         ids.append(of_tree)
     header: dict[str, Any] = {
-        "model": _origin(run),
+        "model": _origin(run, ids[0]),
         "title": run.scenario.title,
         "chapters": msgspec.to_builtins(run.chapters),
     }
@@ -281,12 +289,12 @@ def pack(run: Run) -> Packed:
     learned = run.learned.renamed({n: n for n in range(len(ids))}, ids)
     if learned != NOTHING:
         header["learned"] = msgspec.to_builtins(learned)
-    body = tracefile.body_of(traces, header, [_origin(other) for other in run.others])
+    body = tracefile.body_of(traces, header, [_origin(other, {}) for other in run.others])
     return Packed(body, tuple(ids))
 
 
-def _origin(run: Run) -> dict[str, Any]:
-    """Say what a run was made from."""
+def _origin(run: Run, nodes: dict[int, int]) -> dict[str, Any]:
+    """Return what a run was made from; `nodes` are the numbers that its nodes get in the file."""
     said: dict[str, Any] = {
         "scenario": run.scenario.name,
         "design": run.design.name,
@@ -295,6 +303,8 @@ def _origin(run: Run) -> dict[str, Any]:
     }
     if run.settings:
         said["settings"] = list(run.settings)
+    if isinstance(run.scenario, ServedScenario):
+        return said | {"served": served.written(run.scenario, nodes)}
     try:
         text = document_of(run.scenario)
     except ValueError as wrong:
@@ -338,6 +348,10 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
     lines, line = _lines(path, said, loaded)
+    if isinstance(scenario, ServedScenario) and scenario.lines:
+        nodes = _kept_nodes(loaded)[1][0]
+        scenario = scenario.but(lines=served.renumbered(scenario.lines, nodes))
+        model = scenario.model(design, FaultBudget(**origin.budget))
     others = tuple(
         Run(*one[:3], trace, settings=one[3].settings)
         for one, trace in zip(opened[1:], loaded.trees[1:], strict=True)
@@ -403,7 +417,10 @@ def _opened(
 ) -> tuple[Scenario, Design, ClusterModel, _Origin]:
     try:
         origin = msgspec.convert(said, _Origin)
-        scenario = carried(origin.scenario, origin.story)
+        if origin.served is not None:
+            scenario: Scenario = served.read(origin.served, origin.design)
+        else:
+            scenario = carried(origin.scenario, origin.story)
         design = design_named(origin.design)
         scenario = under(scenario, design, origin.settings)
         model = scenario.model(design, FaultBudget(**origin.budget))

@@ -99,7 +99,9 @@ def document_of(story: Scenario) -> str:
     if story.name in _files():
         return ""
     if type(story) is not Scenario:
-        raise ValueError(f"The story {story.name!r} was made from logs and is no document.")
+        raise ValueError(
+            f"The story {story.name!r} was made from logs or by real clients and is no document."
+        )
     try:
         text = write_story(Document(story))
         if read_story(text).scenario == story:

@@ -3,6 +3,7 @@
     {"do": "rule", "rule": "hold EndTxn"}    {"do": "held"}    {"do": "deliver", "index": 0}
     {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
     {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
+    {"do": "line", "client": "app-1", "text": "a line of the client's log"}
     {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
     {"do": "stop"}
 
@@ -79,6 +80,7 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "clients": lambda server, _: {"clients": _clients(server)},
     "requests": lambda server, asked: {"requests": _requests(server, asked)},
     "records": lambda server, asked: {"records": _records(server, asked)},
+    "line": lambda server, asked: server.log_line(_text(asked, "client"), _text(asked, "text")),
     "log": lambda server, _: {"log": list(server.log)},
     "save": lambda server, asked: server.save(_text(asked, "file")),
     "stop": lambda *_: None,

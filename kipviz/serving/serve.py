@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import selectors
 import socket
 import threading
@@ -12,6 +13,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
+from kipviz.checking import runs
+from kipviz.checking.runs import Run
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -21,14 +24,13 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.clock import Clock
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.world import host_of
-from kipviz.core import tracefile
 from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.served import served_scenario
 from kipviz.serving.batch_bytes import fates
 from kipviz.serving.desk import HOST
 from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster
@@ -103,6 +105,20 @@ def _spec_of(given: object) -> tuple[ClusterSpec, str]:
     return scenario.spec, scenario.designs[0]
 
 
+class _LogLines(logging.Handler):
+    """Puts what a client logs in this process beside the steps of its server."""
+
+    def __init__(self, server: Server, client: str) -> None:
+        super().__init__()
+        self._server = server
+        self._client = client
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line; one from before the client's first request has no lane yet."""
+        with contextlib.suppress(ValueError):
+            self._server.log_line(self._client, f"{record.levelname} {record.getMessage()}")
+
+
 class Server:
     """A simulated cluster that real clients can connect to, on 127.0.0.1 only.
 
@@ -122,7 +138,8 @@ class Server:
         spec, name = _spec_of(given)
         chosen = design(design_name or name)
         spec = to_serve(spec)
-        model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+        model = served_scenario(spec, chosen.name).model(chosen)
+        self._spec, self._design = spec, chosen
         self._lock = threading.RLock()
         self._selector = selectors.DefaultSelector()
         self._listeners: dict[int, socket.socket] = {}
@@ -239,11 +256,47 @@ class Server:
             raise ValueError(f"there is no partition {partition!r}")
         return fates(log)
 
-    def save(self, path: str) -> None:
-        """Write the steps so far to a trace file, which needs no client to be replayed."""
+    def log_line(self, client: str, text: str) -> None:
+        """Put a line of a client's log beside the newest step.
+
+        Args:
+            client: the client's name, its client.id.
+            text: the line; what is longer than 500 letters is cut off.
+
+        Raises:
+            ValueError: if no client of that name has sent a request yet.
+        """
         with self._lock:
-            trace = self.cluster.trace
-        tracefile.save(trace, path, {"model": {"served": True}})
+            self.cluster.log_line(client, text)
+
+    def log_handler(self, client: str) -> logging.Handler:
+        """Return a handler for Python's logging that puts each line beside the newest step.
+
+        Add it to the logger of a client in this process: `logging.getLogger("kafka").addHandler(...)`
+        for kafka-python, `logger=` for confluent-kafka. Lines from before the client's first request are dropped.
+
+        Args:
+            client: the client's name, its client.id.
+        """
+        return _LogLines(self, client)
+
+    def run(self) -> Run:
+        """Return the steps so far as a run that needs no client: `kipviz.open(server)` shows it."""
+        with self._lock:
+            cluster = self.cluster
+            trace = cluster.trace
+            clients = tuple(cluster.clients.values())
+            lines = tuple(cluster.client_lines)
+        scenario = served_scenario(self._spec, self._design.name, clients, lines)
+        return Run(scenario, self._design, scenario.model(self._design), trace)
+
+    def save(self, path: str) -> None:
+        """Write the steps so far to a trace file; `kipviz.open_trace` replays it without the clients.
+
+        Raises:
+            TraceFileError: if the file cannot be written.
+        """
+        runs.save(self.run(), path)
 
     def wait(self) -> None:
         """Wait until it has stopped."""

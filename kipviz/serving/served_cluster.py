@@ -28,14 +28,18 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.guests import receive
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.world import Connection, World, broker_host
+from kipviz.cluster.served import ClientLine, RealClient
+from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.model import NotEnabled
+from kipviz.core.printable import sentence
 from kipviz.core.trace import Trace
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered
 from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
+from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving import translate_groups
 from kipviz.serving.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
 from kipviz.serving.batch_bytes import KeptBatches
@@ -52,6 +56,8 @@ STEPS_MAX = 20_000  # so many steps are kept to be looked at; the cluster goes o
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 LINES_MAX = 1_000
 REQUESTS_MAX = 10_000
+CLIENT_LINES_MAX = 5_000
+CLIENT_LINE_MAX = 500  # letters of one line of a client's log
 # How a line begins that is about a mistake of kipviz, not of the client.
 MISTAKE = "kipviz could not handle its request:"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -107,11 +113,13 @@ class ServedCluster:
             raise ValueError(f"whose turn it is: {RUNNING!r} or {BY_HAND!r}, not {by!r}")
         self.model = model
         self.by = by
-        self.trace = Trace.start(model)
+        self.trace = Trace.start(model, PROPERTIES)
         self.rules: list[Rule] = []
         self.callers: list[Caller] = []
         self.lines: deque[str] = deque(maxlen=LINES_MAX)
         self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
+        self.clients: dict[str, RealClient] = {}
+        self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
         self.steps = 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
@@ -230,6 +238,7 @@ class ServedCluster:
         current.sent += 1
         try:
             self.asked.append((caller.source, type(message).__name__))
+            self._meet(caller, message)
             self.take(receive(caller.source, caller.broker, message))
         except NotEnabled as why:
             self.refuse(caller, str(why))
@@ -255,6 +264,40 @@ class ServedCluster:
         while f"{host}/{number}" in taken:
             number += 1
         return f"{host}/{number}"
+
+    def _meet(self, caller: Caller, message: Message) -> None:
+        """Keep what a request says of its client: the world has no place for it."""
+        name = host_of(caller.source)
+        known = self.clients.get(name) or RealClient(name)
+        softwares = known.software.split(", ") if known.software else []
+        if caller.software and caller.software not in softwares:
+            known = known.but(software=", ".join((*softwares, caller.software)))
+        transactional_id = getattr(message, "transactional_id", "")
+        if transactional_id and transactional_id not in known.transactional_ids:
+            known = known.but(transactional_ids=(*known.transactional_ids, transactional_id))
+        group_id = getattr(message, "group_id", "")
+        if group_id and group_id not in known.group_ids:
+            known = known.but(group_ids=(*known.group_ids, group_id))
+        if isinstance(message, Produce):
+            parts = dict.fromkeys((*known.partitions, *(p.partition for p in message.parts)))
+            there = tuple(p for p in parts if p in self.world.logs)
+            if there != known.partitions:
+                known = known.but(partitions=there)
+        self.clients[name] = known
+
+    def log_line(self, client: str, text: str) -> None:
+        """Keep a line of a client's log beside the newest step.
+
+        Raises:
+            ValueError: if no client of that name has sent a request.
+        """
+        if client not in self.clients:
+            known = ", ".join(self.clients) or "no client yet"
+            raise ValueError(
+                f"there is no client {client!r} to log a line: requests came from {known}"
+            )
+        line = sentence(text)[:CLIENT_LINE_MAX]
+        self.client_lines.append(ClientLine(client, self.trace.cursor, line))
 
     # -- steps -----------------------------------------------------------------------------------
 

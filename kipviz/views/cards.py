@@ -19,6 +19,7 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel, Shown
+from kipviz.cluster.served import RealClient, clients_of, lines_of
 from kipviz.cluster.spec import CLASSIC, ApplicationSpec
 from kipviz.cluster.world import World, configured_ids, role_key, task_id, transactional_groups
 from kipviz.core.model import Event
@@ -42,6 +43,7 @@ from kipviz.views import (
     metrics,
     owners,
     proposed_metrics,
+    real_clients,
     shares,
 )
 from kipviz.views.facts import Card, spans
@@ -139,6 +141,8 @@ class Cards:
         if isinstance(self._model, RebuiltModel):
             self._lay_out_logs(self._model.shown)
             return
+        for client in clients_of(self._model):
+            self._of_real_client(client)
         for app in self._spec.applications:
             self._of_application(app)
         for app in self._spec.members:
@@ -195,6 +199,21 @@ class Cards:
         if machine not in self.machines:
             self.machines.append(machine)
         self._add(head.but(kind="machine", machine=machine.id), parts, make)
+
+    def _of_real_client(self, client: RealClient) -> None:
+        name = client.name
+        self._add(
+            CardHead(f"connections:{name}", "Connections", name, "facts", name, 40),
+            lambda w: (w.connections,),
+            partial(real_clients.connections, name),
+        )
+        if any(line.client == name for line in lines_of(self._model)):
+            # Its rows follow the log and not the world: `real_clients.ClientLogs` makes them.
+            self.heads.append(CardHead(f"lines:{name}", "Its log", name, "facts", name, 45))
+        for transactional_id in client.transactional_ids:
+            self._transaction(transactional_id)
+        for group_id in client.group_ids:
+            self._offsets(self._home(CONSUMER_OFFSETS, group_id))
 
     def _of_application(self, app: ApplicationSpec) -> None:
         name = app.name
@@ -367,6 +386,10 @@ class Cards:
                 homes += [self._home(SHARE_GROUP_STATE, key) for key in keys]
             else:
                 homes.append(self._home(CONSUMER_OFFSETS, app.group_id))
+        for client in clients_of(self._model):
+            homes += [self._home_of_transactions(name) for name in client.transactional_ids]
+            homes += [self._home(CONSUMER_OFFSETS, group_id) for group_id in client.group_ids]
+            outputs |= dict.fromkeys(client.partitions)
         for partition in outputs:
             self._log(partition, "log", "log", 15, logs.tape)
         for order, partition in enumerate(dict.fromkeys(homes), 60):

@@ -154,7 +154,7 @@ def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tupl
         case Deliver(way="request") | DeliverLate():
             return tuple(_request(model, world, action))
         case Deliver():
-            return tuple(_answer(world, action))
+            return tuple(_answer(model, world, action))
         case Replicate(partition=partition):
             return tuple(_replication(world, partition))
         case Load(broker=broker, shard=shard):
@@ -274,7 +274,7 @@ def _list_offsets(message: ListOffsets) -> Iterator[Guard]:
     yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
 
 
-def _answer(world: World, action: Deliver) -> Iterator[Guard]:
+def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guard]:
     connection = world.connections.get((action.source, action.broker))
     if connection is None or not connection.responses:
         return
@@ -294,11 +294,14 @@ def _answer(world: World, action: Deliver) -> Iterator[Guard]:
         yield f"{part.partition}, acknowledgements", part.acknowledge_error.name
         yield f"{part.partition}, records", listed(tuple(r.offset for r in part.records))
     yield from found_out(message)
-    app = world.applications.get(host_of(action.source))
+    host = host_of(action.source)
+    app = world.applications.get(host)
     if app is not None:
         yield from _answered_client(app, action.source, message)
         return
-    home = int(host_of(action.source)[1:])
+    home = next((broker for broker in model.spec.brokers if broker_host(broker) == host), None)
+    if home is None:
+        return  # a real client, whose state is its own
     role = world.roles.get((home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard)))
     if role is None:
         yield "who asked", "is gone: nobody takes the answer"

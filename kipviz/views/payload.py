@@ -5,6 +5,7 @@ The main line is told once and whole; a branch sends only what differs after the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kipviz.checking.at_rest import WORK
@@ -13,6 +14,7 @@ from kipviz.checking.permalink import mark_text, pick_of
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel
+from kipviz.cluster.served import clients_of
 from kipviz.cluster.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
@@ -40,12 +42,14 @@ from kipviz.views.choices import action_of, choices
 from kipviz.views.cut_words import notes_of_hosts
 from kipviz.views.facts import NAMELESS, short_name
 from kipviz.views.guards import why
-from kipviz.views.holding import findings
+from kipviz.views.holding import Hold, findings
 from kipviz.views.lane_heads import LaneHeads
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.machines import drawing
 from kipviz.views.moments import clause
+from kipviz.views.real_clients import ClientLogs
+from kipviz.views.real_clients import lanes as lanes_of_clients
 from kipviz.views.rests import rests
 from kipviz.views.roles import by_role
 from kipviz.views.wire import WORDS, Wire
@@ -75,6 +79,7 @@ class Telling:
         self.cards = Cards(model)
         self._causes = Causes(model)
         self.beliefs = Beliefs(model.spec)
+        self._logs = ClientLogs(model)
         self.lives = lives
         self.steps: list[Part] = []
         self.messages: dict[str, Part] = {}
@@ -90,7 +95,7 @@ class Telling:
         self._watched: tuple[Any, ...] = ()
         self._open_verdicts: dict[str, Part] = {}
         self._open_faults: dict[str, Part] = {}
-        self._heads = LaneHeads({lane: sub for lane, _, sub in _lanes(model)})
+        self._heads = LaneHeads({lane: sub for lane, _, sub in _lanes_of_spec(model)})
         self.holds: list[Part] = []
         self._open_holds: dict[tuple[str, str], Part] = {}
 
@@ -104,9 +109,15 @@ class Telling:
             self._step(k, str(node_id), before, node.action, node.world, node.events)
             self.cards.observe(node.world, node.events)
             self.beliefs.observe(node.world, node.events)
+            self._logs.observe(k, str(node_id))
+            self.notes += self._logs.notes(k, str(node_id))
             if k > self._since:
                 self.lives.add(
-                    {**self.cards.snapshot(node.world), **self.beliefs.snapshot(node.world)}
+                    {
+                        **self.cards.snapshot(node.world),
+                        **self.beliefs.snapshot(node.world),
+                        **self._logs.snapshot(),
+                    }
                 )
             self._verdicts(k, node.observations)
             self._lesson.see(k, node.action, node.world, node.events)
@@ -280,7 +291,10 @@ class Telling:
 
     def _holds(self, k: int, world: World) -> None:
         """Keep what stands still for as long as the same is to be said of it."""
-        now = {(h.card, h.text): h for h in findings(self._model, world)}
+        found: Iterable[Hold] = findings(self._model, world)
+        if clients_of(self._model):  # what real clients used is not known as well as a story's cast
+            found = [h for h in found if h.card in {head.id for head in self.cards.heads}]
+        now = {(h.card, h.text): h for h in found}
         for key, known in tuple(self._open_holds.items()):
             same = now.get(key)
             if same is None or (same.free, list(same.rows)) != (known["free"], known["rows"]):
@@ -500,7 +514,12 @@ def _spec_line(model: ClusterModel) -> str:
 
 
 def _lanes(model: ClusterModel) -> list[tuple[str, str, str]]:
-    """Give every lane: its id, its title, and what its head says at the start."""
+    """Return every lane: its id, its title, and what its head says at the start."""
+    return [*lanes_of_clients(model), *_lanes_of_spec(model)]
+
+
+def _lanes_of_spec(model: ClusterModel) -> list[tuple[str, str, str]]:
+    """Return the lanes of the model's own hosts, whose heads change when they crash or lead something else."""
     lanes = [(app.name, app.name, _sub(app)) for app in model.spec.applications]
     leads = {b: list[str]() for b in model.spec.brokers}
     for placement in model.spec.placements:

@@ -378,7 +378,7 @@ def _who(source: str) -> str:
             "initializer": "group coordinator",
         }
         return f"the {roles.get(part, part)} on Broker {host[1:]}"
-    return f"the {part} of {host}"
+    return f"client {host}" if part.isdigit() else f"the {part} of {host}"
 
 
 def _gathered(events: tuple[Event, ...]) -> list[Event]:

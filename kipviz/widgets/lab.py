@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Protocol, runtime_checkable
 
 from kipviz.checking import runs
 from kipviz.checking.permalink import is_link, open_link
@@ -26,13 +27,22 @@ class TraceChanged(UserWarning):
     """A trace file or permalink came out differently, because the model has moved on since it was saved."""
 
 
+@runtime_checkable
+class HasRun(Protocol):
+    """What has a run to show, such as the server of `kipviz.serve`."""
+
+    def run(self) -> Run:
+        """Return the run as it is now."""
+
+
 def open_run(
-    scenario: str, design: str | None = None, *, keep: str | os.PathLike[str] | None = None
+    scenario: str | HasRun, design: str | None = None, *, keep: str | os.PathLike[str] | None = None
 ) -> Stepper:
     """Open a scenario in the stepper, under its own design or another one; or a permalink.
 
     A permalink opens at the very step it was made at, with the branch it was made on. Where the
-    model has moved on since, a warning says what differs.
+    model has moved on since, a warning says what differs. The server of `kipviz.serve` opens at its newest step; the
+    page shows the run as it is then and does not follow the clients.
 
     With `keep`, a file beside the notebook, everything that is done in the stepper is kept there:
     branches, their names, the place, and the reader's answers. A notebook that is opened again finds all of it. Of a file that was
@@ -49,6 +59,8 @@ def open_run(
             something else.
         TraceFileError: if the file cannot be read or written, in one sentence.
     """
+    if not isinstance(scenario, str):
+        return _open_served(scenario, alone=design is None and keep is None)
     link = is_link(scenario)
     if link and design is not None:
         raise ValueError("a permalink brings its own design: leave the other one out")
@@ -62,6 +74,20 @@ def open_run(
     if keep is not None:
         Keeper(stepper, keep).write()
     return stepper
+
+
+def _open_served(given: object, *, alone: bool) -> Stepper:
+    """Open what has a run of its own; `alone` says that nothing else was given with it."""
+    if not isinstance(given, HasRun):
+        what = type(given).__name__
+        raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
+            f"kipviz.open takes a story's name, a permalink, or the server of kipviz.serve, not {what}"
+        )
+    if not alone:
+        raise ValueError(
+            "a served cluster has its design already, and save() keeps its run: leave design and keep out"
+        )
+    return _left(given.run())
 
 
 def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
