@@ -1,0 +1,81 @@
+"""Real clients as processes of their own, and what has to be installed for each."""
+
+import importlib.util
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent / "clients"
+JARS, PYTHON = "KIPVIZ_KAFKA_JARS", "KIPVIZ_CONFLUENT_PYTHON"
+SECONDS = 30
+
+
+def command(name):
+    """Return how a client is started; a test is skipped where the client is not installed."""
+    if name == "kafka-python":
+        return [sys.executable, str(HERE / "kafka_python_client.py")]
+    if name == "librdkafka":
+        python = os.environ.get(PYTHON)
+        if python is None and importlib.util.find_spec("confluent_kafka") is not None:
+            python = sys.executable
+        if python is None:
+            pytest.skip(
+                "librdkafka is not installed: install confluent-kafka, or name a Python that has it "
+                f"in {PYTHON}"
+            )
+        return [python, str(HERE / "librdkafka_client.py")]
+    jars = os.environ.get(JARS)
+    if jars is None or shutil.which("java") is None:
+        pytest.skip(
+            f"Kafka's Java client is not here: name a folder with kafka-clients and slf4j-api in {JARS} "
+            "(mvn dependency:copy-dependencies in tests/recordings/recorder makes one), and have java"
+        )
+    return ["java", "-cp", f"{jars}/*", str(HERE / "KafkaClient.java")]
+
+
+class Clients:
+    """One process, several actors: `run` makes a call and gives what came of it, `ask` does not wait."""
+
+    def __init__(self, name):
+        self.name = name
+        self.process = subprocess.Popen(
+            command(name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._answers = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            actor, _, result = line.rstrip("\n").split("\t", 2)
+            self._of(actor).put(result)
+
+    def _of(self, actor):
+        with self._lock:
+            return self._answers.setdefault(actor, queue.Queue())
+
+    def ask(self, actor, *words):
+        self.process.stdin.write("\t".join((actor, *words)) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self, actor):
+        return self._of(actor).get(timeout=SECONDS)
+
+    def run(self, actor, *words):
+        self.ask(actor, *words)
+        return self.answer(actor)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=10)
+        self.process.stdout.close()
