@@ -18,6 +18,7 @@ from kipviz.scenarios.pains import PAINS, Pain
 from kipviz.scenarios.scenario import Scenario
 from kipviz.site import runtime
 from kipviz.site.desk import bake
+from kipviz.site.packing import pack, split
 from kipviz.site.papers import html_of, inline
 from kipviz.site.pictures import picture
 from kipviz.widgets.page import MODULE
@@ -77,12 +78,13 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
     for story in stories:
         text = bake(story.name)
         payload = json.loads(text)
-        (into / "runs" / f"{story.name}.json").write_text(text, encoding="utf-8")
+        for name, part in stored_run(story.name, payload).items():
+            _write(into / "runs" / name, part)
         (into / "pictures" / f"{story.name}.svg").write_text(picture(payload), encoding="utf-8")
-        _write(into / "story" / f"{story.name}.html", _story_page(story))
+        _write(into / "story" / f"{story.name}.html", story_page(story))
         cards.append(_card(story, payload))
         ends[story.name] = [big["to"] for big in payload["bigs"]]
-    _write(into / "open.html", _story_page(None))
+    _write(into / "open.html", story_page(None))
     _write(into / "index.html", _gallery(cards))
     _write(into / "symptoms.html", _symptoms(ends))
     names = frozenset(ends)
@@ -93,6 +95,15 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
     (into / ".nojekyll").touch()  # GitHub Pages serves the files as they are
     _service_worker(into)
     return len(cards)
+
+
+def stored_run(name: str, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files of a story's run by their names: what is drawn first, and the rest."""
+    parts = zip((f"{name}.json", f"{name}.rest.json"), split(payload), strict=True)
+    return {
+        file: json.dumps(pack(part), separators=(",", ":"), ensure_ascii=True)
+        for file, part in parts
+    }
 
 
 def _write(file: Path, text: str) -> None:
@@ -110,12 +121,12 @@ def _head(title: str, here: str, root: str = "", more: str = "", data: str = "")
 # --- a story ---------------------------------------------------------------------------------------
 
 
-def _story_page(story: Scenario | None) -> str:
+def story_page(story: Scenario | None) -> str:
     """Return the page of a story; of none, the page on which a permalink opens."""
     name = "" if story is None else story.name
     title = "A run" if story is None else escape(story.title)
     root = "" if story is None else "../"
-    more = f'\n<link rel="modulepreload" href="{root}stepper.js">'
+    more = f'\n<link rel="modulepreload" href="{root}stepper.js"><link rel="modulepreload" href="{root}unpack.js">'
     data = ""
     if story is not None:
         more += f'\n<link rel="preload" href="{root}runs/{name}.json" as="fetch" crossorigin>'
@@ -267,7 +278,7 @@ def _symptom(pain: Pain, ends: list[int] | None) -> str:
 def _service_worker(into: Path) -> None:
     """Name the files that the first visit keeps, and a version that changes with any of them."""
     first = [f"{name}.html" for name in (*TABS, "open")]
-    first += ["./", "site.css", "gallery.js", "story.js", "stepper.js", "worker.mjs"]
+    first += ["./", "site.css", "gallery.js", "story.js", "unpack.js", "stepper.js", "worker.mjs"]
     first += [f"runtime/{file.name}" for file in sorted((into / "runtime").iterdir())]
     digest = hashlib.sha256(kipviz.__version__.encode())
     for file in sorted(into.rglob("*")):

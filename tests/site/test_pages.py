@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.site.conftest import COLD_MAX
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-COLD_MAX = 100_000  # bytes until the stepper is drawn, as a host with gzip sends them
 DRAWN = "() => window.laps?.drawn"
 READY = "() => window.laps?.tools"
 
@@ -33,8 +34,10 @@ def test_a_story_is_drawn_and_steps_before_the_model_is_there(opened, served, na
     opened.route("**/runtime/**", lambda route: route.abort())
     opened.goto(f"{served.address}story/{name}.html")
     opened.wait_for_function(DRAWN)
-    cold = sum(n for path, n in served.sent if "worker" not in path)
+    cold = sum(n for path, n in served.sent if "worker" not in path and ".rest." not in path)
     assert 50_000 < cold < COLD_MAX
+    opened.wait_for_function("() => window.laps?.whole")
+    assert opened.evaluate("() => window.model.get('payload').choices.length") > 0
     before = opened.inner_text(".kv-say")
     opened.keyboard.press("ArrowRight")
     opened.wait_for_function("() => window.model.get('step') > 0")

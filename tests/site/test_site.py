@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -13,27 +14,44 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import runtime
+from kipviz.site.build import ASSETS, stored_run, story_page
 from kipviz.site.desk import Desk, bake, compare, search
+from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
-from tests.site.conftest import STORIES
+from kipviz.widgets.page import MODULE
+from tests.site.conftest import COLD_MAX, STORIES
 
 SAME = Path(__file__).with_name("payloads.mjs")
+# The stories whose first part was largest on the day of this list, for which the limit is looked at in every run.
+LARGEST = ("kip-1289-rollout", "kip-447-two-bounces", "kip-1289-flink-scale-down")
+# Reads a stored run as the page does. The arguments are the module and a file of pairs of names.
+UNPACK = """
+const { unpack, whole } = await import(process.argv[1]);
+const fs = await import("node:fs");
+for (const line of fs.readFileSync(0, "utf8").split("\\n").filter(Boolean)) {
+  const [first, rest] = JSON.parse(line);
+  console.log(JSON.stringify(whole(unpack(JSON.parse(first)), unpack(JSON.parse(rest)))));
+}
+"""
 # Every 100th story, and the flow of KIP-1289; `make thorough` makes all.
 SAMPLE = ("kip-1289-share-commit", *(s.name for s in LIBRARY[::100]))
 
 
-def in_webassembly(site: Path, names) -> dict[str, str]:
+def in_node(words, lines) -> list[str]:
     node = shutil.which("node") or shutil.which("node", path=str(Path(sys.executable).parent))
     if node is None:
         pytest.skip("there is no node")
-    words = [node, str(SAME), str(site / "runtime")]
     done = subprocess.run(
-        words, input="\n".join(names), capture_output=True, text=True, check=False
+        [node, *words], input="\n".join(lines), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return dict(line.split() for line in done.stdout.splitlines())
+    return done.stdout.splitlines()
+
+
+def in_webassembly(site: Path, names) -> dict[str, str]:
+    return dict(line.split() for line in in_node([str(SAME), str(site / "runtime")], names))
 
 
 def natively(names) -> dict[str, str]:
@@ -57,9 +75,54 @@ def test_every_story_has_a_card_with_a_picture_and_a_page_with_its_run(site):
         assert f'href="story/{name}.html"' in gallery
         assert f'src="pictures/{name}.svg"' in gallery
         assert (site / "pictures" / f"{name}.svg").read_text().startswith("<svg")
-        assert (site / "runs" / f"{name}.json").read_text() == bake(name)
+        for file, text in stored_run(name, json.loads(bake(name))).items():
+            assert (site / "runs" / file).read_text() == text
         assert f'data-story="{name}"' in (site / "story" / f"{name}.html").read_text()
     assert gallery.count("<li ") == len(STORIES)
+
+
+def bytes_until_drawn(name: str, baked: str) -> int:
+    """Everything that a story's page loads before it steps, each file as a host with gzip sends it."""
+    first, _ = stored_run(name, json.loads(baked)).values()
+    files = [ASSETS / file for file in ("site.css", "story.js", "unpack.js")] + [MODULE]
+    texts = [story_page(scenario(name)), first, *(file.read_text() for file in files)]
+    return sum(len(gzip.compress(text.encode(), 6, mtime=0)) for text in texts)
+
+
+def check_stored_runs(names) -> None:
+    """The page is drawn from less than the limit, and has the model's own payload when the rest is there."""
+    baked = {name: bake(name) for name in names}
+    assert {n: size for n in names if (size := bytes_until_drawn(n, baked[n])) >= COLD_MAX} == {}
+    lines = [
+        json.dumps(list(stored_run(name, json.loads(text)).values()))
+        for name, text in baked.items()
+    ]
+    words = ["--input-type=module", "-e", UNPACK, (ASSETS / "unpack.js").as_uri()]
+    for name, told in zip(names, in_node(words, lines), strict=True):
+        assert json.loads(told) == json.loads(baked[name]), name
+        assert list(json.loads(told)) == list(json.loads(baked[name]))
+
+
+@pytest.mark.slow
+def test_the_largest_runs_are_drawn_from_less_than_the_limit_and_become_whole():
+    check_stored_runs(LARGEST)
+
+
+@pytest.mark.thorough
+def test_every_run_is_drawn_from_less_than_the_limit_and_becomes_whole():
+    check_stored_runs([story.name for story in LIBRARY])
+
+
+def test_lists_are_written_as_columns_and_a_mark_of_the_format_is_refused():
+    assert pack([{"a": 3, "b": "x"}, {"a": 5}]) == {
+        "~o": [["a", {"~d": [3, 2]}], ["b", ["x", "~"]]]
+    }
+    assert pack([[1, "x"], [2, "y"]]) == {"~l": [{"~d": [1, 1]}, ["x", "y"]]}
+    assert pack([{"a": 1, "b": 2}, {"b": 2, "a": 1}]) == [{"a": 1, "b": 2}, {"b": 2, "a": 1}]
+    with pytest.raises(ValueError, match="No text of a run may be"):
+        pack({"a": "~"})
+    with pytest.raises(ValueError, match="A field of a run may not be called"):
+        pack({"~o": 1})
 
 
 def test_every_run_of_the_papers_opens_and_every_symptom_is_there(site):

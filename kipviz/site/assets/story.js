@@ -1,5 +1,6 @@
 // A story's page: the stepper draws the stored run at once, and the model answers when it is here.
 import stepper from "./stepper.js";
+import { unpack, whole } from "./unpack.js";
 
 const $ = (id) => document.getElementById(id);
 const root = new URL("./", import.meta.url);
@@ -133,6 +134,13 @@ function show(told) {
   $("title").textContent = told.payload.title;
 }
 
+/** Shows another payload of the same run; where its reader stands and what is open stay. */
+function exchange(payload) {
+  const { values, asked } = shown;
+  show({ ...values, payload });
+  shown.asked = asked;
+}
+
 const place = () => {
   const words = new URLSearchParams(location.hash.slice(1));
   return Math.max(0, Number.parseInt(words.get("step") ?? "0", 10) || 0);
@@ -140,10 +148,10 @@ const place = () => {
 const isLink = () => /^#kv\d+\./.test(location.hash);
 const name = page.story || decodeURIComponent(new URLSearchParams(location.search).get("story") ?? "") || (location.pathname.match(/\/story\/([^/]+)\.html$/)?.[1] ?? "");
 
-async function stored() {
-  const answer = await fetch(new URL(`runs/${name}.json`, root));
+async function stored(part) {
+  const answer = await fetch(new URL(`runs/${name}${part}.json`, root));
   if (!answer.ok) throw new Error(String(answer.status));
-  return answer.json();
+  return unpack(await answer.json());
 }
 
 async function openLink(text) {
@@ -238,7 +246,7 @@ async function begin() {
   let told = null;
   if (name) {
     try {
-      told = { payload: await stored(), step: place() };
+      told = { payload: await stored(""), step: place() };
     } catch {
       state("The stored run is not here; the model plays the story …");
     }
@@ -248,8 +256,19 @@ async function begin() {
     requestAnimationFrame(() => requestAnimationFrame(() => lap("drawn")));
     design = told.payload.design.name;
   }
-  // The run is drawn; the model loads behind it.
+  // The run is drawn; the rest of it comes, and the model loads behind it.
   await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 50)));
+  let complete = false;
+  if (shown) {
+    try {
+      told.payload = whole(told.payload, await stored(".rest"));
+      complete = true;
+      exchange(told.payload);
+      lap("whole");
+    } catch {
+      state("The rest of the stored run is not here; the model plays the story …");
+    }
+  }
   if (isLink()) {
     opened = openLink(location.hash.slice(1));
     await opened;
@@ -257,7 +276,7 @@ async function begin() {
     state("The model is loading (8 MB, once). The run already steps.");
     opened = openStory("");
     const fresh = await opened;
-    if (!told) show(fresh);
+    if (!complete) shown ? exchange(fresh.payload) : show(fresh);
     else if (JSON.stringify(fresh.payload) !== JSON.stringify(told.payload)) throw new Error("The stored run is of another version of the model: load this page again.");
     lap("opened");
     state(`The model answers (${MB(python.memory)}).`, "ready");
