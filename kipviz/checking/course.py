@@ -16,7 +16,8 @@ from kipviz.checking.faults import Faults
 from kipviz.checking.task import BUSY
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import ClusterAction, Deliver, DeliverLate, Step
-from kipviz.cluster.labels import label, thread_of
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.naming import thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Event

@@ -12,7 +12,7 @@ from typing import Any
 
 from kipviz.checking.at_rest import AGAIN, WORK, TimersAtRest
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome

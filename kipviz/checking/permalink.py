@@ -19,7 +19,7 @@ from kipviz.checking.faults import FAULTS
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.cluster.world import World

@@ -20,7 +20,7 @@ from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.liveness import settle
 from kipviz.checking.task import Task, moments, stepped
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core import tracefile

@@ -13,7 +13,7 @@ from kipviz.checking import faults as profiles
 from kipviz.checking.at_rest import TimersAtRest, raised
 from kipviz.checking.liveness import settle
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome

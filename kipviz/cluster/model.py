@@ -1,7 +1,7 @@
 """The model: what can happen in a cluster, and what it does.
 
-`initial`, `enabled` and `step` are the whole contract; `why_not` is the one place that says why
-something is not possible, for `step`, for scripts and for the greyed entries on screen.
+`initial`, `enabled` and `step` are the whole contract; `why_not` says why something is not possible, for `step`, for
+scripts and for the greyed entries on screen. What is to be known of one action is in its class in `behaviour`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,8 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
-    CreateAcls,
     CreateTopic,
-    Cut,
     DelayOver,
-    DeleteAcls,
     DeleteRecords,
     DeleteTopic,
     Deliver,
@@ -40,7 +37,6 @@ from kipviz.cluster.actions import (
     ExpireLock,
     GiveUp,
     Heal,
-    InstallRelease,
     Load,
     LoseConnection,
     MissPoll,
@@ -58,20 +54,19 @@ from kipviz.cluster.actions import (
     Tick,
     TimeOutCall,
     TimeOutTransaction,
-    UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, label, why_still
+from kipviz.cluster.behaviour.operators import deletable
 from kipviz.cluster.coming_topics import creatable, removable
 from kipviz.cluster.cutting import is_cut, offered
-from kipviz.cluster.doing import DO
 from kipviz.cluster.durations import forgets, retains
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.operating import acl_changes, installations, upgrades, why_not_registered
-from kipviz.cluster.pausing import pausable, paused, why_still
+from kipviz.cluster.pausing import pausable, paused
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec import ClusterSpec, check
 from kipviz.cluster.stamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.why_not import WHY_NOT, deletable
 from kipviz.cluster.world import (
     Connection,
     RoleKey,
@@ -105,47 +100,6 @@ TICK = Tick()
 # So much of what clients, roles and wires allow is remembered: a search meets eight in ten again (measured),
 # a run has little use for more than the last ones.
 SEEN_MAX = 128
-
-# Which field of the fault budget an action spends; below, what that many of it are called.
-SPENDS: dict[type, str] = {
-    CrashBroker: "crash_broker",
-    MoveLeader: "move_leader",
-    LoseConnection: "lose_connection",
-    Cut: "cut",
-    CrashClient: "crash_client",
-    ExpireLock: "expire_lock",
-    TimeOutTransaction: "time_out",
-    RunOut: "run_out",
-    GiveUp: "request_timeout",
-    ExpireBatch: "delivery_timeout",
-    TimeOutCall: "max_block",
-    MissPoll: "miss_poll",
-    DeleteRecords: "delete_records",
-    UpgradeFeature: "upgrade",
-    Pause: "pause",
-    InstallRelease: "restart",
-    CreateAcls: "acls",
-    DeleteAcls: "acls",
-}
-SPENT = {
-    "crash_broker": "crashes of brokers",
-    "move_leader": "moves of leaders",
-    "lose_connection": "lost connections",
-    "cut": "cuts",
-    "crash_client": "crashes of applications",
-    "expire_lock": "locks that run out",
-    "time_out": "transactions that time out",
-    "run_out": "other timers that run out",
-    "request_timeout": "requests that time out at their client",
-    "delivery_timeout": "batches that expire",
-    "max_block": "calls that time out",
-    "miss_poll": "consumers that poll too late",
-    "delete_records": "deletions of a batch",
-    "upgrade": "changes of a feature level",
-    "pause": "pauses of a host",
-    "acls": "changes of an ACL",
-    "restart": "restarts with another binary",
-}
 
 
 class ClusterModel:
@@ -264,15 +218,26 @@ class ClusterModel:
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
         """Say in one sentence why an action is not possible now, or None when it is."""
-        field = SPENDS.get(type(action))
-        if field is not None and getattr(world.budget, field) == 0:
+        behaviour = BEHAVIOUR_OF[type(action)]
+        field = behaviour.spends
+        if field and getattr(world.budget, field) == 0:
             most = getattr(self.spec.budget, field)
-            return f"{SPENT[field]}: this run allows {most}, and none is left (setting {field})"
+            return (
+                f"{behaviour.spent_as}: this run allows {most}, and none is left (setting {field})"
+            )
         still = why_still(world, action) if world.cuts else None
         if still is not None:
             return still
-        why = WHY_NOT[type(action)](self, world, action)
+        why = behaviour.why_not(self, world, action)
         return deadlines.not_due(world, action) if why is None and self._timed else why
+
+    def obstacle(self, world: World, action: ClusterAction) -> str | None:
+        """Say why an action is not possible, whatever the budget and the clock say."""
+        return BEHAVIOUR_OF[type(action)].why_not(self, world, action)
+
+    def label(self, world: World, action: ClusterAction) -> str:
+        """Name an action in a world."""
+        return label(world, action)
 
     # -- what it does --------------------------------------------------------------------------
 
@@ -286,11 +251,12 @@ class ClusterModel:
         if why is not None:
             raise NotEnabled(action, why)
         turn = self.turn(world)
-        field = SPENDS.get(type(action))
-        if field is not None:
+        behaviour = BEHAVIOUR_OF[type(action)]
+        field = behaviour.spends
+        if field:
             left = getattr(world.budget, field) - 1
             turn.budget = world.budget.but(**{field: left})
-        DO[type(action)](turn, action)
+        behaviour.apply(turn, action)
         return Outcome(turn.world(), tuple(turn.events), tuple(turn.checks))
 
     # -- pieces --------------------------------------------------------------------------------

@@ -11,27 +11,10 @@ action of its own), and that such a broker takes itself for the leader until it 
 from __future__ import annotations
 
 from kipviz.cluster.actions import (
-    ClientTimer,
-    ClusterAction,
-    DelayOver,
-    Deliver,
-    DeliverLate,
-    ExpireBatch,
-    ExpireLock,
-    GiveUp,
-    Load,
-    MissPoll,
     Pause,
-    Refresh,
-    Replicate,
     Resume,
-    RunOut,
-    Send,
-    Step,
-    TimeOutCall,
-    TimeOutTransaction,
 )
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.world import World, broker_host
 
 
 def paused(world: World) -> tuple[str, ...]:
@@ -44,40 +27,6 @@ def pausable(world: World) -> tuple[str, ...]:
     running = [*map(broker_host, world.up), *(n for n, a in world.applications.items() if a.alive)]
     still = paused(world)
     return tuple(host for host in running if host not in still)
-
-
-def runs_on(world: World, action: ClusterAction) -> str:
-    """Give the host whose threads an action needs, "" for what happens to hosts."""
-    match action:
-        case Step(application=name) | TimeOutCall(application=name):
-            return name
-        case Send(source=source) | ClientTimer(source=source) | ExpireBatch(source=source):
-            return host_of(source)
-        case (
-            GiveUp(source=source) | MissPoll(source=source) | Deliver(source=source, way="response")
-        ):
-            return host_of(source)
-        case Replicate(partition=partition):
-            return broker_host(world.image.leader_of(partition))
-        case (
-            Deliver(broker=broker)
-            | DeliverLate(broker=broker)
-            | Load(broker=broker)
-            | ExpireLock(broker=broker)
-            | TimeOutTransaction(broker=broker)
-            | RunOut(broker=broker)
-            | DelayOver(broker=broker)
-            | Refresh(broker=broker)
-        ):
-            return broker_host(broker)
-        case _:
-            return ""
-
-
-def why_still(world: World, action: ClusterAction) -> str | None:
-    """Say that the host which would have to act stands still, if it does."""
-    host = runs_on(world, action)
-    return f"{host} stands still" if host in paused(world) else None
 
 
 def why_no_pause(world: World, action: Pause) -> str | None:

@@ -11,7 +11,7 @@ from kipviz.brokers.partition_log import PartitionLog
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import explore
 from kipviz.checking.runs import Run, judge_to_the_end
-from kipviz.cluster.model import SPENDS
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF
 from kipviz.core.values import Value
 from kipviz.course.lab import Goal, Lab
 from kipviz.designs.catalogue import design as design_named
@@ -218,7 +218,7 @@ def _property(goal: Goal, run: Run) -> Judged:
 
 def _faults(goal: Goal, run: Run) -> Judged:
     nodes = [run.trace.node(node) for node in run.trace.line]
-    count = sum(type(node.action) in SPENDS for node in nodes[1:])
+    count = sum(bool(BEHAVIOUR_OF[type(node.action)].spends) for node in nodes[1:])
     return Judged(goal, count <= int(goal.about), f"the run has {count}")
 
 

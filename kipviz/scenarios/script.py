@@ -21,8 +21,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from kipviz.cluster.actions import ClusterAction, Heal
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.cutting import cut_of
-from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.sides import BadSides
 from kipviz.cluster.world import World

@@ -13,7 +13,7 @@ from typing import Any
 from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.liveness import settle
 from kipviz.cluster.actions import CrashBroker, Refresh, StartBroker, Step
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from kipviz.cluster.actions import CrashBroker, CrashClient, Send, StartBroker, StartClient, Step
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value

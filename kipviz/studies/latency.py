@@ -21,7 +21,7 @@ from kipviz.cluster.actions import (
     Step,
     TimeOutTransaction,
 )
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.world import World
 from kipviz.core.values import Value

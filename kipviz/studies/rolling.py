@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import UpgradeFeature
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named

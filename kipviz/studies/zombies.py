@@ -16,7 +16,7 @@ from kipviz.cluster.actions import (
     Send,
     Step,
 )
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import host_of
 from kipviz.core.trace import Trace

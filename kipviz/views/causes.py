@@ -47,9 +47,9 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.naming import on_wire
 from kipviz.cluster.clock import Deadline
 from kipviz.cluster.deadlines import action_of, deadline_of
-from kipviz.cluster.labels import on_wire
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timers import AGES, ages
 from kipviz.cluster.world import World, host_of, role_key

@@ -25,7 +25,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
-from kipviz.cluster.labels import on_wire, thread_of
+from kipviz.cluster.behaviour.naming import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.clock import NEVER, Deadline, ms
 from kipviz.cluster.deadlines import (
     GONE_ON,
@@ -18,7 +19,6 @@ from kipviz.cluster.deadlines import (
     deadline_of,
     find,
 )
-from kipviz.cluster.labels import label
 from kipviz.cluster.timers import AGES, ages
 from kipviz.cluster.world import World
 from kipviz.records.batches import NO_TIMESTAMP

@@ -15,7 +15,7 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.clauses import Clause, clause_of, clause_of_timer
+from kipviz.clauses import Clause, clause_of_timer
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
@@ -68,8 +68,9 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import clause_of
+from kipviz.cluster.behaviour.naming import on_wire, partition_of
 from kipviz.cluster.clock import ms
-from kipviz.cluster.labels import on_wire, partition_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
 from kipviz.messages.apis.catalogue import api_of
@@ -113,7 +114,7 @@ def _clause(before: World, action: ClusterAction) -> Clause:
     if isinstance(action, RunOut):
         return clause_of_timer(action.timer)
     if not isinstance(action, Deliver | DeliverLate):
-        return clause_of(type(action).__name__)
+        return clause_of(action)
     message = on_wire(before, action)
     assert message is not None, "what is delivered is in flight"
     return clause_of_message(message)

@@ -12,6 +12,7 @@ from kipviz.checking.at_rest import WORK
 from kipviz.checking.left_alone import breaks_later
 from kipviz.checking.permalink import mark_text, pick_of
 from kipviz.cluster.actions import Deliver
+from kipviz.cluster.behaviour.catalogue import lane_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.rebuilt import RebuiltModel
 from kipviz.cluster.served import clients_of
@@ -56,7 +57,6 @@ from kipviz.views.wire import WORDS, Wire
 from kipviz.views.words import (
     TONE_OF_RECORD,
     TONE_OF_STATE,
-    actor,
     detail,
     summary,
     tell,
@@ -143,7 +143,7 @@ class Telling:
             return
         self._causes.add(k, before, world, events)
         self._messages(k, events)
-        self._notes(k, actor(action, before), events)
+        self._notes(k, lane_of(before, action), events)
         self.notes += [{**note, "step": k} for note in notes_of_hosts(before, action)]
         self._downs(k, before, world)
 
@@ -156,7 +156,7 @@ class Telling:
         step = {
             "node": node,
             "kind": _kind(action.KIND),
-            "actor": actor(action, before),
+            "actor": lane_of(before, action),
             "title": words.title,
             "sentence": words.sentence,
             "why": why(self._model, before, action),

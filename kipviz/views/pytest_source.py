@@ -11,7 +11,7 @@ from kipviz.checking.budgets import counts_of
 from kipviz.checking.permalink import head_of
 from kipviz.checking.runs import Judgement, Run
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.core.values import fingerprint
 from kipviz.scenarios.library import document_of
 

@@ -47,11 +47,11 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.naming import on_wire, partition_of, thread_of
 from kipviz.cluster.clock import ms
 from kipviz.cluster.deadlines import scanned
-from kipviz.cluster.labels import label, on_wire, partition_of, thread_of
-from kipviz.cluster.sides import hosts_on
-from kipviz.cluster.world import World, host_of
+from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
@@ -564,37 +564,3 @@ def _tone(action: ClusterAction, events: tuple[Event, ...]) -> str:
         if isinstance(event, MessageSent) and tone_of(event.message) == WARNING:
             return WARNING
     return CALM
-
-
-def actor(action: ClusterAction, world: World) -> str:
-    """Give the lane on which a step happens, "" where it is nobody's."""
-    match action:
-        case Step(application=name) | CrashClient(application=name) | StartClient(application=name):
-            return name
-        case TimeOutCall(application=name):
-            return name
-        case Send(source=source) | ClientTimer(source=source) | LoseConnection(source=source):
-            return host_of(source)
-        case Receive(source=source):
-            return host_of(source)
-        case GiveUp(source=source) | ExpireBatch(source=source) | MissPoll(source=source):
-            return host_of(source)
-        case InstallRelease(broker=broker):
-            return f"B{broker}"
-        case UpgradeFeature() | CreateAcls() | DeleteAcls() | DeleteTopic() | CreateTopic():
-            return ""
-        case Deliver(source=source, broker=broker, way=way):
-            return f"B{broker}" if way == "request" else host_of(source)
-        case Replicate(partition=partition):
-            leader = world.image.leader_of(partition)
-            return f"B{leader}" if leader >= 0 else ""
-        case RemakeTopic() | DeleteRecords() | MoveLeader() | Tick():
-            return ""
-        case ReadLog(leader=leader):
-            return f"B{leader}"
-        case Cut(one=one) | Heal(one=one):
-            return hosts_on(one)[0]
-        case Pause(host=host) | Resume(host=host):
-            return host
-        case _:
-            return f"B{action.broker}"

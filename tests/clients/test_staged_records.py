@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.calls import CALLS, STAGING
 from kipviz.cluster.actions import Step
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World

@@ -8,8 +8,8 @@ import pytest
 
 from kipviz.checking.symmetry import Renaming, interchangeable, renamed
 from kipviz.cluster.actions import Cut, Deliver, Heal
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.cutting import cut_of, is_cut, narrowed, still_apart
-from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.sides import BadSides
 from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget

@@ -10,7 +10,7 @@ from kipviz.brokers.checks import error_of
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.share_partition import SharePartition
 from kipviz.cluster.actions import DeleteRecords, MoveLeader
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace

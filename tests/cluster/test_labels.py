@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.actions import Deliver, DeliverLate, ExpireLock, Send
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.scenarios.library import scenario
 

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.producer import ProducerState
 from kipviz.cluster.actions import DeliverLate, ExpireBatch, GiveUp, UpgradeFeature
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import Deliver, Heal, Pause, Resume, Send, Step
+from kipviz.cluster.behaviour.catalogue import label, runs_on
 from kipviz.cluster.clock import clock_named
-from kipviz.cluster.labels import label
-from kipviz.cluster.pausing import runs_on
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace

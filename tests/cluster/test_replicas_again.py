@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster.actions import ClusterAction, CrashBroker, StartBroker
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget, Placement
 from kipviz.cluster.world import World

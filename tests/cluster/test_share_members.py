@@ -8,7 +8,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.group_consumer import MemberState
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.core.trace import Trace

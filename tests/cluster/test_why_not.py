@@ -22,9 +22,9 @@ from kipviz.cluster.actions import (
     Send,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.clock import Clock
 from kipviz.cluster.deadlines import SENT
-from kipviz.cluster.labels import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import Connection, Envelope, World

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.cluster.actions import CrashBroker, CrashClient
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.core.trace import Trace
 from kipviz.lessons.goals import GOALS, Spans, UnknownGoal
 from kipviz.scenarios.library import LIBRARY

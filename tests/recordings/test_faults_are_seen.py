@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,14 @@ from kipviz.brokers.share_partition import Session
 from kipviz.cluster import admission, dispatch
 from kipviz.cluster.world import RoleKey
 from kipviz.messages.admin import DescribeTransactions
+from kipviz.messages.apis.catalogue import API_OF
+from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC
 from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
+from kipviz.messages.share_admin import AlterShareGroupOffsets
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.recordings import fronts, joining
@@ -110,8 +114,8 @@ def who_may_write_may_not_describe(patch: Patch) -> None:
 
 
 def topics_of_a_heartbeat_are_not_looked_at(patch: Patch) -> None:
-    for kind in ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat"):
-        patch.setitem(authorizer.NEEDS, kind, (authorizer.READ_GROUP,))
+    for kind in (ConsumerGroupHeartbeat, ShareGroupHeartbeat):
+        patch.setitem(API_OF, kind, replace(API_OF[kind], needs=(READ_GROUP,)))
 
 
 def topics_of_a_described_group_are_not_looked_at(patch: Patch) -> None:
@@ -119,8 +123,8 @@ def topics_of_a_described_group_are_not_looked_at(patch: Patch) -> None:
 
 
 def one_forbidden_topic_stops_an_alteration(patch: Patch) -> None:
-    needs = (authorizer.READ_GROUP, authorizer.READ_TOPIC)
-    patch.setitem(authorizer.NEEDS, "AlterShareGroupOffsets", needs)
+    row = replace(API_OF[AlterShareGroupOffsets], needs=(READ_GROUP, READ_TOPIC))
+    patch.setitem(API_OF, AlterShareGroupOffsets, row)
 
 
 def a_name_belongs_to_nobody(patch: Patch) -> None:

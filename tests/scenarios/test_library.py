@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, scenario

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

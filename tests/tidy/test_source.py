@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.clauses import CLAUSES
-from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.catalogue import BEHAVIOURS
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.options import SLOTS, STATUSES
 from kipviz.messages.apis.catalogue import APIS
@@ -24,6 +23,9 @@ LONG: dict[str, str] = {}
 
 BELOW_DESIGNS = ("core", "messages", "records", "brokers", "clients", "cluster", "clauses.py")
 NO_ORDER_SEEN = (*BELOW_DESIGNS, "designs", "properties", "scenarios", "checking", "views")
+# The methods of an action's behaviour are described once, in the class that all of them have in common.
+OF_EVERY_ACTION = ("why_not", "apply", "label", "host", "lane")
+CLAUSES = {each.action.__name__: each.clause for each in BEHAVIOURS if each.clause is not None}
 AS_FILE = pytest.mark.parametrize("path", files(), ids=name_of)
 
 
@@ -91,6 +93,11 @@ def test_everything_that_others_may_use_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(tree(path)), f"{name_of(path)} needs a sentence at its top"
     for name, node in public(tree(path).body):
         text = ast.get_docstring(node)
+        if (
+            path.parent.name == "behaviour" != path.stem
+            and name.partition(".")[2] in OF_EVERY_ACTION
+        ):
+            continue
         assert text, f"{name} in {name_of(path)} needs a docstring: one sentence a learner reads"
         first = text.partition("\n\n")[0]
         assert first.rstrip().endswith((".", ":", "?", '"')), (
@@ -161,10 +168,6 @@ def test_nothing_goes_through_a_set_in_the_order_of_its_hashes(path: Path) -> No
 
 
 # -- clauses -----------------------------------------------------------------------------------
-
-
-def test_every_clause_is_one_of_an_action() -> None:
-    assert set(CLAUSES) <= {kind.__name__ for kind in ClusterAction.__args__}  # type: ignore[attr-defined]
 
 
 def test_how_settled_a_thing_is_is_said_in_one_of_three_words() -> None:

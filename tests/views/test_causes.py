@@ -11,7 +11,7 @@ import pytest
 from kipviz.checking import runs
 from kipviz.checking.task import Task
 from kipviz.cluster.actions import CrashBroker, Tick
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timers import ages
 from kipviz.core.trace import Node

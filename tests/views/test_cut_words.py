@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import Cut, Heal
+from kipviz.cluster.behaviour.catalogue import lane_of
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.views.cut_words import guards_of_heal, notes_of_hosts
 from kipviz.views.guards import guards
-from kipviz.views.words import actor, tell, title
+from kipviz.views.words import tell, title
 from tests.cluster.small_clusters import model_of, small_spec
 
 MODEL = model_of(small_spec("group", budget=FaultBudget(cut=3)), "kafka")
@@ -30,7 +31,7 @@ def test_a_cut_says_who_can_no_longer_reach_whom() -> None:
     assert words.sentence == (
         "Brokers 1 and 3 can no longer reach brokers 5 and 7 and app-1, nor the other way round."
     )
-    assert actor(WIDE, after()) == "B1"
+    assert lane_of(after(), WIDE) == "B1"
 
 
 def test_a_repair_says_what_another_cut_still_holds_apart() -> None:

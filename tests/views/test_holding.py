@@ -15,7 +15,7 @@ from kipviz.cluster.actions import (
     StartClient,
     TimeOutTransaction,
 )
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import FaultBudget
 from kipviz.cluster.world import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import Step
-from kipviz.cluster.labels import label
+from kipviz.cluster.behaviour.catalogue import label
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views import owners

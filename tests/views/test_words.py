@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clauses import clause_of, clause_of_timer
+from kipviz.clauses import clause_of_timer
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -47,8 +47,8 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import clause_of, label, lane_of
 from kipviz.cluster.guests import receive
-from kipviz.cluster.labels import label
 from kipviz.core.model import Event
 from kipviz.designs.options import STATUSES
 from kipviz.messages import (
@@ -70,7 +70,7 @@ from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerIdR
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.choices import FAULTS
-from kipviz.views.words import actor, detail, summary, tell, tone_of
+from kipviz.views.words import detail, summary, tell, tone_of
 from tests.scenarios.story import nodes, played
 
 KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"
@@ -150,7 +150,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
     assert told.title
     assert told.tone in ("calm", "warning", "gone")
     assert label(here, action)  # type: ignore[arg-type]
-    assert actor(action, here) in ("app-1", "app-9", "B1", "B3", "B5", "")
+    assert lane_of(here, action) in ("app-1", "app-9", "B1", "B3", "B5", "")
 
 
 def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
@@ -166,9 +166,7 @@ def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     accidents = [action for action in ACTIONS if action.KIND in FAULTS]
     rules = [
-        clause_of_timer(action.timer).rule
-        if isinstance(action, RunOut)
-        else clause_of(type(action).__name__).rule
+        clause_of_timer(action.timer).rule if isinstance(action, RunOut) else clause_of(action).rule
         for action in accidents
     ]
     assert len(rules) == len(set(rules)) == 25

@@ -1,0 +1,65 @@
+"""What the class of an action's behaviour says."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from kipviz.brokers.context import Context
+from kipviz.clauses import Clause
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import World
+from kipviz.core.model import Action
+
+A = TypeVar("A", bound=Action)
+
+
+class Model(Protocol):
+    """What a behaviour asks of the model besides its world."""
+
+    spec: ClusterSpec
+
+    def context(self, world: World, broker: int) -> Context:
+        """Give what a role on a broker may look at."""
+
+    def obstacle(self, world: World, action: ClusterAction) -> str | None:
+        """Say why an action is not possible, whatever the budget and the clock say."""
+
+    def label(self, world: World, action: ClusterAction) -> str:
+        """Name an action in a world."""
+
+
+class Behaviour(ABC, Generic[A]):
+    """When an action is possible, what it does, what it spends, what it is called and where that is written.
+
+    `spends` is the field of the fault budget that one such action takes one of, "" for what is free, and
+    `spent_as` what a number of them is called. `clause` is None where the rule is another thing's: a call's, a
+    message's, a timer's.
+    """
+
+    action: ClassVar[type[Action]]
+    spends: ClassVar[str] = ""
+    spent_as: ClassVar[str] = ""
+    clause: ClassVar[Clause | None] = None
+
+    @abstractmethod
+    def why_not(self, model: Model, world: World, action: A) -> str | None:
+        """Say in one sentence why the action is not possible, None if it is; budget, pauses and clock are asked elsewhere."""
+
+    @abstractmethod
+    def apply(self, turn: Turn, action: A) -> None:
+        """Do it; it is possible."""
+
+    @abstractmethod
+    def label(self, world: World, action: A) -> str:
+        """Name the action: "EndTxn arrives at B1". Scripts, the command line and saved traces show it."""
+
+    def host(self, world: World, action: A) -> str:
+        """Give the host whose threads the action needs, "" for what happens to hosts."""
+        return ""
+
+    def lane(self, world: World, action: A) -> str:
+        """Give the host on whose lane the action is shown, "" where it is no single host's."""
+        return ""

@@ -1,0 +1,380 @@
+"""What brokers and their roles do by themselves, and how they crash, start and lead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers import share_partition_leader, share_timers, transaction_coordinator
+from kipviz.clauses import OURS, SHIPPED, Clause
+from kipviz.clients.share_memory import ShareConsumer
+from kipviz.cluster import dispatch, waits
+from kipviz.cluster.actions import (
+    CrashBroker,
+    DelayOver,
+    ExpireLock,
+    Load,
+    MoveLeader,
+    Refresh,
+    Replicate,
+    RunOut,
+    StartBroker,
+    TimeOutTransaction,
+)
+from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.behaviour.naming import partition_of
+from kipviz.cluster.operating import (
+    why_not_registered,
+)
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import World, broker_host
+
+
+class Replicating(Behaviour[Replicate]):
+    """The in-sync replicas have a partition's log to its end: the high watermark moves."""
+
+    action = Replicate
+    clause = Clause(
+        "replicate", "KIP-98 Data flow, replication", SHIPPED, "Partition.maybeIncrementLeaderHW"
+    )
+
+    def why_not(self, model: Model, world: World, action: Replicate) -> str | None:
+        log = world.logs.get(action.partition)
+        if log is None:
+            return f"there is no partition {action.partition}"
+        if log.high_watermark == log.end_offset:
+            return f"every in-sync replica has {action.partition} up to its end, offset {log.end_offset}"
+        if not world.image.has_enough_replicas(action.partition):
+            return f"fewer than min.insync.replicas of {action.partition} are in sync: its high watermark stands"
+        return None
+
+    def apply(self, turn: Turn, action: Replicate) -> None:
+        turn.replicate(action.partition)
+
+    def label(self, world: World, action: Replicate) -> str:
+        return f"{action.partition} is replicated"
+
+    def host(self, world: World, action: Replicate) -> str:
+        return broker_host(world.image.leader_of(action.partition))
+
+    def lane(self, world: World, action: Replicate) -> str:
+        leader = world.image.leader_of(action.partition)
+        return broker_host(leader) if leader >= 0 else ""
+
+
+class Loading(Behaviour[Load]):
+    """A new coordinator has read its log and takes office."""
+
+    action = Load
+    clause = Clause(
+        "on_loaded", "KIP-98 Coordinator failover", SHIPPED, "CoordinatorRuntime, loading"
+    )
+
+    def why_not(self, model: Model, world: World, action: Load) -> str | None:
+        role = world.roles.get((action.broker, action.role, action.shard))
+        if role is None:
+            return f"broker {action.broker} does not coordinate {action.shard}"
+        if getattr(role, "loading", False):
+            return None
+        return f"broker {action.broker} coordinates {action.shard} already"
+
+    def apply(self, turn: Turn, action: Load) -> None:
+        turn.load((action.broker, action.role, action.shard))
+
+    def label(self, world: World, action: Load) -> str:
+        return f"{action.shard} takes office on {broker_host(action.broker)}"
+
+    def host(self, world: World, action: Load) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: Load) -> str:
+        return broker_host(action.broker)
+
+
+class ExpiringLock(Behaviour[ExpireLock]):
+    """An acquisition lock of a share-partition runs out."""
+
+    action = ExpireLock
+    clause = Clause(
+        "on_lock_expiry",
+        "KIP-932 acquisition lock; KIP-1289 corner case 6",
+        SHIPPED,
+        "SharePartition.releaseAcquisitionLockOnTimeout",
+    )
+    spends = "expire_lock"
+    spent_as = "locks that run out"
+
+    def why_not(self, model: Model, world: World, action: ExpireLock) -> str | None:
+        role = world.roles.get((action.broker, share_partition_leader.ROLE, ""))
+        if role is None:
+            return f"broker {action.broker} is down"
+        on = model.context(world, action.broker)
+        return share_timers.why_no_lock_expiry(role, action.key, action.lock, on)
+
+    def apply(self, turn: Turn, action: ExpireLock) -> None:
+        key = (action.broker, share_partition_leader.ROLE, "")
+        on = turn.context(action.broker)
+        turn.carry_out(
+            key, share_partition_leader.on_lock_expiry(turn.roles[key], action.key, action.lock, on)
+        )
+
+    def label(self, world: World, action: ExpireLock) -> str:
+        where = f"{partition_of(world, action.key)}@{action.lock}"
+        return f"the lock of {where}{_of_group(world, action.key)} runs out"
+
+    def host(self, world: World, action: ExpireLock) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: ExpireLock) -> str:
+        return broker_host(action.broker)
+
+
+class TimingOutTransaction(Behaviour[TimeOutTransaction]):
+    """transaction.timeout.ms is over: the coordinator aborts the transaction."""
+
+    action = TimeOutTransaction
+    clause = Clause(
+        "on_timeout",
+        "KIP-98 transaction.timeout.ms",
+        SHIPPED,
+        "TransactionCoordinator.abortTimedOutTransactions",
+    )
+    spends = "time_out"
+    spent_as = "transactions that time out"
+
+    def why_not(self, model: Model, world: World, action: TimeOutTransaction) -> str | None:
+        role = world.roles.get((action.broker, transaction_coordinator.ROLE, action.shard))
+        if role is None:
+            return f"broker {action.broker} does not coordinate {action.transactional_id}"
+        return transaction_coordinator.why_no_timeout(role, action.transactional_id)
+
+    def apply(self, turn: Turn, action: TimeOutTransaction) -> None:
+        """Let one scan of a broker abort whatever is overdue in all that it coordinates."""
+        for name in turn.scanned(action):
+            key = (
+                action.broker,
+                transaction_coordinator.ROLE,
+                turn.image.home_of_transactions(name),
+            )
+            on = turn.context(action.broker)
+            turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], name, on))
+
+    def label(self, world: World, action: TimeOutTransaction) -> str:
+        return f"{action.transactional_id} times out"
+
+    def host(self, world: World, action: TimeOutTransaction) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: TimeOutTransaction) -> str:
+        return broker_host(action.broker)
+
+
+class RunningOut(Behaviour[RunOut]):
+    """Another timer of a role runs out; the role's module says which ones are set."""
+
+    action = RunOut
+    spends = "run_out"
+    spent_as = "other timers that run out"
+
+    def why_not(self, model: Model, world: World, action: RunOut) -> str | None:
+        role = world.roles.get((action.broker, action.role, action.shard))
+        if role is None:
+            return f"broker {action.broker} does not have {action.shard or action.role}"
+        on = model.context(world, action.broker)
+        set_now = dispatch.timers(role, on)
+        if action.timer in set_now:
+            return None
+        return f"no timer {action.timer!r} is set there; set are: {', '.join(set_now) or 'none'}"
+
+    def apply(self, turn: Turn, action: RunOut) -> None:
+        key = (action.broker, action.role, action.shard)
+        role, on = turn.roles[key], turn.context(action.broker)
+        effects = dispatch.timed_by(role).on_timer(role, action.timer, on)
+        turn.carry_out(key, effects)
+        for partition, _ in effects.deletes:
+            turn.notify(partition)  # who waits there reads on behind what is gone
+
+    def label(self, world: World, action: RunOut) -> str:
+        return f"{action.timer} runs out at {broker_host(action.broker)}"
+
+    def host(self, world: World, action: RunOut) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: RunOut) -> str:
+        return broker_host(action.broker)
+
+
+class EndingDelay(Behaviour[DelayOver]):
+    """A role has waited long enough and goes on; the role's module says for what it waits."""
+
+    action = DelayOver
+    clause = Clause(
+        "on_delay",
+        "KIP-134 group.initial.rebalance.delay.ms; KIP-1263",
+        SHIPPED,
+        "GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule, canComputeNextTargetAssignment",
+    )
+
+    def why_not(self, model: Model, world: World, action: DelayOver) -> str | None:
+        role = world.roles.get((action.broker, action.role, action.shard))
+        if role is None:
+            return f"broker {action.broker} does not have {action.shard or action.role}"
+        kept = waits.delays(role)
+        if action.delay in kept:
+            return None
+        return (
+            f"nothing waits for {action.delay!r} there; waited for: {', '.join(kept) or 'nothing'}"
+        )
+
+    def apply(self, turn: Turn, action: DelayOver) -> None:
+        key = (action.broker, action.role, action.shard)
+        role, on = turn.roles[key], turn.context(action.broker)
+        turn.carry_out(key, waits.over(role, action.delay, on))
+
+    def label(self, world: World, action: DelayOver) -> str:
+        return f"{action.delay} is over at {broker_host(action.broker)}"
+
+    def host(self, world: World, action: DelayOver) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: DelayOver) -> str:
+        return broker_host(action.broker)
+
+
+class Refreshing(Behaviour[Refresh]):
+    """A share-partition leader looks up what became of the votes it holds. Our inference."""
+
+    action = Refresh
+    clause = Clause(
+        "on_refresh",
+        "none: how a leader learns the outcome is not written",
+        OURS,
+        "none: our inference",
+    )
+
+    def why_not(self, model: Model, world: World, action: Refresh) -> str | None:
+        role = world.roles.get((action.broker, share_partition_leader.ROLE, ""))
+        if role is None:
+            return f"broker {action.broker} is down"
+        return share_timers.why_no_refresh(role, action.key, model.context(world, action.broker))
+
+    def apply(self, turn: Turn, action: Refresh) -> None:
+        key = (action.broker, share_partition_leader.ROLE, "")
+        on = turn.context(action.broker)
+        turn.carry_out(key, share_partition_leader.on_refresh(turn.roles[key], action.key, on))
+
+    def label(self, world: World, action: Refresh) -> str:
+        return f"{broker_host(action.broker)} refreshes {partition_of(world, action.key)}"
+
+    def host(self, world: World, action: Refresh) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: Refresh) -> str:
+        return broker_host(action.broker)
+
+
+class CrashingBroker(Behaviour[CrashBroker]):
+    """A broker stops at once; its partitions get another leader, its connections break."""
+
+    action = CrashBroker
+    clause = Clause(
+        "crash",
+        "KIP-98 Coordinator failover; KIP-932 share-partition leader change; KIP-631 fencing",
+        SHIPPED,
+        "ReplicationControlManager.handleBrokerFenced",
+    )
+    spends = "crash_broker"
+    spent_as = "crashes of brokers"
+
+    def why_not(self, model: Model, world: World, action: CrashBroker) -> str | None:
+        return None if action.broker in world.up else f"broker {action.broker} is not running"
+
+    def apply(self, turn: Turn, action: CrashBroker) -> None:
+        turn.crash(action.broker)
+
+    def label(self, world: World, action: CrashBroker) -> str:
+        return f"{broker_host(action.broker)} crashes"
+
+    def lane(self, world: World, action: CrashBroker) -> str:
+        return broker_host(action.broker)
+
+
+class StartingBroker(Behaviour[StartBroker]):
+    """A broker comes back, empty-handed but for its logs."""
+
+    action = StartBroker
+    clause = Clause(
+        "start",
+        "KIP-631 broker registration and unfencing; KIP-98 Coordinator failover",
+        SHIPPED,
+        "ReplicationControlManager.handleBrokerUnfenced",
+    )
+
+    def why_not(self, model: Model, world: World, action: StartBroker) -> str | None:
+        if action.broker not in model.spec.brokers:
+            return f"there is no broker {action.broker}"
+        if action.broker in world.up:
+            return f"broker {action.broker} is running"
+        return why_not_registered(world.image, action.broker)
+
+    def apply(self, turn: Turn, action: StartBroker) -> None:
+        turn.start(action.broker)
+
+    def label(self, world: World, action: StartBroker) -> str:
+        return f"{broker_host(action.broker)} starts"
+
+    def lane(self, world: World, action: StartBroker) -> str:
+        return broker_host(action.broker)
+
+
+class MovingLeader(Behaviour[MoveLeader]):
+    """The controller gives a partition to another replica."""
+
+    action = MoveLeader
+    clause = Clause(
+        "elect",
+        "KIP-631 PartitionChangeRecord; KIP-932 share-partition leader change",
+        SHIPPED,
+        "PartitionChangeBuilder.electLeader, ReplicaManager.applyDelta",
+    )
+    spends = "move_leader"
+    spent_as = "moves of leaders"
+
+    def why_not(self, model: Model, world: World, action: MoveLeader) -> str | None:
+        held = world.image.leaders.get(action.partition)
+        if held is None:
+            return f"there is no partition {action.partition}"
+        if action.to == held.leader:
+            return f"broker {action.to} leads {action.partition} already, in epoch {held.epoch}"
+        if action.to not in held.replicas:
+            return f"broker {action.to} has no replica of {action.partition}; brokers {', '.join(map(str, held.replicas))} have"
+        return None if action.to in world.up else f"broker {action.to} is not running"
+
+    def apply(self, turn: Turn, action: MoveLeader) -> None:
+        turn.elect(action.partition, action.to)
+
+    def label(self, world: World, action: MoveLeader) -> str:
+        return f"{action.partition} moves to {broker_host(action.to)}"
+
+
+BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    Replicating(),
+    Loading(),
+    ExpiringLock(),
+    TimingOutTransaction(),
+    RunningOut(),
+    EndingDelay(),
+    Refreshing(),
+    CrashingBroker(),
+    StartingBroker(),
+    MovingLeader(),
+)
+
+
+# -- pieces --------------------------------------------------------------------------------------
+
+
+def _of_group(world: World, key: str) -> str:
+    """Name the group of a share-partition, where there is more than one that shares anything."""
+    consumers = [app.consumer for app in world.applications.values()]
+    groups = {c.group_id: True for c in consumers if isinstance(c, ShareConsumer)}
+    return f" in {key.partition(':')[0]}" if len(groups) > 1 else ""

@@ -1,0 +1,50 @@
+"""All behaviours, and what is asked of one by its action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clauses import Clause
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour import brokers, clients, clock, network, operators
+from kipviz.cluster.behaviour.behaviour import Behaviour
+from kipviz.cluster.pausing import paused
+from kipviz.cluster.world import World
+from kipviz.core.model import Action
+
+BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    *clients.BEHAVIOURS,
+    *network.BEHAVIOURS,
+    *brokers.BEHAVIOURS,
+    *operators.BEHAVIOURS,
+    *clock.BEHAVIOURS,
+)
+BEHAVIOUR_OF: dict[type[Action], Behaviour[Any]] = {each.action: each for each in BEHAVIOURS}
+
+
+def label(world: World, action: ClusterAction) -> str:
+    """Name an action in a world: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
+    return BEHAVIOUR_OF[type(action)].label(world, action)
+
+
+def clause_of(action: ClusterAction) -> Clause:
+    """Give the clause of an action whose rule is its own."""
+    clause = BEHAVIOUR_OF[type(action)].clause
+    assert clause is not None, f"{type(action).__name__} follows a call, a message or a timer"
+    return clause
+
+
+def runs_on(world: World, action: ClusterAction) -> str:
+    """Give the host whose threads an action needs, "" for what happens to hosts."""
+    return BEHAVIOUR_OF[type(action)].host(world, action)
+
+
+def lane_of(world: World, action: ClusterAction) -> str:
+    """Give the host on whose lane an action is shown, "" where it is no single host's."""
+    return BEHAVIOUR_OF[type(action)].lane(world, action)
+
+
+def why_still(world: World, action: ClusterAction) -> str | None:
+    """Say that the host which would have to act stands still, if it does."""
+    host = runs_on(world, action)
+    return f"{host} stands still" if host in paused(world) else None

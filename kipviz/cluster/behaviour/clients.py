@@ -1,0 +1,420 @@
+"""What a client and its application do by themselves, and how they die and start again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.context import NOBODY
+from kipviz.clauses import SHIPPED, Clause
+from kipviz.clients import application, binding, external_database, kinds, thread, workers
+from kipviz.clients.application import Application
+from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.kinds import Client, MemberConsumer, expiring, has_room, next_request
+from kipviz.clients.kinds import timers as timers_of
+from kipviz.clients.producer import Producer
+from kipviz.clients.thread import why_no_step, why_no_time_out
+from kipviz.clients.workers import seen_by
+from kipviz.cluster import dispatch, guests, partly
+from kipviz.cluster.actions import (
+    ClientTimer,
+    CrashClient,
+    ExpireBatch,
+    MissPoll,
+    Receive,
+    Send,
+    StartClient,
+    Step,
+    TimeOutCall,
+)
+from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.behaviour.naming import sends, thread_of
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import Envelope, World, host_of
+from kipviz.messages.list_offsets import dated
+from kipviz.messages.message import Message
+from kipviz.messages.releases import knows, spoken
+
+
+class GoingOn(Behaviour[Step]):
+    """The application thread goes on: it enters a line or comes back from a call."""
+
+    action = Step
+
+    def why_not(self, model: Model, world: World, action: Step) -> str | None:
+        seen = _thread(world, action.application, action.thread)
+        return seen if isinstance(seen, str) else why_no_step(seen)
+
+    def apply(self, turn: Turn, action: Step) -> None:
+        app = workers.seen_by(turn.applications[action.application], action.thread)
+        app, events = thread.step(app, turn.client_rules)
+        turn.events += events
+        turn.settle(workers.seen_by(app, action.thread))
+        _show_others(turn, action.application)
+
+    def label(self, world: World, action: Step) -> str:
+        return f"{thread_of(action)} goes on"
+
+    def host(self, world: World, action: Step) -> str:
+        return action.application
+
+    def lane(self, world: World, action: Step) -> str:
+        return action.application
+
+
+class Sending(Behaviour[Send]):
+    """A client's network thread puts its next request on the wire."""
+
+    action = Send
+    clause = Clause("sender", "KIP-98 Producer", SHIPPED, "Sender.runOnce, NetworkClient")
+
+    def why_not(self, model: Model, world: World, action: Send) -> str | None:
+        client = _running(world, action.source)
+        if isinstance(client, str):
+            return client
+        request = next_request(client)
+        if request is None:
+            return f"{action.source} has nothing to send"
+        broker = dispatch.destination(request, world.image)
+        if broker == NOBODY:
+            partition = dispatch.addressee(request, world.image)
+            return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
+        if not has_room(client, broker):
+            return (
+                f"as many requests of {action.source} are on the wire to broker {broker} as "
+                "max.in.flight.requests.per.connection allows"
+            )
+        return None
+
+    def apply(self, turn: Turn, action: Send) -> None:
+        name = host_of(action.source)
+        app = turn.applications[name]
+        client = app.client_at(action.source)
+        assert client is not None
+        request = kinds.next_request(client)
+        assert request is not None
+        broker = dispatch.destination(request, turn.image)
+        request = partly.narrowed(request, turn.image)
+        network = kinds.network_of(client)
+        connection = turn.connections.get((network, broker))
+        if connection is None or not connection.open:
+            client = kinds.connected(client, turn.image.features)
+        binary = turn.image.release_of(broker)
+        known = knows(binary, request)
+        request = dated(spoken(binary, request), turn.now_ms)
+        sender, request = kinds.sent(client, request, broker)
+        app = binding.settle(app.with_client(sender), turn.client_rules)
+        turn.applications = turn.applications.set(name, app)
+        if not known:
+            turn.refuse_to_send(action.source, broker, request)
+            return
+        turn.put_request(
+            network,
+            broker,
+            Envelope(request, tag=action.source if network != action.source else ""),
+        )
+        if broker not in turn.up:
+            turn.lose(network, broker)  # nobody listens there: the connection is refused
+
+    def label(self, world: World, action: Send) -> str:
+        return sends(action.source, _to_send(world, action.source))
+
+    def host(self, world: World, action: Send) -> str:
+        return host_of(action.source)
+
+    def lane(self, world: World, action: Send) -> str:
+        return host_of(action.source)
+
+
+class Receiving(Behaviour[Receive]):
+    """A client outside the model, a real one, puts a request on its connection to a broker."""
+
+    action = Receive
+    clause = Clause(
+        "receive",
+        "Kafka protocol guide, Network: a client writes its requests to a connection in order",
+        SHIPPED,
+        "SocketServer.Processor.processCompletedReceives",
+    )
+
+    def why_not(self, model: Model, world: World, action: Receive) -> str | None:
+        return guests.why_not(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: Receive) -> None:
+        turn.put_request(action.source, action.broker, Envelope(guests.request_of(action)))
+
+    def label(self, world: World, action: Receive) -> str:
+        return sends(action.source, guests.request_of(action))
+
+    def lane(self, world: World, action: Receive) -> str:
+        return host_of(action.source)
+
+
+class RunningOutAtClient(Behaviour[ClientTimer]):
+    """A timer of a client runs out: a heartbeat is due, or something is tried again."""
+
+    action = ClientTimer
+    clause = Clause(
+        "on_timer",
+        "KIP-848 heartbeat interval; retry.backoff.ms, fetch.max.wait.ms",
+        SHIPPED,
+        "AbstractHeartbeatRequestManager, RequestState, FetchRequestManager",
+    )
+
+    def why_not(self, model: Model, world: World, action: ClientTimer) -> str | None:
+        client = _running(world, action.source)
+        if isinstance(client, str):
+            return client
+        set_now = timers_of(client)
+        if action.timer in set_now:
+            return None
+        return (
+            f"{action.source} has not set {action.timer!r}; set are: {', '.join(set_now) or 'none'}"
+        )
+
+    def apply(self, turn: Turn, action: ClientTimer) -> None:
+        name = host_of(action.source)
+        app = turn.applications[name]
+        client = kinds.on_timer(app.client_at(action.source), action.timer)
+        app = binding.settle(app.with_client(client), turn.client_rules)
+        turn.applications = turn.applications.set(name, app)
+
+    def label(self, world: World, action: ClientTimer) -> str:
+        return f"{action.timer} of {action.source} is over"
+
+    def host(self, world: World, action: ClientTimer) -> str:
+        return host_of(action.source)
+
+    def lane(self, world: World, action: ClientTimer) -> str:
+        return host_of(action.source)
+
+
+class ExpiringBatch(Behaviour[ExpireBatch]):
+    """delivery.timeout.ms is over for a producer's oldest batch; whether it arrived is not known."""
+
+    action = ExpireBatch
+    clause = Clause(
+        "expired",
+        "KIP-91 delivery.timeout.ms; KIP-360",
+        SHIPPED,
+        "Sender.sendProducerData, TransactionManager.maybeResolveSequences",
+    )
+    spends = "delivery_timeout"
+    spent_as = "batches that expire"
+
+    def why_not(self, model: Model, world: World, action: ExpireBatch) -> str | None:
+        app = world.applications.get(host_of(action.source))
+        client = app.client_at(action.source) if app is not None else None
+        if app is None or not isinstance(client, Producer):
+            return f"there is no producer {action.source}"
+        if not app.alive:
+            return f"{app.name} is down"
+        if expiring(client) is None:
+            return f"{action.source} has no batch that waits to be sent"
+        return None
+
+    def apply(self, turn: Turn, action: ExpireBatch) -> None:
+        name = host_of(action.source)
+        app = turn.applications[name]
+        gone = kinds.expired(app.client_at(action.source))
+        after = binding.settle(app.with_client(gone), turn.client_rules)
+        turn.applications = turn.applications.set(name, after)
+
+    def label(self, world: World, action: ExpireBatch) -> str:
+        return f"a batch of {action.source} expires"
+
+    def host(self, world: World, action: ExpireBatch) -> str:
+        return host_of(action.source)
+
+    def lane(self, world: World, action: ExpireBatch) -> str:
+        return host_of(action.source)
+
+
+class TimingOutCall(Behaviour[TimeOutCall]):
+    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
+
+    action = TimeOutCall
+    clause = Clause(
+        "timed_out",
+        "KIP-98 Producer API; max.block.ms (KAFKA-6446)",
+        SHIPPED,
+        "KafkaProducer.commitTransaction, TransactionManager.handleCachedTransactionRequestResult",
+    )
+    spends = "max_block"
+    spent_as = "calls that time out"
+
+    def why_not(self, model: Model, world: World, action: TimeOutCall) -> str | None:
+        seen = _thread(world, action.application, action.thread)
+        return seen if isinstance(seen, str) else why_no_time_out(seen)
+
+    def apply(self, turn: Turn, action: TimeOutCall) -> None:
+        app = workers.seen_by(turn.applications[action.application], action.thread)
+        app, events = thread.timed_out(app)
+        app = workers.seen_by(app, action.thread)
+        turn.applications = turn.applications.set(action.application, app)
+        turn.events += events
+
+    def label(self, world: World, action: TimeOutCall) -> str:
+        return f"a call of {thread_of(action)} times out"
+
+    def host(self, world: World, action: TimeOutCall) -> str:
+        return action.application
+
+    def lane(self, world: World, action: TimeOutCall) -> str:
+        return action.application
+
+
+class MissingPoll(Behaviour[MissPoll]):
+    """max.poll.interval.ms is over for a consumer that does not poll: it leaves its group by itself."""
+
+    action = MissPoll
+    clause = Clause(
+        "on_missed_poll",
+        "KIP-62 max.poll.interval.ms",
+        SHIPPED,
+        "AbstractCoordinator.HeartbeatThread",
+    )
+    spends = "miss_poll"
+    spent_as = "consumers that poll too late"
+
+    def why_not(self, model: Model, world: World, action: MissPoll) -> str | None:
+        client = _running(world, action.source)
+        if isinstance(client, str):
+            return client
+        if not isinstance(client, MemberConsumer):
+            return f"{action.source} is not a member that joins its group"
+        if client.polling:
+            return f"{action.source} is in poll()"
+        return None if client.in_group else f"{action.source} is in no group: {client.state.value}"
+
+    def apply(self, turn: Turn, action: MissPoll) -> None:
+        app = turn.applications[host_of(action.source)]
+        gone = kinds.on_missed_poll(app.client_at(action.source))
+        turn.applications = turn.applications.set(app.name, app.with_client(gone))
+
+    def label(self, world: World, action: MissPoll) -> str:
+        return f"{action.source} polls too late"
+
+    def host(self, world: World, action: MissPoll) -> str:
+        return host_of(action.source)
+
+    def lane(self, world: World, action: MissPoll) -> str:
+        return host_of(action.source)
+
+
+class CrashingClient(Behaviour[CrashClient]):
+    """An application process dies with its producer and its consumer."""
+
+    action = CrashClient
+    clause = Clause(
+        "crash_client",
+        "KIP-98 transaction.timeout.ms; KIP-932 acquisition lock: a dead client is waited out",
+        SHIPPED,
+        "SocketServer.processDisconnected",
+    )
+    spends = "crash_client"
+    spent_as = "crashes of applications"
+
+    def why_not(self, model: Model, world: World, action: CrashClient) -> str | None:
+        app = world.applications.get(action.application)
+        if app is None:
+            return f"there is no application {action.application}"
+        return None if app.alive else f"{app.name} is down already"
+
+    def apply(self, turn: Turn, action: CrashClient) -> None:
+        app = turn.applications[action.application]
+        dead = application.crashed(app)
+        turn.applications = turn.applications.set(action.application, dead)
+        turn.events += application.databases_changed(app, dead)
+        for source, broker in tuple(turn.connections):
+            connection = turn.connections[source, broker]
+            if host_of(source) == action.application and connection.open and not connection.left:
+                turn.lose(source, broker)
+
+    def label(self, world: World, action: CrashClient) -> str:
+        return f"{action.application} crashes"
+
+    def lane(self, world: World, action: CrashClient) -> str:
+        return action.application
+
+
+class StartingClient(Behaviour[StartClient]):
+    """The application is started again, at its first line."""
+
+    action = StartClient
+    clause = Clause(
+        "start_client",
+        "KIP-98 initTransactions fences who was there before; KIP-932 a new member id",
+        SHIPPED,
+        "KafkaProducer.initTransactions, KafkaShareConsumer",
+    )
+
+    def why_not(self, model: Model, world: World, action: StartClient) -> str | None:
+        app = world.applications.get(action.application)
+        if app is None:
+            return f"there is no application {action.application}"
+        return f"{app.name} is running" if app.alive else None
+
+    def apply(self, turn: Turn, action: StartClient) -> None:
+        fresh = application.restarted(turn.applications[action.application])
+        turn.applications = turn.applications.set(action.application, fresh)
+
+    def label(self, world: World, action: StartClient) -> str:
+        return f"{action.application} starts"
+
+    def lane(self, world: World, action: StartClient) -> str:
+        return action.application
+
+
+BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    GoingOn(),
+    Sending(),
+    Receiving(),
+    RunningOutAtClient(),
+    ExpiringBatch(),
+    TimingOutCall(),
+    MissingPoll(),
+    CrashingClient(),
+    StartingClient(),
+)
+
+
+# -- pieces --------------------------------------------------------------------------------------
+
+
+def _show_others(turn: Turn, name: str) -> None:
+    """Let the other processes at a shared database see what one has just done to it."""
+    changed = turn.applications[name].others.get(external_database.NAME)
+    if not isinstance(changed, ExternalDatabase) or not changed.shared:
+        return
+    for other, app in turn.applications.items():
+        theirs = app.others.get(external_database.NAME)
+        if other == name or not isinstance(theirs, ExternalDatabase):
+            continue
+        seen = external_database.agreed(theirs, changed)
+        if theirs.shared == changed.shared and seen != theirs:
+            turn.applications = turn.applications.set(other, app.with_client(seen))
+
+
+def _thread(world: World, name: str, thread: str) -> Application | str:
+    """Give a process as one of its threads sees it, or why there is no such thread."""
+    app = world.applications.get(name)
+    if app is None:
+        return f"there is no application {name}"
+    if thread and thread not in (w.name for w in app.workers):
+        return f"{name} has no thread {thread}"
+    return seen_by(app, thread)
+
+
+def _running(world: World, source: str) -> Client | str:
+    """Give the client that sends under a name, or why there is none that could."""
+    app = world.applications.get(host_of(source))
+    client = app.client_at(source) if app is not None else None
+    if app is None or client is None:
+        return f"there is no client {source}"
+    return client if app.alive else f"{app.name} is down"
+
+
+def _to_send(world: World, source: str) -> Message | None:
+    app = world.applications.get(host_of(source))
+    client = app.client_at(source) if app else None
+    return next_request(client) if client else None

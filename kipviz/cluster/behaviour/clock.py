@@ -1,0 +1,78 @@
+"""Time that passes, and logs that are read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clauses import OURS, SHIPPED, Clause
+from kipviz.cluster import deadlines
+from kipviz.cluster.actions import (
+    ReadLog,
+    Tick,
+)
+from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import World, broker_host
+
+
+class Ticking(Behaviour[Tick]):
+    """Time passes, to the next moment at which something is due (timed clock only)."""
+
+    action = Tick
+    clause = Clause(
+        "pass_time",
+        "none: that time passes is not a rule of the protocol",
+        OURS,
+        "none: a clock of the model (DECISIONS 18)",
+    )
+
+    def why_not(self, model: Model, world: World, action: Tick) -> str | None:
+        if not model.spec.clock.timed:
+            return "this cluster's clock is untimed: a timer may run out at any moment"
+        if not deadlines.tick_of(model.spec, world):
+            return "nothing is due later: there is no time to wait for"
+        for deadline in world.deadlines:
+            if deadline.by == 0:
+                due = deadlines.action_of(world, deadline)
+                possible = model.obstacle(world, due) is None
+                if possible and deadlines.not_due(world, due) is None:
+                    return (
+                        f"{model.label(world, due)}: that is due now, and time does not pass it by"
+                    )
+        return None
+
+    def apply(self, turn: Turn, action: Tick) -> None:
+        turn.pass_time()
+
+    def label(self, world: World, action: Tick) -> str:
+        return "time passes"
+
+
+class ReadingLog(Behaviour[ReadLog]):
+    """The next batch of a broker's logs is read; `at` is when it was written, `leader` who wrote it."""
+
+    action = ReadLog
+    clause = Clause(
+        "replay",
+        "the clause of the record that is read",
+        SHIPPED,
+        "TransactionStateManager, GroupCoordinatorShard.replay, ShareCoordinatorShard.replay",
+    )
+
+    def why_not(self, model: Model, world: World, action: ReadLog) -> str | None:
+        return "this cluster is not rebuilt from logs: there is no log to read"
+
+    def apply(self, turn: Turn, action: ReadLog) -> None:
+        raise AssertionError("only a rebuilt cluster reads logs")
+
+    def label(self, world: World, action: ReadLog) -> str:
+        return f"{action.at} {action.partition}@{action.offset} is read"
+
+    def lane(self, world: World, action: ReadLog) -> str:
+        return broker_host(action.leader)
+
+
+BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    Ticking(),
+    ReadingLog(),
+)

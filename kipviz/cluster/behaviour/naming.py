@@ -1,0 +1,36 @@
+"""Names in the labels of actions: of threads, of messages in flight, of share-partitions."""
+
+from __future__ import annotations
+
+from kipviz.cluster.actions import Deliver, DeliverLate, Step, TimeOutCall
+from kipviz.cluster.world import World
+from kipviz.messages.message import Message
+
+
+def thread_of(action: Step | TimeOutCall) -> str:
+    """Name the thread that goes on or comes back: a process, or one of its further threads."""
+    return f"{action.thread} of {action.application}" if action.thread else action.application
+
+
+def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:
+    """Give the message that a delivery would deliver."""
+    connection = world.connections.get((action.source, action.broker))
+    if connection is None:
+        return None
+    asked = isinstance(action, DeliverLate) or action.way == "request"
+    queue = connection.requests if asked else connection.responses
+    return queue[0].message if queue else None
+
+
+def partition_of(world: World, key: str) -> str:
+    """Give the source partition of a share-partition's key."""
+    _, topic_id, index = key.rsplit(":", 2)
+    for topic, known in world.image.topic_ids.items():
+        if known == topic_id:
+            return f"{topic}-{index}"
+    return key
+
+
+def sends(source: str, request: Message | None) -> str:
+    """Name the sending of a request."""
+    return f"{source} sends {type(request).__name__ if request else 'nothing'}"

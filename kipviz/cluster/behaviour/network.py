@@ -1,0 +1,291 @@
+"""What happens to messages, to connections and to hosts that cannot reach each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clauses import SHIPPED, Clause
+from kipviz.cluster.actions import (
+    Cut,
+    Deliver,
+    DeliverLate,
+    GiveUp,
+    Heal,
+    LoseConnection,
+    Pause,
+    Resume,
+)
+from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.behaviour.naming import on_wire
+from kipviz.cluster.cutting import is_cut, why_no_cut, why_no_heal
+from kipviz.cluster.late import can_be_given_up
+from kipviz.cluster.pausing import why_no_pause, why_no_resume
+from kipviz.cluster.sides import both, hosts_on
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import World, broker_host, host_of
+
+
+class Delivering(Behaviour[Deliver]):
+    """The message at the head of a connection arrives. `way` is "request" or "response"."""
+
+    action = Deliver
+
+    def why_not(self, model: Model, world: World, action: Deliver) -> str | None:
+        if action.way not in {"request", "response"}:
+            return f"a message goes as a request or a response, not as {action.way!r}"
+        connection = world.connections.get((action.source, action.broker))
+        if connection is None or not connection.open or connection.left:
+            return f"there is no connection from {action.source} to broker {action.broker}"
+        if not (connection.requests if action.way == "request" else connection.responses):
+            return (
+                f"no {action.way} is on the wire between {action.source} and broker {action.broker}"
+            )
+        if action.way == "request" and connection.serving is not None:
+            return (
+                f"broker {action.broker} still works on {type(connection.serving.message).__name__} "
+                "and reads the connection only after its answer"
+            )
+        if is_cut(world, action.source, action.broker):
+            return f"{host_of(action.source)} and B{action.broker} are cut apart"
+        return None
+
+    def apply(self, turn: Turn, action: Deliver) -> None:
+        if action.way == "request":
+            turn.deliver_request(action.source, action.broker)
+        else:
+            turn.deliver_response(action.source, action.broker)
+
+    def label(self, world: World, action: Deliver) -> str:
+        message = on_wire(world, action)
+        name = type(message).__name__ if message else f"nothing ({action.way})"
+        if action.way == "response" and action.source not in _clients(world):
+            # One of a broker's channels may wait for answers from several brokers.
+            return f"{name} from {broker_host(action.broker)} arrives at {action.source}"
+        target = broker_host(action.broker) if action.way == "request" else action.source
+        return f"{name} arrives at {target}"
+
+    def host(self, world: World, action: Deliver) -> str:
+        return host_of(action.source) if action.way == "response" else broker_host(action.broker)
+
+    def lane(self, world: World, action: Deliver) -> str:
+        return broker_host(action.broker) if action.way == "request" else host_of(action.source)
+
+
+class DeliveringLate(Behaviour[DeliverLate]):
+    """A broker takes a request from a connection that its client has given up."""
+
+    action = DeliverLate
+    clause = Clause(
+        "the handler of what arrives late",
+        "KIP-890 Motivation, late messages; Kafka protocol guide, Network",
+        SHIPPED,
+        "SocketServer.Processor, a request read before the close",
+    )
+
+    def why_not(self, model: Model, world: World, action: DeliverLate) -> str | None:
+        connection = world.connections.get((action.source, action.broker))
+        if connection is None or not connection.left or not connection.requests:
+            return f"nothing from {action.source} is left on its way to broker {action.broker}"
+        if connection.serving is not None:
+            return (
+                f"broker {action.broker} still works on {type(connection.serving.message).__name__}"
+            )
+        if is_cut(world, action.source, action.broker):
+            return f"{host_of(action.source)} and B{action.broker} are cut apart"
+        return None
+
+    def apply(self, turn: Turn, action: DeliverLate) -> None:
+        turn.deliver_request(action.source, action.broker)
+
+    def label(self, world: World, action: DeliverLate) -> str:
+        message = on_wire(world, action)
+        name = type(message).__name__ if message else "nothing"
+        return f"late {name} arrives at {broker_host(action.broker)}"
+
+    def host(self, world: World, action: DeliverLate) -> str:
+        return broker_host(action.broker)
+
+    def lane(self, world: World, action: DeliverLate) -> str:
+        return broker_host(action.broker)
+
+
+class GivingUp(Behaviour[GiveUp]):
+    """request.timeout.ms is over: whoever asked closes the connection and will open another one."""
+
+    action = GiveUp
+    clause = Clause(
+        "leave",
+        "KIP-98 request.timeout.ms; KIP-890 Motivation, late messages",
+        SHIPPED,
+        "NetworkClient.handleTimedOutRequests",
+    )
+    spends = "request_timeout"
+    spent_as = "requests that time out at their client"
+
+    def why_not(self, model: Model, world: World, action: GiveUp) -> str | None:
+        connection = world.connections.get((action.source, action.broker))
+        if connection is None or not connection.open:
+            return f"there is no connection from {action.source} to broker {action.broker}"
+        if can_be_given_up(connection):
+            return None
+        return f"{action.source} waits for nothing from broker {action.broker} that matters when it is late"
+
+    def apply(self, turn: Turn, action: GiveUp) -> None:
+        turn.lose(action.source, action.broker, leaves=True)
+
+    def label(self, world: World, action: GiveUp) -> str:
+        return f"{action.source} gives up on {broker_host(action.broker)}"
+
+    def host(self, world: World, action: GiveUp) -> str:
+        return host_of(action.source)
+
+    def lane(self, world: World, action: GiveUp) -> str:
+        return host_of(action.source)
+
+
+class LosingConnection(Behaviour[LoseConnection]):
+    """A connection breaks; what was on it is gone, and both ends notice."""
+
+    action = LoseConnection
+    clause = Clause(
+        "lose",
+        "Kafka protocol guide, Network; KIP-932 share sessions end with their connection",
+        SHIPPED,
+        "NetworkClient.processDisconnection, SocketServer.processDisconnected",
+    )
+    spends = "lose_connection"
+    spent_as = "lost connections"
+
+    def why_not(self, model: Model, world: World, action: LoseConnection) -> str | None:
+        connection = world.connections.get((action.source, action.broker))
+        if connection is None or not connection.open or connection.left:
+            return f"there is no connection from {action.source} to broker {action.broker}"
+        return None
+
+    def apply(self, turn: Turn, action: LoseConnection) -> None:
+        turn.lose(action.source, action.broker)
+
+    def label(self, world: World, action: LoseConnection) -> str:
+        return f"{action.source} loses {broker_host(action.broker)}"
+
+    def lane(self, world: World, action: LoseConnection) -> str:
+        return host_of(action.source)
+
+
+class Cutting(Behaviour[Cut]):
+    """No message passes between any host of one side and any of the other until the cut is healed."""
+
+    action = Cut
+    clause = Clause(
+        "cut",
+        "Kafka protocol guide, Network: over TCP a message is late, never out of order",
+        SHIPPED,
+        "NetworkClient.poll, Selector.poll",
+    )
+    spends = "cut"
+    spent_as = "cuts"
+
+    def why_not(self, model: Model, world: World, action: Cut) -> str | None:
+        return why_no_cut(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: Cut) -> None:
+        turn.cuts = tuple(sorted((*turn.cuts, (action.one, action.other))))
+
+    def label(self, world: World, action: Cut) -> str:
+        return f"{both(action.one, action.other)} are cut apart"
+
+    def lane(self, world: World, action: Cut) -> str:
+        return hosts_on(action.one)[0]
+
+
+class Healing(Behaviour[Heal]):
+    """A cut is healed, whole: messages pass again, but where another cut holds two hosts apart."""
+
+    action = Heal
+    clause = Clause(
+        "heal",
+        "Kafka protocol guide, Network: TCP sends again what did not arrive",
+        SHIPPED,
+        "NetworkClient.poll, Selector.poll",
+    )
+
+    def why_not(self, model: Model, world: World, action: Heal) -> str | None:
+        return why_no_heal(world, action)
+
+    def apply(self, turn: Turn, action: Heal) -> None:
+        turn.cuts = tuple(c for c in turn.cuts if c != (action.one, action.other))
+
+    def label(self, world: World, action: Heal) -> str:
+        return f"{both(action.one, action.other)} are joined"
+
+    def lane(self, world: World, action: Heal) -> str:
+        return hosts_on(action.one)[0]
+
+
+class Pausing(Behaviour[Pause]):
+    """A host stands still: nothing runs on it, and nothing that is on its way to it is read."""
+
+    action = Pause
+    clause = Clause(
+        "pause",
+        "KIP-98 Zombie fencing: a process that stands still and comes back",
+        SHIPPED,
+        "NetworkClient.poll, SystemTimer: what is late is done late",
+    )
+    spends = "pause"
+    spent_as = "pauses of a host"
+
+    def why_not(self, model: Model, world: World, action: Pause) -> str | None:
+        return why_no_pause(world, action)
+
+    def apply(self, turn: Turn, action: Pause) -> None:
+        turn.cuts = tuple(sorted((*turn.cuts, (action.host, action.host))))
+
+    def label(self, world: World, action: Pause) -> str:
+        return f"{action.host} stands still"
+
+    def lane(self, world: World, action: Pause) -> str:
+        return action.host
+
+
+class Resuming(Behaviour[Resume]):
+    """A host goes on where it stood still."""
+
+    action = Resume
+    clause = Clause(
+        "resume",
+        "KIP-98 Zombie fencing: its epoch has grown old meanwhile",
+        SHIPPED,
+        "NetworkClient.poll, SystemTimer: what is late is done late",
+    )
+
+    def why_not(self, model: Model, world: World, action: Resume) -> str | None:
+        return why_no_resume(world, action)
+
+    def apply(self, turn: Turn, action: Resume) -> None:
+        turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))
+
+    def label(self, world: World, action: Resume) -> str:
+        return f"{action.host} wakes up"
+
+    def lane(self, world: World, action: Resume) -> str:
+        return action.host
+
+
+BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    Delivering(),
+    DeliveringLate(),
+    GivingUp(),
+    LosingConnection(),
+    Cutting(),
+    Healing(),
+    Pausing(),
+    Resuming(),
+)
+
+
+# -- pieces --------------------------------------------------------------------------------------
+
+
+def _clients(world: World) -> tuple[str, ...]:
+    return tuple(client.source for app in world.applications.values() for client in app.clients)

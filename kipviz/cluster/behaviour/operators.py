@@ -1,0 +1,248 @@
+"""What an operator does to a running cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.clauses import SHIPPED, Clause
+from kipviz.cluster.actions import (
+    CreateAcls,
+    CreateTopic,
+    DeleteAcls,
+    DeleteRecords,
+    DeleteTopic,
+    InstallRelease,
+    RemakeTopic,
+    UpgradeFeature,
+)
+from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.coming_topics import why_no_creation, why_no_removal
+from kipviz.cluster.operating import (
+    created,
+    deleted,
+    installed,
+    why_no_acl_change,
+    why_no_installation,
+    why_no_upgrade,
+)
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import World, broker_host
+from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+
+
+class RemakingTopic(Behaviour[RemakeTopic]):
+    """An operator deletes a topic and makes another one of the same name."""
+
+    action = RemakeTopic
+    clause = Clause(
+        "remake",
+        "KIP-516 topic ids: a topic that is made again is another one",
+        SHIPPED,
+        "ReplicationControlManager.deleteTopics, createTopics",
+    )
+
+    def why_not(self, model: Model, world: World, action: RemakeTopic) -> str | None:
+        fresh = next((each for each in model.spec.remade if each.topic == action.topic), None)
+        if fresh is None:
+            names = ", ".join(each.topic for each in model.spec.remade) or "none"
+            return f"{action.topic} is not made again in this cluster; those that may be: {names}"
+        now = world.image.topic_ids.get(action.topic)
+        if now is None:
+            return f"{action.topic} is deleted for good"
+        return f"{action.topic} has been made again already" if now == fresh.topic_id else None
+
+    def apply(self, turn: Turn, action: RemakeTopic) -> None:
+        turn.remake(action.topic)
+
+    def label(self, world: World, action: RemakeTopic) -> str:
+        return f"{action.topic} is deleted and made again"
+
+
+class DeletingTopic(Behaviour[DeleteTopic]):
+    """An operator deletes a topic for good (kafka-topics.sh --delete)."""
+
+    action = DeleteTopic
+    clause = Clause("delete_topic", "KIP-4 DeleteTopics", SHIPPED, "ReplicaManager.stopPartitions")
+
+    def why_not(self, model: Model, world: World, action: DeleteTopic) -> str | None:
+        return why_no_removal(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: DeleteTopic) -> None:
+        turn.delete_topic(action.topic)
+
+    def label(self, world: World, action: DeleteTopic) -> str:
+        return f"{action.topic} is deleted for good"
+
+
+class CreatingTopic(Behaviour[CreateTopic]):
+    """An operator makes a topic that was not there from the beginning (kafka-topics.sh --create)."""
+
+    action = CreateTopic
+    clause = Clause("create_topic", "KIP-4 CreateTopics", SHIPPED, "ReplicationControlManager")
+
+    def why_not(self, model: Model, world: World, action: CreateTopic) -> str | None:
+        return why_no_creation(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: CreateTopic) -> None:
+        turn.create_topic(action.topic)
+
+    def label(self, world: World, action: CreateTopic) -> str:
+        return f"{action.topic} is made"
+
+
+class DeletingRecords(Behaviour[DeleteRecords]):
+    """Retention, or an operator (DeleteRecords), deletes a partition's oldest batch."""
+
+    action = DeleteRecords
+    clause = Clause(
+        "delete_oldest",
+        "KIP-107 DeleteRecords; retention.ms, retention.bytes",
+        SHIPPED,
+        "UnifiedLog.maybeIncrementLogStartOffset",
+    )
+    spends = "delete_records"
+    spent_as = "deletions of a batch"
+
+    def why_not(self, model: Model, world: World, action: DeleteRecords) -> str | None:
+        if action.partition in deletable(world):
+            return None
+        if action.partition not in world.logs or topic_of(action.partition) in INTERNAL_TOPICS:
+            return f"{action.partition} is no partition of a user's topic"
+        return f"{action.partition} has no batch below its high watermark"
+
+    def apply(self, turn: Turn, action: DeleteRecords) -> None:
+        turn.delete_oldest(action.partition)
+
+    def label(self, world: World, action: DeleteRecords) -> str:
+        return f"the oldest batch of {action.partition} is deleted"
+
+
+class UpgradingFeature(Behaviour[UpgradeFeature]):
+    """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
+
+    action = UpgradeFeature
+    clause = Clause(
+        "connected",
+        "KIP-584 finalized features; KIP-890 Upgrade",
+        SHIPPED,
+        "FeatureControlManager; TransactionManager.maybeUpdateTransactionV2Enabled",
+    )
+    spends = "upgrade"
+    spent_as = "changes of a feature level"
+
+    def why_not(self, model: Model, world: World, action: UpgradeFeature) -> str | None:
+        return why_no_upgrade(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: UpgradeFeature) -> None:
+        turn.image = turn.image.but(
+            features=turn.image.features.but(**{action.feature: action.level})
+        )
+        turn.events.append(FeatureFinalized(action.feature, action.level))
+
+    def label(self, world: World, action: UpgradeFeature) -> str:
+        return f"{action.feature.replace('_', '.')} {action.level} is finalized"
+
+
+class InstallingRelease(Behaviour[InstallRelease]):
+    """An operator gives a broker another binary: it is stopped in good order, if it runs."""
+
+    action = InstallRelease
+    clause = Clause(
+        "installed",
+        "KIP-584 supported features; KIP-631 controlled shutdown and broker registration",
+        SHIPPED,
+        "ClusterControlManager.registerBroker, ReplicationControlManager.handleBrokerInControlledShutdown",
+    )
+    spends = "restart"
+    spent_as = "restarts with another binary"
+
+    def why_not(self, model: Model, world: World, action: InstallRelease) -> str | None:
+        return why_no_installation(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: InstallRelease) -> None:
+        if action.broker in turn.up:
+            turn.crash(action.broker)  # in good order: others lead before it is gone
+        turn.image = turn.image.but(
+            releases=installed(turn.image.releases, action.broker, action.release)
+        )
+        turn.events.append(ReleaseInstalled(action.broker, action.release))
+
+    def label(self, world: World, action: InstallRelease) -> str:
+        return f"{broker_host(action.broker)} is stopped for {action.release}"
+
+    def lane(self, world: World, action: InstallRelease) -> str:
+        return broker_host(action.broker)
+
+
+class CreatingAcls(Behaviour[CreateAcls]):
+    """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
+
+    action = CreateAcls
+    clause = Clause(
+        "on_create_acls",
+        "KIP-11 ACLs; KIP-140 CreateAcls",
+        SHIPPED,
+        "AclControlManager.createAcls, StandardAuthorizer",
+    )
+    spends = "acls"
+    spent_as = "changes of an ACL"
+
+    def why_not(self, model: Model, world: World, action: CreateAcls) -> str | None:
+        return why_no_acl_change(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: CreateAcls) -> None:
+        turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), action.acl))
+        turn.events.append(AclsChanged(action.acl.words, created=True))
+
+    def label(self, world: World, action: CreateAcls) -> str:
+        return f"the ACL '{action.acl.words}' is created"
+
+
+class DeletingAcls(Behaviour[DeleteAcls]):
+    """An operator takes a right, or a denial, away (kafka-acls.sh --remove)."""
+
+    action = DeleteAcls
+    clause = Clause(
+        "on_delete_acls",
+        "KIP-11 ACLs; KIP-140 DeleteAcls",
+        SHIPPED,
+        "AclControlManager.deleteAcls, StandardAuthorizer",
+    )
+    spends = "acls"
+    spent_as = "changes of an ACL"
+
+    def why_not(self, model: Model, world: World, action: DeleteAcls) -> str | None:
+        return why_no_acl_change(model.spec, world, action)
+
+    def apply(self, turn: Turn, action: DeleteAcls) -> None:
+        turn.image = turn.image.but(acls=deleted(turn.image.acls or (), action.acl))
+        turn.events.append(AclsChanged(action.acl.words, created=False))
+
+    def label(self, world: World, action: DeleteAcls) -> str:
+        return f"the ACL '{action.acl.words}' is deleted"
+
+
+BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    RemakingTopic(),
+    DeletingTopic(),
+    CreatingTopic(),
+    DeletingRecords(),
+    UpgradingFeature(),
+    InstallingRelease(),
+    CreatingAcls(),
+    DeletingAcls(),
+)
+
+
+# -- pieces --------------------------------------------------------------------------------------
+
+
+def deletable(world: World) -> Iterator[str]:
+    """Give the partitions of users' topics that have a batch below the high watermark."""
+    for partition, log in zip(world.logs.keys(), world.logs.values(), strict=True):
+        if topic_of(partition) in INTERNAL_TOPICS or not log.batches:
+            continue
+        if log.batches[0].last_offset < log.high_watermark:
+            yield partition
