@@ -37,6 +37,10 @@ class BrokerRules(Value, frozen=True):
     """Does a marker resolve a vote: (epoch staged with, epoch of the marker)?
     (KIP-1289 "Per-record fencing by (producerId, producerEpoch)"; finding I.)"""
 
+    outcome_news: Callable[[], bool]
+    """Does the share coordinator tell the leader of the source what became of its votes, or is it asked?
+    (Study B2; no draft says either.)"""
+
     marker_reach: Callable[[tuple[str, ...]], tuple[str, ...]]
     """Which of the share-partitions that a broker leads does an arriving marker touch?
     (KIP-1289 "broadcasts to all SharePartition instances on that broker"; findings A, B.)"""

@@ -11,7 +11,13 @@ NOT MODELLED: state of topics that are deleted.
 
 from __future__ import annotations
 
-from kipviz.brokers import enlistment, partition_log, share_pending, share_state_checks
+from kipviz.brokers import (
+    enlistment,
+    partition_log,
+    share_news,
+    share_pending,
+    share_state_checks,
+)
 from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
@@ -36,7 +42,6 @@ from kipviz.messages.message import Message
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
-    PendingBatch,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     TxnWriteShareGroupState,
@@ -75,13 +80,7 @@ def on_read(
     if state is None or error_of(checks) is not Errors.NONE:
         refused = ReadShareGroupStateResponse(error_of(checks), request.key)
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    pending = tuple(
-        PendingBatch(producer_id, vote.producer_epoch, staged)
-        for producer_id, votes in me.votes.items()
-        for vote in votes
-        if vote.key == request.key
-        for staged in vote.staged
-    )
+    pending = me.pending_votes(request.key)
     answer = ReadShareGroupStateResponse(
         Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
     )
@@ -211,7 +210,7 @@ def on_enlisted(
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
     """End a transaction in this log; the votes it resolves take effect by replaying the marker.
 
-    Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference.
+    Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference. OPEN: outcome_news.
     """
     log = on.log(me.shard)
     checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
@@ -225,9 +224,11 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     call = LocalCall("kafka_apis", "", done)
     waits = on.rules.marker_answer()
     wait = (WaitingForReplicas(batch.base_offset, call=call),) if waits else ()
+    before = me
     me = replay(me, batch, on.rules) if on.rules.state_marker() else me.but(behind=True)
     return Effects(
         me.but(waiting=(*me.waiting, *wait)),
+        requests=share_news.news(before, me, on),
         appends=((me.shard, batch),),
         local=() if waits else (call,),
         events=(appended(me.shard, batch),),

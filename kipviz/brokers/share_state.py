@@ -10,6 +10,7 @@ from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.replication import WaitingForReplicas
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 
 # The state epoch of a share-partition whose state is deleted.
@@ -63,3 +64,13 @@ class ShareCoordinator(Part, frozen=True, cache_hash=True):
     enlisting: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
     behind: bool = False
+
+    def pending_votes(self, key: str) -> tuple[PendingBatch, ...]:
+        """Give the votes about a share-partition that no marker has resolved, as a response carries them."""
+        return tuple(
+            PendingBatch(producer_id, vote.producer_epoch, staged)
+            for producer_id, votes in self.votes.items()
+            for vote in votes
+            if vote.key == key
+            for staged in vote.staged
+        )

@@ -31,6 +31,7 @@ from kipviz.brokers import (
     share_coordinator,
     share_fetching,
     share_membership,
+    share_news,
     share_partition_leader,
     share_upkeep,
     transaction_coordinator,
@@ -113,6 +114,8 @@ from kipviz.messages.share_state import (
     InitializeShareGroupStateResponse,
     ReadShareGroupState,
     ReadShareGroupStateSummary,
+    TellShareGroupState,
+    TellShareGroupStateResponse,
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
@@ -169,6 +172,7 @@ HANDLERS: dict[type[Message], Handler] = {
     ShareGroupHeartbeat: share_membership.on_share_group_heartbeat,
     WriteShareGroupState: share_coordinator.on_write,
     TxnWriteShareGroupState: share_coordinator.on_txn_write,
+    TellShareGroupState: share_news.on_tell,
     ListTransactions: kafka_apis.on_list_transactions,
     DescribeTransactions: administration.on_describe_transactions,
     DescribeProducers: administration.on_describe_producers,
@@ -422,6 +426,8 @@ def shard_of(role: str, shard: str) -> str:
 def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     """Let the role that asked have its answer."""
     message = envelope.message
+    if isinstance(message, TellShareGroupStateResponse):
+        return Effects(role)
     if isinstance(message, AddPartitionsToTxnResponse):
         if message.error is Errors.UNSUPPORTED_VERSION:
             # A coordinator from before KIP-890 cannot verify: the batch goes on unverified.
@@ -460,6 +466,8 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     if channel == ADD_PARTITIONS:
         lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
         return _enlisted(role, lost, envelope.tag, on)
+    if channel == share_news.CHANNEL:
+        return Effects(role)
     if channel == INITIALIZER and envelope.tag:
         return group_coordinator.on_state_lost(role, envelope.tag, message, on)
     if channel == INITIALIZER:

@@ -43,6 +43,7 @@ AS_WRITTEN = Design(
         "back_to_available",
         "equal",
         "every_one_on_the_broker",
+        "the_leader_asks",
         "acquired",
         "invalid_record_state",
         "allowed",

@@ -144,6 +144,19 @@ def every_one_on_the_broker(held: tuple[str, ...]) -> tuple[str, ...]:
     return held
 
 
+# -- outcome_news: who begins, when a marker has resolved votes of another broker's records? --------
+
+
+def the_leader_asks() -> bool:
+    """The leader of the source partition: it asks the share coordinator from time to time."""
+    return False
+
+
+def the_coordinator_tells() -> bool:
+    """The share coordinator: it tells the leader as soon as its log has the marker; what is lost is asked for."""
+    return True
+
+
 # -- abort_target: what does a staged record become when its transaction aborts? ------------------
 
 
@@ -376,6 +389,21 @@ SLOTS: tuple[Slot, ...] = (
                 DRAFT,
                 "KIP-1289 Existing RPCs, WriteTxnMarkers",
             ),
+        ),
+    ),
+    Slot(
+        "outcome_news",
+        "Who begins, when a marker has resolved votes on records that another broker leads?",
+        "B2",
+        True,
+        (
+            Option(
+                "the_leader_asks",
+                the_leader_asks,
+                DRAFT,
+                "KIP-1289 Existing RPCs NOT changed, no ShareCoordinatorShard changes",
+            ),
+            Option("the_coordinator_tells", the_coordinator_tells, OURS, "study B2"),
         ),
     ),
     Slot(

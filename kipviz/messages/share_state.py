@@ -127,6 +127,29 @@ class WriteShareGroupStateResponse(Message, frozen=True):
     key: str
 
 
+class TellShareGroupState(Message, frozen=True):
+    """A share coordinator tells the leader of the source partition what became of its votes, without being asked.
+
+    It says what a ReadShareGroupStateResponse says. Status: our inference, a rival in study B2; no draft has it.
+    """
+
+    STATUS: ClassVar[str] = "our inference"
+    key: str
+    state_epoch: int
+    start_offset: int
+    batches: tuple[StateBatch, ...] = ()
+    pending: tuple[PendingBatch, ...] = ()
+
+
+class TellShareGroupStateResponse(Message, frozen=True):
+    """That the leader has heard of it, whatever it made of it. Status: our inference."""
+
+    STATUS: ClassVar[str] = "our inference"
+    IS_RESPONSE: ClassVar[bool] = True
+    error: Errors
+    key: str
+
+
 class TxnWriteShareGroupState(Message, frozen=True):
     """A share-partition leader makes a vote durable before it promises it to the producer.
 

@@ -157,7 +157,11 @@ DESTINATIONS = (
         participant="state_partition_by_group",
         marker_reach="every_one_on_the_broker",
     ),
-    _slot("to the share coordinator, which holds the vote"),
+    _slot("to the share coordinator, which holds the vote and is asked"),
+    _slot(
+        "to the share coordinator, which tells the leader of the source",
+        outcome_news="the_coordinator_tells",
+    ),
 )
 
 STUDIES: tuple[Study, ...] = (
@@ -180,8 +184,7 @@ STUDIES: tuple[Study, ...] = (
         "Where must the marker go: to whoever holds the record in memory, or to where the vote is written?",
         "KIP-1289 'WriteTxnMarkers … broadcasts to all SharePartition instances on that broker'",
         "Whether the record leaves TX_PENDING when its leader, the partition of the group id and "
-        "the share coordinator are on three brokers, and after how many messages between brokers. That the state's leader tells "
-        "the source's leader by itself is not modelled: the leader asks.",
+        "the share coordinator are on three brokers, and after how many messages between brokers.",
         "kip-1289-small-apart",
         "",
         (ATOMIC, LIVE),

@@ -1,4 +1,4 @@
-"""The APIs of a share coordinator, which brokers call: each is about one share-partition."""
+"""The APIs that brokers call for a share-partition: a share coordinator's, and the one by which it tells an outcome."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateResponse,
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
+    TellShareGroupState,
+    TellShareGroupStateResponse,
     TxnWriteShareGroupState,
     TxnWriteShareGroupStateResponse,
     WriteShareGroupState,
@@ -77,6 +79,26 @@ APIS: tuple[Api, ...] = (
         kafka="none: our inference",
         answer_in="none: our inference",
         words=("write vote", "vote written"),
+        since="kip-1289",
+    ),
+    Api(
+        request=TellShareGroupState,
+        response=TellShareGroupStateResponse,
+        role=Role.SHARE_PARTITION_LEADER,
+        shard=Shard.BROKER,
+        needs=(
+            Need(
+                Operation.CLUSTER_ACTION,
+                Resource.CLUSTER,
+                "as WriteShareGroupState",
+                "our inference",
+            ),
+        ),
+        refusal=lambda m, error: TellShareGroupStateResponse(error, m.key),
+        clause="none: no draft has such a request (study B2)",
+        kafka="none: our inference",
+        answer_in="none: our inference",
+        words=("tell share state", "heard"),
         since="kip-1289",
     ),
     Api(

@@ -197,11 +197,47 @@ TXN_WRITE_SHARE_GROUP_STATE_RESPONSE = Schema(
 )
 
 
+TELL_SHARE_GROUP_STATE_REQUEST = Schema(
+    "TellShareGroupStateRequest",
+    -1,
+    "0",
+    "0+",
+    (
+        GROUP_ID,
+        _topics(
+            "TellStateData",
+            Field("StateEpoch", "int32"),
+            Field("StartOffset", "int64"),
+            STATE_BATCHES,
+            PENDING_VOTES,
+        ),
+    ),
+    status=INFERRED,
+)
+
+TELL_SHARE_GROUP_STATE_RESPONSE = Schema(
+    "TellShareGroupStateResponse",
+    -1,
+    "0",
+    "0+",
+    WRITE_SHARE_GROUP_STATE_RESPONSE.fields,
+    status=INFERRED,
+)
+
+
 def _read(m: model.ReadShareGroupState, _: Around) -> Struct:
     return _request(m.key, LeaderEpoch=m.leader_epoch)
 
 
 def _was_read(m: model.ReadShareGroupStateResponse, _: Around) -> Struct:
+    return _result(m.key, ErrorCode=m.error, **_state(m))
+
+
+def _tell(m: model.TellShareGroupState, _: Around) -> Struct:
+    return _request(m.key, **_state(m))
+
+
+def _state(m: model.ReadShareGroupStateResponse | model.TellShareGroupState) -> Struct:
     pending = tuple(
         {
             "ProducerId": p.producer_id,
@@ -210,14 +246,12 @@ def _was_read(m: model.ReadShareGroupStateResponse, _: Around) -> Struct:
         }
         for p in m.pending
     )
-    return _result(
-        m.key,
-        ErrorCode=m.error,
-        StateEpoch=m.state_epoch,
-        StartOffset=m.start_offset,
-        StateBatches=_states(m.batches),
+    return {
+        "StateEpoch": m.state_epoch,
+        "StartOffset": m.start_offset,
+        "StateBatches": _states(m.batches),
         **({"PendingVotes": pending} if pending else {}),
-    )
+    }
 
 
 def _write(m: model.WriteShareGroupState, _: Around) -> Struct:
@@ -238,6 +272,7 @@ def _initialize(m: model.InitializeShareGroupState, _: Around) -> Struct:
 def _was_written(
     m: model.WriteShareGroupStateResponse
     | model.TxnWriteShareGroupStateResponse
+    | model.TellShareGroupStateResponse
     | model.InitializeShareGroupStateResponse
     | model.DeleteShareGroupStateResponse,
     _: Around,
@@ -348,6 +383,8 @@ KINDS: dict[type[Message], Kind] = {
     ),
     model.WriteShareGroupState: Kind(WRITE_SHARE_GROUP_STATE_REQUEST, _write),
     model.WriteShareGroupStateResponse: Kind(WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
+    model.TellShareGroupState: Kind(TELL_SHARE_GROUP_STATE_REQUEST, _tell),
+    model.TellShareGroupStateResponse: Kind(TELL_SHARE_GROUP_STATE_RESPONSE, _was_written),
     model.TxnWriteShareGroupState: Kind(TXN_WRITE_SHARE_GROUP_STATE_REQUEST, _write_votes),
     model.TxnWriteShareGroupStateResponse: Kind(TXN_WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
 }
