@@ -23,7 +23,7 @@ from kipviz.messages.share_state import (
 )
 
 # The client of a broker that tells outcomes.
-CHANNEL = "share-news"
+CHANNEL = "share-coordinator"
 ROLE = "share_coordinator"
 
 

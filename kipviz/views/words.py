@@ -374,7 +374,6 @@ def _who(source: str) -> str:
             "markers": "coordinator",
             "add-partitions": "leader",
             "persister": "share-partition leader",
-            "share-news": "share coordinator",
             "dlq": "dead-letter producer",
             "initializer": "group coordinator",
         }

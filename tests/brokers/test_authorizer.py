@@ -80,6 +80,7 @@ from kipviz.messages.share_state import (
     InitializeShareGroupState,
     ReadShareGroupState,
     ReadShareGroupStateSummary,
+    TellShareGroupState,
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
@@ -157,6 +158,7 @@ STATE_REQUESTS = (
     ReadShareGroupState,
     WriteShareGroupState,
     TxnWriteShareGroupState,
+    TellShareGroupState,
     DeleteShareGroupState,
     ReadShareGroupStateSummary,
 )

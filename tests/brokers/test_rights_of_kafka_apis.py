@@ -110,6 +110,7 @@ KAFKA_APIS = {
 }
 OF_DRAFTS = {
     "InitProducerIdOfGroup",
+    "TellShareGroupState",
     "TxnHeartbeat",
     "TxnShareAcknowledge",
     "TxnWriteShareGroupState",

@@ -105,6 +105,7 @@ KAFKA_4_4 = {
     "ReadShareGroupState": (84, 0),
     "WriteShareGroupState": (85, 1),
     "TxnShareAcknowledge": (93, 0),
+    "TellShareGroupState": (-1, 0),
     "TxnWriteShareGroupState": (-1, 0),
 }
 
@@ -128,6 +129,7 @@ def test_what_no_release_ships_says_so():
     drafts = {c.__name__: c.STATUS for c in REQUESTS if c.STATUS != "shipped"}
     assert drafts == {
         "TxnShareAcknowledge": "draft",
+        "TellShareGroupState": "our inference",
         "TxnWriteShareGroupState": "our inference",
     }
 

@@ -64,6 +64,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-small-late-marker": (FINE, IMPOSSIBLE, FINE, *[IMPOSSIBLE] * 4),
     "kip-1289-small-by-hand": (FINE, STUCK, FINE, LOST, LOST, LOST, LATE),
     "kip-1289-small-client-adds": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
+    "kip-1289-small-told": (FINE, STUCK, FINE, IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE),
     "kip-1289-small-letter": (FINE, STUCK, FINE, LATE, IMPOSSIBLE, LATE, IMPOSSIBLE),
     "kip-1289-small-pruned": (FINE, STUCK, FINE, LATE, LATE, LATE, LATE),
     "kip-1289-small-deleted": (FINE, OPEN, FINE, LATE, LATE, LATE, LOST),

@@ -85,7 +85,7 @@ APIS: tuple[Api, ...] = (
         request=TellShareGroupState,
         response=TellShareGroupStateResponse,
         role=Role.SHARE_PARTITION_LEADER,
-        shard=Shard.BROKER,
+        shard=Shard.ANY,
         needs=(
             Need(
                 Operation.CLUSTER_ACTION,
