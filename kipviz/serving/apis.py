@@ -18,6 +18,8 @@ from kipviz.messages.wire import (
     membership,
     metadata,
     producing,
+    share_admin,
+    share_groups,
     transactions,
 )
 from kipviz.messages.wire.codec import Encoded, Struct, encode
@@ -27,6 +29,7 @@ from kipviz.serving import (
     translate_cluster,
     translate_groups,
     translate_records,
+    translate_shares,
     translate_transactions,
 )
 from kipviz.serving.desk import Asked, Desk
@@ -56,6 +59,7 @@ def _api(request: Schema, response: Schema, translate: Translate, highest: int =
 
 
 _t, _r, _g, _c = translate_transactions, translate_records, translate_groups, translate_cluster
+_s = translate_shares
 APIS: dict[int, Api] = {
     each.request.key: each
     for each in (
@@ -105,6 +109,22 @@ APIS: dict[int, Api] = {
             membership.CONSUMER_GROUP_HEARTBEAT_REQUEST,
             membership.CONSUMER_GROUP_HEARTBEAT_RESPONSE,
             _g.consumer_group_heartbeat,
+        ),
+        _api(
+            membership.SHARE_GROUP_HEARTBEAT_REQUEST,
+            membership.SHARE_GROUP_HEARTBEAT_RESPONSE,
+            _s.share_group_heartbeat,
+        ),
+        _api(share_groups.SHARE_FETCH_REQUEST, share_groups.SHARE_FETCH_RESPONSE, _s.share_fetch),
+        _api(
+            share_groups.SHARE_ACKNOWLEDGE_REQUEST,
+            share_groups.SHARE_ACKNOWLEDGE_RESPONSE,
+            _s.share_acknowledge,
+        ),
+        _api(
+            share_admin.SHARE_GROUP_DESCRIBE_REQUEST,
+            share_admin.SHARE_GROUP_DESCRIBE_RESPONSE,
+            _s.share_group_describe,
         ),
     )
 }

@@ -119,6 +119,7 @@ def readable(
     epoch: int,
     *,
     committed: bool,
+    last: int | None = None,
 ) -> bytes:
     """Return the batches from an offset on that a consumer may read, at least one if there is one.
 
@@ -129,8 +130,11 @@ def readable(
         kept: the bytes of what clients have produced.
         epoch: the leader epoch.
         committed: whether it reads below the last stable offset only.
+        last: the last offset that it takes; all that there is if left out.
     """
     end = log.last_stable_offset if committed else log.high_watermark
+    if last is not None:
+        end = min(end, last + 1)
     found: list[bytes] = []
     size = 0
     for batch in _from(log, offset):

@@ -35,7 +35,7 @@ from kipviz.serving.desk import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_transactions import committed, offsets_in
 
 
-def _as_written(message: Message, desk: Desk) -> Asked:
+def as_written(message: Message, desk: Desk) -> Asked:
     """Ask, and answer with the fields that the model's own brokers write."""
 
     def answer(replies: Replies) -> Struct:
@@ -156,7 +156,7 @@ def join_group(said: Struct, version: int, desk: Desk, client_id: str = "") -> A
         said.get("GroupInstanceId") or "",
         tuple(each["Name"] for each in said["Protocols"]),
     )
-    return _as_written(message, desk)
+    return as_written(message, desk)
 
 
 def sync_group(said: Struct, version: int, desk: Desk) -> Asked:
@@ -178,13 +178,13 @@ def sync_group(said: Struct, version: int, desk: Desk) -> Asked:
         said.get("GroupInstanceId") or "",
         **more,
     )
-    return _as_written(message, desk)
+    return as_written(message, desk)
 
 
 def heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
     """Say that a member of a classic group is alive."""
     identity = (said["GroupId"], said["GenerationId"], said["MemberId"])
-    return _as_written(Heartbeat(*identity, said.get("GroupInstanceId") or ""), desk)
+    return as_written(Heartbeat(*identity, said.get("GroupInstanceId") or ""), desk)
 
 
 def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
@@ -197,7 +197,7 @@ def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
         raise Refused("a LeaveGroup names at least one member here")
     first, *further = leavers
     message = LeaveGroup(said["GroupId"], first.member_id, first.instance_id, tuple(further))
-    asked = _as_written(message, desk)
+    asked = as_written(message, desk)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
@@ -226,7 +226,7 @@ def consumer_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
         regex,
         said["RackId"] or "",
     )
-    return _as_written(message, desk)
+    return as_written(message, desk)
 
 
 def _partitions(topics: tuple[Struct, ...], desk: Desk) -> list[str]:

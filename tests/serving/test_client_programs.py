@@ -187,6 +187,28 @@ def test_a_held_commit_waits_and_another_producer_goes_on(clients, server, progr
     assert program("q", ("commit",)) == [""]
 
 
+def test_java_s_share_consumer_releases_records_and_gets_them_again():
+    """librdkafka and kafka-python have no share consumer that is driven here."""
+    java = Clients(JAVA)
+    try:
+        with kipviz.serve() as server:
+            java.run("control", "servers", server.bootstrap_servers)
+            for call in (*BEGUN, ("send", "orders", "two"), ("commit",)):
+                java.run("p", *call)
+            assert java.run("s", "share-open", "group", "orders") == ""
+            assert java.run("s", "share-poll", "RELEASE") == "one*1 two*1"
+            assert java.run("s", "share-commit") == "orders ok"
+            assert java.run("s", "share-poll", "ACCEPT") == "one*2 two*2"
+            assert java.run("s", "share-commit") == "orders ok"
+            assert java.run("s", "share-close") == ""
+            asked = {name for _, name in server.requests("s")} - {"Metadata"}
+            assert asked == {"ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge"}
+            assert server.log == ()
+            java.run("p", "close")
+    finally:
+        java.end()
+
+
 # -- against a recording of a real broker --------------------------------------------------------
 
 CALLS = {
