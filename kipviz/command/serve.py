@@ -23,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", action="append", default=[], help="a topic, of three partitions")
     parser.add_argument("--by", default="running", help="running, or hand: deliveries wait")
     parser.add_argument(
+        "--time",
+        default="clock",
+        help="clock: polls and transactions end by this machine's clock; model: when a script says so",
+    )
+    parser.add_argument(
         "--rule",
         action="append",
         default=[],
@@ -56,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             design=arguments.design,
             by=arguments.by,
             rules=arguments.rule,
+            time=arguments.time,
             idle_s=float(arguments.idle),
         )
     except ValueError as wrong:

@@ -3,6 +3,7 @@
     {"do": "rule", "rule": "hold EndTxn"}    {"do": "held"}    {"do": "deliver", "index": 0}
     {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
     {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
+    {"do": "step"}    {"do": "back", "step": 12}    {"do": "time-out", "transactional_id": "t"}    {"do": "end-polls"}
     {"do": "line", "client": "app-1", "text": "a line of the client's log"}
     {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
     {"do": "stop"}
@@ -80,6 +81,10 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "clients": lambda server, _: {"clients": _clients(server)},
     "requests": lambda server, asked: {"requests": _requests(server, asked)},
     "records": lambda server, asked: {"records": _records(server, asked)},
+    "back": lambda server, asked: server.back(_number(asked, "step")),
+    "step": lambda server, _: {"step": server.step},
+    "time-out": lambda server, asked: server.time_out(_text(asked, "transactional_id")),
+    "end-polls": lambda server, _: {"ended": server.end_polls()},
     "line": lambda server, asked: server.log_line(_text(asked, "client"), _text(asked, "text")),
     "log": lambda server, _: {"log": list(server.log)},
     "save": lambda server, asked: server.save(_text(asked, "file")),

@@ -8,8 +8,8 @@ import logging
 import selectors
 import socket
 import threading
-import time
 from collections.abc import Iterable
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -44,6 +44,7 @@ IDLE_S = 600.0
 ANY_NUMBER = 1_000_000
 INTERNAL_PARTITIONS = 5
 TRANSACTION_SCAN_S = 1.0
+CLOCK, MODEL = "clock", "model"
 
 
 def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
@@ -133,8 +134,12 @@ class Server:
         design_name: str | None = None,
         by: str = RUNNING,
         rules: Iterable[str] = (),
+        time: str = CLOCK,
         idle_s: float = IDLE_S,
     ) -> None:
+        if time not in (CLOCK, MODEL):
+            raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
+        self._by_clock = time == CLOCK
         spec, name = _spec_of(given)
         chosen = design(design_name or name)
         spec = to_serve(spec)
@@ -153,8 +158,8 @@ class Server:
         self._polls: dict[Caller, float] = {}
         self._transactions: dict[TimeOutTransaction, float] = {}
         self._idle_s = idle_s
-        self._busy_at = time.monotonic()
-        self._scan_at = time.monotonic()
+        self._busy_at = monotonic()
+        self._scan_at = monotonic()
         self._wake_in, self._wake_out = socket.socketpair()
         self._wake_in.setblocking(False)
         self._wake_out.setblocking(False)
@@ -218,6 +223,54 @@ class Server:
     def move(self, partition: str, to: int) -> None:
         """Move the leader of a partition."""
         self.take(MoveLeader(partition, to))
+
+    @property
+    def step(self) -> int:
+        """The number of the newest step."""
+        with self._lock:
+            return self.cluster.trace.depth
+
+    def back(self, step: int) -> None:
+        """Go back to an earlier step; the cluster goes on from there, on a branch.
+
+        The clients cannot go back. Their connections are dropped, as a network failure would drop them, and a line
+        beside the step says so. What a client knows from later steps, such as an offset or an epoch, it still knows.
+
+        Raises:
+            ValueError: if there is no such step.
+        """
+        with self._lock:
+            self.cluster.back(step)
+            self._transactions.clear()
+        self._wake()
+
+    def time_out(self, transactional_id: str) -> None:
+        """Let transaction.timeout.ms be over for an open transaction.
+
+        Raises:
+            ValueError: if no such transaction is open.
+        """
+        with self._lock:
+            names = []
+            for action, _ in self.cluster.overdue():
+                names.append(action.transactional_id)
+                if action.transactional_id == transactional_id:
+                    self.cluster.take(action)
+                    self.cluster.run()
+                    self._wake()
+                    return
+        known = ", ".join(names) or "none"
+        raise ValueError(f"no transaction of {transactional_id!r} is open; open now: {known}")
+
+    def end_polls(self) -> int:
+        """Answer every long poll with what there is, and return how many there were."""
+        with self._lock:
+            waiting = [c for c in self._sockets if c.wait_ms >= 0]
+            for caller in waiting:
+                self._polls.pop(caller, None)
+                self.cluster.time_over(caller)
+        self._wake()
+        return len(waiting)
 
     def rule(self, words: str) -> None:
         """Add a rule, such as "hold EndTxn"."""
@@ -367,8 +420,8 @@ class Server:
             self.cluster.refuse(key.data, f"{MISTAKE} {type(mistake).__name__}: {mistake}")
 
     def _patience(self) -> float:
-        soonest = min(self._polls.values(), default=time.monotonic() + TRANSACTION_SCAN_S)
-        return max(0.0, min(soonest - time.monotonic(), TRANSACTION_SCAN_S))
+        soonest = min(self._polls.values(), default=monotonic() + TRANSACTION_SCAN_S)
+        return max(0.0, min(soonest - monotonic(), TRANSACTION_SCAN_S))
 
     def _event(self, key: selectors.SelectorKey, events: int) -> None:
         place = key.data
@@ -451,7 +504,7 @@ class Server:
 
     def _time(self) -> None:
         """End long polls that have waited long enough, and transactions that took too long."""
-        now = time.monotonic()
+        now = monotonic()
         for caller, until in tuple(self._polls.items()):
             if now >= until:
                 self._polls.pop(caller, None)
@@ -460,7 +513,7 @@ class Server:
             return
         self._scan_at = now + TRANSACTION_SCAN_S
         begun = {}
-        for action, timeout_ms in self.cluster.overdue():
+        for action, timeout_ms in self.cluster.overdue() if self._by_clock else ():
             since = self._transactions.get(action, now)
             begun[action] = since
             if now - since >= timeout_ms / 1_000:
@@ -484,8 +537,10 @@ class Server:
                 continue
             if caller not in self._sockets:
                 continue
-            if caller.wait_ms >= 0 and caller not in self._polls:
-                self._polls[caller] = time.monotonic() + caller.wait_ms / 1_000
+            if not self._by_clock:
+                pass  # a long poll ends when there is something, or by end_polls
+            elif caller.wait_ms >= 0 and caller not in self._polls:
+                self._polls[caller] = monotonic() + caller.wait_ms / 1_000
             elif caller.wait_ms < 0:
                 self._polls.pop(caller, None)
             self._frames(caller)
@@ -515,6 +570,7 @@ def serve(
     design: str | None = None,
     by: str = RUNNING,
     rules: Iterable[str] = (),
+    time: str = CLOCK,
     idle_s: float = IDLE_S,
 ) -> Server:
     """Serve a simulated cluster to real clients, on 127.0.0.1 only.
@@ -524,6 +580,8 @@ def serve(
         design: the design's name; the story's own, or Kafka as released.
         by: "running", or "hand": then every delivery waits for `take`.
         rules: what happens to deliveries, such as "hold EndTxn" or "lose every 3rd answer".
+        time: "clock": long polls and transaction.timeout.ms end by this machine's clock. "model": they end
+            when you say so, by `end_polls` and `time_out`; a client's own time-outs are its own in both.
         idle_s: after how many seconds without a connection it stops.
 
     Returns:
@@ -532,4 +590,4 @@ def serve(
     Raises:
         ValueError: if the cluster or a rule cannot be, in one sentence.
     """
-    return Server(given, design_name=design, by=by, rules=rules, idle_s=idle_s)
+    return Server(given, design_name=design, by=by, rules=rules, time=time, idle_s=idle_s)

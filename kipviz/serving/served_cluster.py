@@ -299,6 +299,38 @@ class ServedCluster:
         line = sentence(text)[:CLIENT_LINE_MAX]
         self.client_lines.append(ClientLine(client, self.trace.cursor, line))
 
+    # -- going back ------------------------------------------------------------------------------
+
+    def back(self, step: int) -> None:
+        """Go back to a step of this line; what comes next is a branch.
+
+        A client has no way back, so each connection is dropped, as a network failure would drop it.
+
+        Raises:
+            ValueError: if the line has no such step among those that are kept.
+        """
+        trace = self.trace
+        if type(step) is not int or not 0 <= step <= trace.depth:
+            raise ValueError(f"this line has the steps 0 to {trace.depth}, not {step!r}")
+        here = (caller.source for caller in self.callers if caller.source)
+        names = dict.fromkeys(host_of(source) for source in here)
+        for caller in self.callers:
+            caller.broken = True
+        self.callers.clear()
+        self._judged.clear()
+        self.trace = trace.jump(trace.line[step])
+        self.desk.world = self.trace.world
+        for source, broker in tuple(self.world.connections.keys()):
+            connection = self.world.connections[source, broker]
+            if host_of(source) in self.clients and connection.open:
+                self.take(LoseConnection(source, broker))
+        for name in names:
+            self.log_line(
+                name,
+                f"The cluster went back to step {step}. {name} cannot: its connections were dropped.",
+            )
+        self.run()
+
     # -- steps -----------------------------------------------------------------------------------
 
     def take(self, action: ClusterAction) -> None:
