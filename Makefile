@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab site test check coverage mutants thorough fuzz lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-lock
+.PHONY: help lab site test check coverage mutants thorough fuzz lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-site set-up-lock
 .NOTPARALLEL:
 
 help:
@@ -34,14 +34,15 @@ help:
 	@echo 'make lock        lock every package for Binder and conda again, and list the licences'
 	@echo 'make bench       measure the speed'
 
-set-up-run set-up-test set-up-front set-up-lock: set-up-%:
+set-up-run set-up-test set-up-front set-up-site set-up-lock: set-up-%:
 	@PYTHON='$(PYTHON)' sh .ci/set-up $*
 
 lab: set-up-run
 	@exec sh .ci/lab $(ARGS)
 
-# Static files for any host. npm and pip fetch what runs the model in a browser, by the hashes of kipviz/site/runtime.json.
-site: set-up-front
+# Static files for any host. npm and pip fetch what runs the model in a browser, and the notebooks, by the hashes
+# of kipviz/site/runtime.json and lite.json.
+site: set-up-site
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m kipviz.site $(ARGS)
 
 lint: set-up-test

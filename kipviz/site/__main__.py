@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from kipviz.site import lite
 from kipviz.site.build import build
-from kipviz.site.runtime import PACKAGE, FetchError, fetch
+from kipviz.site.runtime import PACKAGE, FetchError, fetch, fetch_wheels
 from kipviz.site.serve import server
 
 ROOT = PACKAGE.parent
@@ -22,13 +23,15 @@ def main(words: list[str]) -> int:
     into = ROOT / "build" / "site"
     try:
         fetched = fetch(ROOT / "build" / "runtime")
+        wheels = fetch_wheels(lite.LOCK, ROOT / "build" / "wheels")
+        print("kipviz: playing every story; this takes about a minute", file=sys.stderr)
+        count = build(ROOT, into, fetched)
+        notebooks = lite.build(ROOT, into / "lite", fetched, wheels)
     except FetchError as wrong:
         print(f"kipviz: {wrong}", file=sys.stderr)
         return 2
-    print("kipviz: playing every story; this takes about a minute", file=sys.stderr)
-    count = build(ROOT, into, fetched)
     size = sum(file.stat().st_size for file in into.rglob("*") if file.is_file())
-    print(f"build/site: {count} stories, {size / 1e6:.0f} MB")
+    print(f"build/site: {count} stories, {notebooks} notebooks, {size / 1e6:.0f} MB")
     if words:
         with server(into, PORT) as shown:
             print(f"http://127.0.0.1:{PORT}/  (Ctrl+C ends it)", flush=True)

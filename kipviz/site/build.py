@@ -16,7 +16,7 @@ from kipviz.designs.catalogue import CATALOGUE
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.pains import PAINS, Pain
 from kipviz.scenarios.scenario import Scenario
-from kipviz.site import runtime
+from kipviz.site import lite, runtime
 from kipviz.site.desk import bake
 from kipviz.site.packing import pack, split
 from kipviz.site.papers import html_of, inline
@@ -34,6 +34,7 @@ TABS = {
     "index": "Stories",
     "symptoms": "Symptoms",
     "designs": "Designs",
+    "notebooks": "Notebooks",
     **{name: title for name, (_, title) in PAPERS.items()},
 }
 # Nothing is asked of any other host; only the worker compiles WebAssembly.
@@ -89,6 +90,7 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
     _write(into / "symptoms.html", _symptoms(ends))
     names = frozenset(ends)
     _write(into / "designs.html", _designs())
+    _write(into / "notebooks.html", _notebooks(root))
     for name, (paper, title) in PAPERS.items():
         text = (root / paper).read_text(encoding="utf-8")
         _write(into / f"{name}.html", _table_page(name, title, html_of(text, names)))
@@ -248,6 +250,29 @@ def _designs() -> str:
         "Designs",
         "<h1>Designs</h1><p>A design fills every slot on which the texts disagree. Choose any of them on a story's page.</p>"
         f'<div class="table" tabindex="0" role="region" aria-label="designs"><table><thead><tr>{head}</tr></thead><tbody>{"".join(cards)}</tbody></table></div>',
+    )
+
+
+def _notebooks(root: Path) -> str:
+    rows = []
+    for file, missing in lite.notebooks(root).items():
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        title, _, rest = "".join(cells[0]["source"]).partition("\n")
+        sentence = rest.strip().partition("\n\n")[0].replace("\n", " ")
+        title = inline(title.lstrip("# "), frozenset())
+        link = f'<a href="lite/lab/index.html?path=notebooks/{file.name}">{title}</a>'
+        about = (title if missing else link, inline(sentence, frozenset()), missing or "yes")
+        words = escape(f"{file.stem} {title} {sentence}".lower())
+        cells = "".join(f"<td>{cell}</td>" for cell in (*about, f"<code>{file.stem}</code>"))
+        rows.append(f'<tr data-words="{words}">{cells}</tr>')
+    heads = ("notebook", "about", "runs in the browser", "file")
+    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    return _table_page(
+        "notebooks",
+        "Notebooks",
+        "<h1>Notebooks</h1><p>A notebook opens in JupyterLite. Its Python runs in your browser and loads 16 MB once. "
+        "Your changes stay in this browser.</p>"
+        f'<div class="table" tabindex="0" role="region" aria-label="notebooks"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
     )
 
 

@@ -14,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,29 @@ def fetch(into: Path) -> Path:
     return done
 
 
+def fetch_wheels(listed: Path, into: Path) -> Path:
+    """Return the folder with the wheels that a file lists; fetch them where they are not there yet.
+
+    Raises:
+        FetchError: if the registry cannot be reached, or what came has another hash.
+    """
+    done = into / hashlib.sha256(listed.read_bytes()).hexdigest()[:16]
+    if done.is_dir():
+        return done
+    asked = {each["package"]: each for each in json.loads(listed.read_text(encoding="utf-8"))}
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into) as folder:
+        made = Path(folder, "made")
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+        where = ["--no-deps", "--only-binary=:all:", "--platform=any", "--python-version=3.14"]
+        _run([*pip, *where, f"--dest={made}", *asked])
+        for file in made.iterdir():
+            name, version = file.name.split("-")[:2]
+            _check(file, asked[f"{name.replace('_', '-')}=={version}"], listed)
+        made.rename(done)
+    return done
+
+
 def _run(words: list[str]) -> None:
     try:
         subprocess.run(words, check=True, capture_output=True, text=True)
@@ -91,21 +114,21 @@ def _run(words: list[str]) -> None:
         raise FetchError(f"{words[-1]} could not be fetched: {last}") from None
 
 
-def _check(file: Path, asked: dict[str, Any]) -> None:
+def _check(file: Path, asked: dict[str, Any], listed: Path = LOCK) -> None:
     found = hashlib.sha256(file.read_bytes()).hexdigest()
     if found != asked["sha256"]:
         raise FetchError(
-            f"{asked['package']} has the SHA-256 {found}, and {LOCK.name} says {asked['sha256']}."
+            f"{asked['package']} has the SHA-256 {found}, and {listed.name} says {asked['sha256']}."
         )
 
 
-def sources() -> Iterator[Path]:
-    """Return the files of the package that a browser needs."""
+def sources(left_out: Sequence[str] = LEFT_OUT) -> Iterator[Path]:
+    """Return the files of the package that a browser needs, without some of its folders."""
     for folder, folders, names in os.walk(PACKAGE):
         at = Path(folder)
         folders.sort()
         if at == PACKAGE:
-            folders[:] = [name for name in folders if name not in LEFT_OUT]
+            folders[:] = [name for name in folders if name not in left_out]
         folders[:] = [
             n for n in folders if n not in ("__pycache__", "front", "assets", "node_modules")
         ]

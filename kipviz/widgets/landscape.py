@@ -8,6 +8,7 @@ before it was searched, the tables afterwards.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from html import escape
@@ -38,6 +39,8 @@ SIGNS = {"holds": "✓", "never commits": "○", "nothing so far": "…"}
 GROUNDS = {"holds": "#cdeee3", "never commits": "#e6e6e6", "nothing so far": "#d8eefb"}
 BROKEN_GROUND, LETTERS = "#ffd9c7", "#1a1a1a"
 BORDERS = {"holds": "2px solid #009E73", "never commits": "2px dotted #666666"}
+# Python in a browser has no threads.
+THREADS = sys.platform != "emscripten"
 STATES_MAX = 200_000
 # Words of a cell go on in the next line where a column is narrow.
 STYLE = """<style>
@@ -164,7 +167,7 @@ class LandscapePanel(ipywidgets.VBox):
     # -- what the buttons do -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to search in the background; does nothing while it searches."""
+        """Start the search in the background; do nothing while one is running. A browser searches in place."""
         if self._thread is not None and self._thread.is_alive():
             return
         self._cancelled = False
@@ -180,7 +183,10 @@ class LandscapePanel(ipywidgets.VBox):
         self.shown.children = ()
         self._lay_out()
         self._thread = threading.Thread(target=self._run, name="kipviz-landscape", daemon=True)
-        self._thread.start()
+        if THREADS:
+            self._thread.start()
+        else:
+            self._thread.run()
 
     def cancel(self) -> None:
         """Ask the search to stop; what it has found stays."""
@@ -197,7 +203,8 @@ class LandscapePanel(ipywidgets.VBox):
         if self._thread is None:
             raise RuntimeError("The landscape was not searched: call start() or press Run.")
         try:
-            self._thread.join()
+            if self._thread.is_alive():
+                self._thread.join()
         except KeyboardInterrupt:
             self.cancel()
             self._thread.join()

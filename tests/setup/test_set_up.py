@@ -212,5 +212,5 @@ def test_an_unknown_purpose_is_refused(checkout):
     done = set_up(checkout, "everything")
     assert (done.returncode, done.stderr) == (
         1,
-        "kipviz: set-up is for 'run', 'test', 'front' or 'lock', not for 'everything'.\n",
+        "kipviz: set-up is for 'run', 'test', 'front', 'site' or 'lock', not for 'everything'.\n",
     )

@@ -108,6 +108,18 @@ def _states(result: Landscape) -> int:
     return sum(spot.explored.states for spot in result.found.spots)
 
 
+def test_without_threads_the_search_runs_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("kipviz.widgets.landscape.THREADS", False)
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    asked = panel("repaired")
+    found = asked.run()
+    assert len(found.found.spots) == 2
+    assert asked.wait() is found
+
+
 def test_the_cancel_button_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     reached, go_on = threading.Event(), threading.Event()
     real = searched.landscape

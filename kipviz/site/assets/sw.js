@@ -25,5 +25,5 @@ async function answer(request) {
 }
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && request.url.startsWith(root.href) && !request.url.includes("/lab/")) event.respondWith(answer(request));
+  if (request.method === "GET" && request.url.startsWith(root.href) && !request.url.startsWith(new URL("lite/", root).href)) event.respondWith(answer(request));
 });
