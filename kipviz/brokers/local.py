@@ -134,3 +134,22 @@ class OutcomeWritten(Value, frozen=True):
     ticket: ReplyTo
     key: str
     error: Errors
+
+
+# All that one role of a broker asks of another one there, or tells it.
+Local: TypeAlias = (
+    WriteMarker
+    | MarkerWritten
+    | AppendPart
+    | PartVerified
+    | ListHere
+    | ListedHere
+    | AskedOfOne
+    | AddOrVerify
+    | Enlisted
+    | GroupStored
+    | FetchFurther
+    | ApplyMarkerToShares
+    | MarkerApplied
+    | OutcomeWritten
+)

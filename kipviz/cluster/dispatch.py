@@ -7,7 +7,7 @@ role, so that adding a message or a role is adding a line.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from kipviz.brokers import (
     acl_administration,
@@ -39,6 +39,7 @@ from kipviz.brokers import (
 )
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import (
     AddOrVerify,
     AppendPart,
@@ -49,6 +50,7 @@ from kipviz.brokers.local import (
     GroupStored,
     ListedHere,
     ListHere,
+    Local,
     MarkerApplied,
     MarkerWritten,
     OutcomeWritten,
@@ -62,7 +64,7 @@ from kipviz.brokers.transaction_append import needs_image
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
-from kipviz.cluster.world import Envelope, RoleKey, role_of
+from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_of
 from kipviz.messages.admin import (
     DescribeProducers,
     DescribeTransactions,
@@ -283,11 +285,11 @@ def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effe
 # -- calls between the roles of a broker --------------------------------------------------------
 
 
-def local(role: Any, message: Any, on: Context) -> Effects:
+def local(role: Any, message: Local, on: Context) -> Effects:
     """Let a role handle a call from next door."""
     match message:
         case WriteMarker():
-            written: Effects = MODULES[type(role).__name__].on_write_marker(role, message, on)
+            written: Effects = module_of(role).on_write_marker(role, message, on)
             return written
         case MarkerWritten():
             return kafka_apis.on_marker_written(role, message, on)
@@ -319,25 +321,25 @@ def local(role: Any, message: Any, on: Context) -> Effects:
         case ApplyMarkerToShares():
             return share_partition_leader.on_marker(role, message, on)
         case _:
-            raise AssertionError(f"nobody takes {type(message).__name__}")
+            assert_never(message)
 
 
-MODULES: dict[str, Any] = {
-    "TransactionCoordinator": transaction_coordinator,
-    "PartitionLeader": partition_leader,
-    "GroupCoordinator": group_coordinator,
-    "ShareCoordinator": share_coordinator,
-    "ShareLeader": share_partition_leader,
-    "KafkaApis": produce_requests,
+MODULES: dict[type[BrokerRole], Any] = {
+    TransactionCoordinator: transaction_coordinator,
+    PartitionLeader: partition_leader,
+    GroupCoordinator: group_coordinator,
+    ShareCoordinator: share_coordinator,
+    ShareLeader: share_partition_leader,
+    KafkaApis: produce_requests,
 }
 
 
-def module_of(role: Any) -> Any:
+def module_of(role: BrokerRole) -> Any:
     """Give the module of a role's handlers."""
-    return MODULES[type(role).__name__]
+    return MODULES[type(role)]
 
 
-def timed_by(role: Any) -> Any:
+def timed_by(role: BrokerRole) -> Any:
     """Give the module of a role's timers, where they have one of their own."""
     if isinstance(role, ShareCoordinator):
         return share_upkeep
@@ -347,7 +349,7 @@ def timed_by(role: Any) -> Any:
     return transaction_liveness if alone else module_of(role)
 
 
-def timers(role: Any, on: Context) -> tuple[str, ...]:
+def timers(role: BrokerRole, on: Context) -> tuple[str, ...]:
     """Give the timers of a role that are set, besides locks and transactions.
 
     A module that has some says so with `timers(role, context)` and `on_timer(role, timer, context)`.
@@ -356,9 +358,9 @@ def timers(role: Any, on: Context) -> tuple[str, ...]:
     return ask(role, on) if ask is not None else ()
 
 
-def on_replicated(role: Any, on: Context) -> Effects:
+def on_replicated(role: BrokerRole, on: Context) -> Effects:
     """Tell the leader of a partition that its high watermark moved."""
-    done: Effects = MODULES[type(role).__name__].on_replicated(role, on)
+    done: Effects = module_of(role).on_replicated(role, on)
     return done
 
 
@@ -367,15 +369,15 @@ def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effect
     return share_partition_leader.on_replicated(role, partition, on)
 
 
-def loaded(role: Any, on: Context) -> Effects:
+def loaded(role: BrokerRole, on: Context) -> Effects:
     """Let a coordinator read its log and take office."""
-    done: Effects = MODULES[type(role).__name__].on_loaded(role, on)
+    done: Effects = module_of(role).on_loaded(role, on)
     return done
 
 
-def resigned(role: Any, on: Context) -> Effects:
+def resigned(role: BrokerRole, on: Context) -> Effects:
     """Give what a role owes to those who wait when it loses its partition."""
-    done: Effects = MODULES[type(role).__name__].on_resigned(role, on)
+    done: Effects = module_of(role).on_resigned(role, on)
     return done
 
 
@@ -390,7 +392,7 @@ def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
     return share_partition_leader.on_disconnected(role, source, on)
 
 
-def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
+def heeds_image(role: BrokerRole, partition: str, *, was_leaderless: bool) -> bool:
     """Say whether a role has to act because a partition has a leader again."""
     if isinstance(role, TransactionCoordinator):
         known = role.transactions.values()
@@ -400,7 +402,7 @@ def heeds_image(role: Any, partition: str, *, was_leaderless: bool) -> bool:
     )
 
 
-def topic_deleted(role: Any, topic: str, topic_id: str, on: Context) -> Effects:
+def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> Effects:
     """Tell a role that the controller has deleted a topic; one that loads its log is not told."""
     if isinstance(role, GroupCoordinator) and not role.loading:
         return group_coordinator.on_topic_deleted(role, topic, on)
@@ -409,9 +411,9 @@ def topic_deleted(role: Any, topic: str, topic_id: str, on: Context) -> Effects:
     return Effects(role)
 
 
-def image_changed(role: Any, on: Context) -> Effects:
+def image_changed(role: BrokerRole, on: Context) -> Effects:
     """Tell a role that a partition has a leader again."""
-    done: Effects = MODULES[type(role).__name__].on_image_changed(role, on)
+    done: Effects = module_of(role).on_image_changed(role, on)
     return done
 
 

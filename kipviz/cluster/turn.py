@@ -7,6 +7,8 @@ it never outlives the step.
 
 from __future__ import annotations
 
+from typing import Any
+
 from kipviz.brokers import (
     several_groups,
     share_calls,
@@ -226,7 +228,8 @@ class Turn:
         key = (broker, call.role, dispatch.shard_of(call.role, call.shard))
         role = self.roles.get(key)
         if role is not None:
-            self.carry_out(key, dispatch.local(role, call.message, self.context(broker)))
+            message: Any = call.message  # one of `local.Local`, whose classes know `LocalCall`
+            self.carry_out(key, dispatch.local(role, message, self.context(broker)))
 
     # -- the wire ------------------------------------------------------------------------------
 

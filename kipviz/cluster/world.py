@@ -7,7 +7,7 @@ Times are absolute only where records carry them, and a search sets the clock ba
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.brokers import kafka_apis, share_partition_leader
 from kipviz.brokers.context import NOBODY, Image, Leadership
@@ -126,6 +126,17 @@ def idle(incarnation: int) -> Connection:
 def channel_of(broker: int, name: str) -> str:
     """Give the name of one of a broker's own clients: "B5/persister" (one object for each)."""
     return f"{broker_host(broker)}/{name}"
+
+
+# The roles that a broker may have: KafkaApis and ShareLeader once, each other one per partition that it leads.
+BrokerRole: TypeAlias = (
+    KafkaApis
+    | ShareLeader
+    | TransactionCoordinator
+    | GroupCoordinator
+    | ShareCoordinator
+    | PartitionLeader
+)
 
 
 class World(Part, frozen=True):
@@ -247,7 +258,7 @@ def role_key(broker: int, partition: str) -> RoleKey:
     return (broker, role_of(partition), partition)
 
 
-def new_role(partition: str, held: Leadership, *, loading: bool) -> Any:
+def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:
     """Give a fresh role instance for a partition; coordinators still have to load."""
     match role_of(partition):
         case "transaction_coordinator":
