@@ -50,6 +50,8 @@ lint: set-up-test
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@cd kipviz/widgets/front && PATH="$(CURDIR)/$(BIN):$$PATH" && export PATH && \
+		{ [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent; } && npm run --silent check
 
 # pytest comes last: its closing line is the result.
 test: lint

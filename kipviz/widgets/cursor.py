@@ -17,9 +17,11 @@ class WithCursor(anywidget.AnyWidget):
 
     Attributes:
         step: the cursor; whoever sets it to a step that is not there hears which there are.
+        notice: a sentence for the reader that no wish asked for.
     """
 
     step = traitlets.Int(0).tag(sync=True)
+    notice = traitlets.Unicode("").tag(sync=True)
 
     _hears_page = False
 
@@ -50,8 +52,9 @@ class WithCursor(anywidget.AnyWidget):
         return ""
 
     def say(self, sentence: str) -> None:
-        """Tell whoever looks at the page; where it has no place for that, the kernel's log has it."""
-        self.log.warning(sentence)
+        """Show a sentence on the page; the same sentence again is shown again."""
+        self.notice = ""
+        self.notice = sentence
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: Mapping[str, Any]) -> int:

@@ -432,6 +432,33 @@ class Payload(_Part):
     glossary: dict[str, str] = {}
 
 
+class Difference(_Part):
+    """A place at which two runs part: the pairs ``at <= k < to``."""
+
+    at: int
+    to: int
+    sentence: str
+
+
+class Comparison(_Part):
+    """Everything one comparison shows.
+
+    `pairs` are steps of the left and the right that belong together, `marks` says of each pair in one letter
+    whether both sides do the same, and `bigs` are ranges of pairs.
+    """
+
+    format: Literal[1]
+    title: str
+    left: Payload
+    right: Payload
+    names: tuple[str, str]
+    lines: tuple[int, int]
+    pairs: list[tuple[int, int]]
+    marks: str
+    bigs: list[Big]
+    differences: list[Difference]
+
+
 def read(payload: Mapping[str, Any]) -> Payload:
     """Read a payload and check that its parts fit together.
 

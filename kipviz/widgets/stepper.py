@@ -89,7 +89,6 @@ class Stepper(Asking, WithCursor):
     command = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
     tree = traitlets.Dict().tag(sync=True)
-    notice = traitlets.Unicode("").tag(sync=True)
     said = traitlets.Unicode("")
     made = traitlets.Int(0)
 
@@ -350,10 +349,6 @@ class Stepper(Asking, WithCursor):
         if said.get("branch", 0) in known:
             return ""
         return f"There is no branch {said.pop('branch')} any more; the kernel stays on branch {self.branch}."
-
-    def say(self, sentence: str) -> None:
-        """Tell whoever looks at the page."""
-        self.notice = sentence
 
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Send the page a file; it goes as a message, so that it is not kept among the values."""

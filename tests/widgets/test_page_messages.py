@@ -127,3 +127,14 @@ def test_two_runs_side_by_side_stay_on_lines_that_are_there(lines):
     hear(both, "update", state={"lines": lines, "step": 3})
     assert (both.lines, both.step) == ([0, 0], 3)
     assert "step 3 of" in repr(both)
+    assert both.notice.endswith("stays.") or both.notice.endswith("the lines stay as they are.")
+
+
+def test_a_sentence_that_comes_twice_is_shown_twice():
+    both = Compare(flow.share_payload(), flow.share_payload())
+    heard = []
+    both.observe(lambda change: heard.append(change["new"]), "notice")
+    for _ in range(2):
+        hear(both, "update", state={"step": "three"})
+    said = "The page sent a value of 'step' that cannot be read (Expected `int`, got `str`); the old one stays."
+    assert heard == [said, "", said]

@@ -25,7 +25,7 @@ function sources() {
 function hash() {
   const sum = createHash("sha256");
   for (const path of sources()) {
-    sum.update(path + "\0");
+    sum.update(`${path}\0`);
     sum.update(readFileSync(join(here, path)));
     sum.update("\0");
   }

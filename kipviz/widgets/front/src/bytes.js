@@ -130,7 +130,10 @@ function hexRows(raw, places) {
   const runs = places.flatMap((place, n) => (place.size ? [{ ...place, n }] : []));
   runs.forEach((run, order) => {
     for (let at = run.at; at < run.at + run.size; ) {
-      if (at % PER_ROW === 0) rows.push((row = h("div.kv-hex", h("span.kv-dim", at.toString(16).padStart(4, "0")))));
+      if (at % PER_ROW === 0) {
+        row = h("div.kv-hex", h("span.kv-dim", at.toString(16).padStart(4, "0")));
+        rows.push(row);
+      }
       const to = Math.min(run.at + run.size, at + PER_ROW - (at % PER_ROW));
       const ends = `${at === run.at ? " kv-run-from" : ""}${to === run.at + run.size ? " kv-run-to" : ""}`;
       row.append(h("span", { class: `kv-run${order % 2 ? " kv-run-odd" : ""}${ends}${run.told ? "" : " kv-run-untold"}`, "data-place": run.n }, hex(raw.subarray(at, to))));

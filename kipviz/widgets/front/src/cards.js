@@ -13,6 +13,7 @@ const KINDS = { records: Records, log: Log, application: Application, machine: M
 
 export class Cards {
   constructor(app) {
+    this.line = this.step = this.since = null; // what was drawn last
     this.app = app;
     this.pins = h("article.kv-card.kv-pins", { label: "Pinned rows" });
     this.pinned = new Facts(this.pins, this, {});

@@ -76,7 +76,7 @@ export class Choices {
     show(this.more, cannot.length > IMPOSSIBLE_MAX);
     text(this.more, this.all ? "show less" : `${cannot.length - IMPOSSIBLE_MAX} more that cannot happen`);
     this.sayEnd(line, step, enabled, faults);
-    this.keys = new Map(enabled.slice(0, 9).map((item, n) => [item.message, { key: String(n + 1), item }]).filter(([id]) => id));
+    this.keys = new Map(enabled.slice(0, 9).flatMap((item, n) => (item.message ? [[item.message, { key: String(n + 1), item }]] : [])));
   }
 
   sayEnd(line, step, enabled, faults) {

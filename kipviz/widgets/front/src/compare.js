@@ -131,7 +131,7 @@ class VerdictTable extends Drawer {
     const end = sides.map(({ line }) => line.liveVerdicts.at(line.last).find((v) => v.property === name));
     const unlike = end[0]?.state !== end[1]?.state || now[0]?.state !== now[1]?.state;
     const sign = h("span.kv-unlike-word", unlike ? "◇ differs" : "");
-    const cells = sides.map((side, n) => h("td", { "data-state": end[n]?.state }, h("p", `now: ${words(now[n])}`), h("p", h("b", `at the end: ${words(end[n])}`))));
+    const cells = sides.map((_, n) => h("td", { "data-state": end[n]?.state }, h("p", `now: ${words(now[n])}`), h("p", h("b", `at the end: ${words(end[n])}`))));
     return h("tr", { class: unlike ? "kv-unlike-row" : null }, h("th", { scope: "row" }, h("b", name), sign, h("p.kv-dim", sentence)), ...cells);
   }
 }
@@ -142,6 +142,10 @@ function words(verdict) {
 }
 
 export class Compare extends Frame {
+  /**
+   * @param {import("../types/page").Model} model
+   * @param {import("../types/payload").Comparison} payload
+   */
   constructor(model, payload) {
     super(model, `Comparison: ${payload.title}`);
     this.payload = payload;
@@ -151,6 +155,7 @@ export class Compare extends Frame {
     this.allLanes = Boolean(model.get("all_lanes"));
     this.build();
     this.hear("step", () => this.heardStep());
+    this.hear("notice", () => this.heardNotice());
     for (const name of ["selection", "all_lanes"]) this.hear(name, () => this.heardRest());
     this.watch([this.left.sequence, this.right.sequence]);
   }

@@ -15,6 +15,7 @@ export const kindOf = (message) => message.label.replace(/[\d#]+/g, "").trim();
 export class Find extends Drawer {
   constructor(app) {
     super(app, { name: "find", title: "Find, filter, run until", key: "/" });
+    this.foundOn = this.key = this.marks = null; // what was searched last
     const changed = () => this.changed();
     this.words = h("input.kv-find-words", { type: "text", label: "words to find", placeholder: "words in sentences, messages, states", oninput: changed, onkeydown: (event) => this.typed(event) });
     const list = (label) => h("select", { label, onchange: changed });

@@ -12,6 +12,7 @@ const known = new WeakMap();
 
 export class Folds {
   constructor(folding) {
+    this.line = this.filter = null; // what the folds were made of
     this.folding = folding;
     this.version = 0;
     this.all = []; // by line: what can be folded there
@@ -125,7 +126,7 @@ function repeats(line) {
 
 /** Steps in which nothing is worth a look: no state of a coordinator, no fault, no verdict, no note. */
 function dullSteps(line) {
-  const dull = Uint8Array.from(line.steps, (step, k) => k > 0 && !step.interesting && step.kind !== "fault" && step.tone !== "broken");
+  const dull = Uint8Array.from(line.steps, (step, k) => Number(k > 0 && !step.interesting && step.kind !== "fault" && step.tone !== "broken"));
   for (const verdict of line.verdicts) dull[verdict.from] = 0;
   for (const k of line.notesAt.keys()) dull[k] = 0;
   for (const message of line.messages) if (message.arrived === null && ending(message) !== null) dull[ending(message)] = 0;

@@ -23,7 +23,9 @@ export class Frame {
   constructor(model, label) {
     this.model = model;
     // Counted on the page: Jupyter loads this module once for every widget.
-    this.number = document.kvMade = (document.kvMade ?? 0) + 1;
+    /** @type {Document & { kvMade?: number }} */
+    const page = document;
+    this.number = page.kvMade = (page.kvMade ?? 0) + 1;
     this.errors = new Errors();
     this.root = h("div.kv", { tabindex: "0", role: "group", label: `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`, "data-lm-suppress-shortcuts": "true" });
     this.cover = h("div.kv-cover", { role: "status", onclick: () => this.uncover() }, h("p", "paused: any key goes on"));
@@ -39,6 +41,9 @@ export class Frame {
     this.heard = [];
     this.drawers = [];
     this.grain = "small";
+    this.size = this.tall = this.patience = null;
+    // Each kind of frame builds its own.
+    this.transport = this.sentence = null;
     listen(this, this.root);
     this.hear("presenter", () => this.heardPresenter());
     this.root.addEventListener("fullscreenchange", () => this.guard(() => this.leftFullScreen()));
@@ -196,6 +201,12 @@ export class Frame {
     this.grain = this.endsBig(this.at) ? "big" : "small";
   }
 
+  /** Says what Python has to say that no wish asked for. */
+  heardNotice() {
+    const notice = this.model.get("notice");
+    if (notice) this.errors.say(notice);
+  }
+
   heardRest() {
     if (this.keeping) return;
     this.allLanes = Boolean(this.model.get("all_lanes"));
@@ -227,8 +238,37 @@ export class Frame {
     attr(this.sentence.spoken, "aria-live", playing ? "off" : "polite");
   }
 
-  holdsBefore() {
+  // What each kind of frame says of its own steps; one without big steps goes from one to the next.
+
+  get last() {
+    return 0;
+  }
+
+  bigForward(at) {
+    return at + 1;
+  }
+
+  bigBack(at) {
+    return at - 1;
+  }
+
+  endsBig(_at) {
     return false;
+  }
+
+  playStops() {
+    return false;
+  }
+
+  holdsBefore(_next) {
+    return false;
+  }
+
+  paint() {}
+
+  /** The same frame once more, for another window. */
+  twin(_model) {
+    return null;
   }
 
   // -- presenting -------------------------------------------------------------------------------------
@@ -280,7 +320,7 @@ export class Frame {
   // -- panels -----------------------------------------------------------------------------------------
 
   makeHelp(specLine) {
-    this.help = new Help(this, specLine);
+    this.help = new Help(specLine);
     return this.help.element;
   }
 
@@ -360,7 +400,9 @@ export class Frame {
     return words ? this.titled(words) : undefined;
   }
 
-  titled() {}
+  titled(_words) {
+    return undefined;
+  }
 
   enter() {}
   toggleFolds() {}

@@ -7,12 +7,13 @@ import css from "./style.css";
 
 const FORMAT = 1;
 
+/** @param {import("../types/page").Model} model */
 function open(model) {
   const payload = model.get("payload");
   if (payload?.format !== FORMAT) {
     throw new Error(`this stepper reads format ${FORMAT}, the trace has format ${payload?.format}`);
   }
-  return payload.left ? new Compare(model, payload) : new Stepper(model, payload);
+  return "left" in payload ? new Compare(model, payload) : new Stepper(model, payload);
 }
 
 /** What stands in for a stepper that cannot be drawn: the reason, as text. */

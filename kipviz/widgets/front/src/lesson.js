@@ -7,7 +7,8 @@ export class Lesson {
   constructor(app) {
     this.app = app;
     const { watch = [], checkpoints = [] } = app.payload.lesson ?? {};
-    Object.assign(this, { watch, checkpoints });
+    this.watch = watch;
+    this.checkpoints = checkpoints;
     this.notes = h("ul.kv-watch-list");
     this.watching = h("div.kv-watch", h("h3.kv-caption", "Watch for"), this.notes);
     this.count = h("span");
@@ -30,7 +31,7 @@ export class Lesson {
     return line.goals.filter((span) => span.from <= step && (span.to === null || step < span.to)).map((span) => span.goal);
   }
 
-  update(line, step) {
+  update(_line, step) {
     const main = this.app.onMain(step);
     const notes = main ? this.watch.filter((note) => note.from <= step && (note.to === null || step < note.to)) : [];
     show(this.watching, notes.length > 0);

@@ -36,12 +36,38 @@ const NEVER = null;
 const cellKey = (card, id) => `${card}\u0000${id}`;
 
 export class Line {
+  /** @param {import("../types/page").LineParts} parts everything that lives on this line */
   constructor(parts) {
-    Object.assign(this, parts);
+    this.id = parts.id;
+    this.name = parts.name;
+    this.parent = parts.parent;
+    this.at = parts.at;
+    this.tree = parts.tree;
+    this.design = parts.design;
+    this.said = parts.said;
+    this.steps = parts.steps;
+    this.bigs = parts.bigs;
+    this.messages = parts.messages;
+    this.notes = parts.notes;
+    this.rows = parts.rows;
+    this.verdicts = parts.verdicts;
+    this.choices = parts.choices;
+    this.downs = parts.downs;
+    this.heads = parts.heads;
+    this.cuts = parts.cuts;
+    this.stuck = parts.stuck ?? [];
+    this.tables = parts.tables;
+    this.goals = parts.goals ?? [];
+    this.asks = parts.asks ?? new Map();
+    this.moments = parts.moments ?? [];
+    this.missing = parts.missing ?? [];
+    this.held = parts.held ?? [];
+    // Made when they are first asked for.
+    this.byId = this.told = this.written = this.sent = null;
     this.last = this.steps.length - 1;
     this.liveRows = new Alive(this.rows, (r) => r.from, (r) => r.to);
     this.liveChoices = new Alive(this.choices, (c) => c.from, (c) => c.to);
-    this.liveHolds = new Alive(this.stuck ?? [], (hold) => hold.from, (hold) => hold.to);
+    this.liveHolds = new Alive(this.stuck, (hold) => hold.from, (hold) => hold.to);
     this.liveVerdicts = new Alive(this.verdicts, (v) => v.from, (v) => v.to);
     this.wire = new Alive(this.messages, (m) => m.sent, ending);
     this.arrivals = group(this.messages.filter((m) => ending(m) !== NEVER), ending);
@@ -55,11 +81,6 @@ export class Line {
     }
     this.flags = flagsOf(this);
     this.marked = this.steps.flatMap((step, k) => (step.interesting || this.flags.has(k) ? [k] : []));
-    this.goals ??= [];
-    this.asks ??= new Map();
-    this.moments ??= [];
-    this.missing ??= [];
-    this.held ??= [];
     this.bigAt = new Int32Array(this.steps.length).fill(-1);
     this.bigs.forEach((big, n) => this.bigAt.fill(n, big.from, Math.min(big.to, this.steps.length)));
   }
@@ -94,12 +115,12 @@ export class Line {
 
   /** What the head of a lane says at a step instead of its own words, if anything. */
   headAt(lane, step) {
-    return (this.heads ?? []).find((head) => head.lane === lane && lasts(head, step));
+    return this.heads.find((head) => head.lane === lane && lasts(head, step));
   }
 
   /** The pairs of lanes between which nothing passes at a step. */
   cutsAt(step) {
-    return (this.cuts ?? []).filter((cut) => lasts(cut, step));
+    return this.cuts.filter((cut) => lasts(cut, step));
   }
 
   /** What does not happen by itself at a step, because somebody holds it back. */
@@ -231,6 +252,10 @@ export function group(items, keyOf) {
   return found;
 }
 
+/**
+ * The line that a payload tells first.
+ * @param {import("../types/payload").Payload} payload
+ */
 export function mainLine(payload) {
   const { steps, bigs, messages, notes, rows, verdicts, choices } = payload;
   const { downs = [], heads = [], cuts = [] } = payload;
@@ -238,12 +263,20 @@ export function mainLine(payload) {
   return new Line({ id: 0, name: "main", parent: null, at: 0, steps, bigs, messages, notes, rows, verdicts, choices, downs, heads, cuts, stuck: payload.holds, tables, goals: payload.goals, asks: asksOf(payload), moments: payload.moments, tree: 0, design: payload.design });
 }
 
-/** The predictions of a payload or a branch, by step. */
+/**
+ * The predictions of a payload or a branch, by step.
+ * @param {{ asks?: import("../types/payload").Asks }} told
+ * @returns {Map<number, import("../types/page").Asked>}
+ */
 function asksOf({ asks }) {
   return new Map((asks?.questions ?? []).map((question) => [question[0], { texts: asks.texts, question }]));
 }
 
-/** The parent up to step `at`, and what the branch brings. */
+/**
+ * The parent up to step `at`, and what the branch brings.
+ * @param {Line} parent
+ * @param {import("../types/payload").Branch} branch
+ */
 export function branchLine(parent, branch) {
   const { at } = branch;
   const after = (list, begin) => list.filter((item) => begin(item) <= at);
@@ -281,7 +314,7 @@ export function branchLine(parent, branch) {
     downs: spans("downs", (d) => `${d.lane} ${d.from}`),
     heads: spans("heads", (d) => `${d.lane} ${d.from}`),
     cuts: spans("cuts", (d) => `${d.one} ${d.other} ${d.from}`),
-    stuck: after(parent.stuck ?? [], (hold) => hold.from).map((hold) => (hold.to === NEVER || hold.to > at ? { ...hold, to: at + 1 } : hold)).concat(list("holds")),
+    stuck: after(parent.stuck, (hold) => hold.from).map((hold) => (hold.to === NEVER || hold.to > at ? { ...hold, to: at + 1 } : hold)).concat(list("holds")),
     verdicts: after(parent.verdicts, (v) => v.from).map(untilSaid).concat(list("verdicts")),
     choices: parent.choices
       .filter((c) => c.from < at)
@@ -311,6 +344,10 @@ function replaced(old, fresh, keyOf) {
 
 /** All lines of a payload: the main one and its branches, made when they are first looked at. */
 export class Lines {
+  /**
+   * @param {import("../types/payload").Payload} payload
+   * @param {import("../types/payload").Branch[]} branches
+   */
   constructor(payload, branches) {
     this.made = new Map([[0, mainLine(payload)]]);
     this.branches = new Map();

@@ -130,6 +130,7 @@ export class Menu {
     const items = line.choicesAt(at);
     const flying = line.wire.at(at).some((one) => one.id === message.id);
     const own = flying ? items.filter((item) => item.message === message.id) : [];
+    /** @type {import("../types/page").MenuRow[]} */
     const rows = this.choices([...own, ...aboutLink(items, message.from, message.to).filter((item) => !own.includes(item) && item.group === "fault")]);
     const wish = (id, words, command) => ({ id, words, act: () => app.wish({ ...command, message: message.id }, `${words}: ${message.label}`) });
     if (flying) {

@@ -14,6 +14,8 @@ const FLAGS_MAX = 200;
 
 export class Overview {
   constructor(app) {
+    this.line = this.key = this.width = this.all = null; // what was laid out last
+    this.marks = this.markedAt = null;
     this.app = app;
     this.static = s("g");
     this.veil = s("rect.kv-veil", { y: 0, height: HEIGHT });

@@ -35,7 +35,7 @@ const LEGEND = [
 ];
 
 export class Help {
-  constructor(app, specLine) {
+  constructor(specLine) {
     const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", h("dt", ...keys.map((key) => h("kbd", key))), h("dd", what)));
     const legend = LEGEND.map(([name, what]) => h("li", h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", what)));
     this.element = h(

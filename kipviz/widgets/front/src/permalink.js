@@ -46,7 +46,8 @@ function chainOf(payload, lines, line) {
 }
 
 /** A branch that leaves before its parent's own steps leaves the grandparent; one at its end goes on. */
-function joined([first, ...rest]) {
+function joined(chain) {
+  const [first, ...rest] = chain;
   const parts = [first];
   const end = (part) => part.at + part.steps.length;
   for (const part of rest) {
@@ -60,7 +61,7 @@ function joined([first, ...rest]) {
 
 function bits(picks, taken, k) {
   const low = (value, size) => (size ? value.toString(2).padStart(size, "0") : "");
-  let ones = picks.map((pick) => "1".repeat(pick >> k) + "0" + low(pick & ((1 << k) - 1), k)).join("");
+  let ones = picks.map((pick) => `${"1".repeat(pick >> k)}0${low(pick & ((1 << k) - 1), k)}`).join("");
   ones += taken.map(({ mark }) => low(bytesOf(mark)[0] >> CHECK_BITS, CHECK_BITS)).join("");
   return (ones.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2));
 }

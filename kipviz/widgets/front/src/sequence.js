@@ -24,6 +24,7 @@ const HINT = "→ next step of the flow · Shift → next message · ? all keys"
 export class Sequence {
   constructor(app, { folding = true } = {}) {
     this.app = app;
+    this.key = this.width = this.floor = this.paperWidth = this.paperHeight = null; // measured, and laid out, last
     this.folds = new Folds(folding);
     this.heads = h("div.kv-heads", app.menu ? { role: "group", label: "Lanes: each opens what can happen to it" } : { "aria-hidden": "true" });
     const open = (event) => app.openLane?.(event.currentTarget.kvLane, event.currentTarget.getBoundingClientRect());
@@ -213,10 +214,17 @@ export class Sequence {
         continue;
       }
       let silent = k > 0;
-      for (const m of line.arrivals.get(k) ?? []) if (this.seen(m)) messages.push(m), (silent = false);
+      for (const m of line.arrivals.get(k) ?? []) {
+        if (!this.seen(m)) continue;
+        messages.push(m);
+        silent = false;
+      }
       let order = 0;
-      for (const note of line.notesAt.get(k) ?? [])
-        if (this.x.has(note.lane)) notes.push({ note, key: `${k}/${order++}`, k }), (silent = false);
+      for (const note of line.notesAt.get(k) ?? []) {
+        if (!this.x.has(note.lane)) continue;
+        notes.push({ note, key: `${k}/${order++}`, k });
+        silent = false;
+      }
       if (silent && this.x.has(line.steps[k].actor)) locals.push(k);
     }
     this.step = step;

@@ -24,6 +24,8 @@ const OWN_FILES = [
 export class Share extends Drawer {
   constructor(app) {
     super(app, { name: "share", title: "Share this step", key: "s" });
+    this.line = this.at = null; // what the link leads to
+    this.link = "";
     this.field = h("input.kv-link-text", { type: "text", readonly: true, spellcheck: "false", onfocus: () => this.field.select(), label: "permalink to this step" });
     this.words = h("p.kv-dim.kv-shared", { role: "status" });
     this.copies = [

@@ -26,10 +26,14 @@ import { Trail } from "./why.js";
 const PATIENCE = 8000;
 
 export class Stepper extends Frame {
+  /**
+   * @param {import("../types/page").Model} model
+   * @param {import("../types/payload").Payload} payload
+   */
   constructor(model, payload) {
     super(model, `Stepper: ${payload.title}`);
     this.payload = payload;
-    this.questions = payload.questions ?? (payload.question ? [payload.question] : []);
+    this.questions = payload.questions ?? [];
     this.lines = new Lines(payload, model.get("branches"));
     this.lines.tidy(model.get("tree") ?? {});
     this.line = this.lines.get(model.get("branch") ?? 0);
@@ -42,7 +46,7 @@ export class Stepper extends Frame {
     this.hear("branches", () => this.grow(model.get("branches")));
     this.hear("tree", () => this.tidy());
     this.hear("answer", () => this.answered(model.get("answer")));
-    this.hear("notice", () => model.get("notice") && this.errors.say(model.get("notice")));
+    this.hear("notice", () => this.heardNotice());
     for (const name of ["selection", "answers", "revealed", "score", "all_lanes", "views"]) this.hear(name, () => this.heardRest());
     this.heardTool();
     this.watch([this.sequence]);

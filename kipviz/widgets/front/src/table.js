@@ -11,6 +11,8 @@ const HEADS = ["message", "where", "what", "in words", "messages"];
 export class Table extends Drawer {
   constructor(app) {
     super(app, { name: "table", title: "The diagram as a table", key: "m" });
+    this.line = this.version = this.items = null; // what the rows were made of
+    this.page = -1;
     this.caption = h("caption");
     this.body = h("tbody");
     this.table = h("table.kv-steps", this.caption, h("thead", h("tr", ...HEADS.map((head) => h("th", { scope: "col" }, head)))), this.body);

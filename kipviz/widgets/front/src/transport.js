@@ -125,7 +125,11 @@ export class Transport {
 /** Plays small steps; stops at faults, at violations and before a question nobody has answered. */
 export class Player {
   constructor(step, stop, drawn) {
-    Object.assign(this, { step, stop, drawn, index: 2, timer: null });
+    this.step = step;
+    this.stop = stop;
+    this.drawn = drawn;
+    this.index = 2;
+    this.timer = null;
   }
 
   get perSecond() {

@@ -57,7 +57,7 @@ export class WhatIf extends Drawer {
     const first = Math.max(1, at - NEAR);
     const events = line.steps.slice(first, at + NEAR).map((step, n) => [String(n + first), `${n + first < at ? "before" : "after"} ${n + first} · ${step.title}`.slice(0, NAME_MAX)]);
     const later = events.filter(([k]) => k > at);
-    fill(this.other, events.filter(([k]) => k != at), later[0]?.[0]);
+    fill(this.other, events.filter(([k]) => k !== String(at)), later[0]?.[0]);
     fill(this.until, [["", "until all else is quiet"], ...later]);
     show(this.step, at > 0);
     const { settings = [] } = this.app.payload;

@@ -26,6 +26,7 @@ function coneOf(line, step) {
 
 /** The main line of causes, newest first, up to what came first or to an accident. */
 function chainOf(line, step) {
+  /** @type {Array<[number, string]>} */
   const chain = [[step, ""]];
   for (let k = step; causesOf(line, k).length && !line.steps[k].accident; [k] = chain.at(-1)) chain.push(causesOf(line, k)[0]);
   return chain;
@@ -33,6 +34,7 @@ function chainOf(line, step) {
 
 export class Trail {
   constructor(app) {
+    this.line = this.step = this.cone = this.ends = null; // what was lit last
     this.app = app;
     this.head = h("h3.kv-caption");
     this.body = h("ol");

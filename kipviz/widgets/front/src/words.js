@@ -35,8 +35,8 @@ export function fit(words, font, width) {
   let high = letters.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (widthOf(letters.slice(0, middle).join("") + "…", font) <= width) low = middle;
+    if (widthOf(`${letters.slice(0, middle).join("")}…`, font) <= width) low = middle;
     else high = middle - 1;
   }
-  return low ? letters.slice(0, low).join("") + "…" : "";
+  return low ? `${letters.slice(0, low).join("")}…` : "";
 }

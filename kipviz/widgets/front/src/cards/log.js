@@ -12,6 +12,7 @@ const MARKER = { C: "commit marker", A: "abort marker" };
 
 /** Records in order with the marks between them; marks at one place share one line. */
 function withMarks(records, marks, left) {
+  /** @type {Array<{ key: string, gap?: number, mark?: string, line?: string, end?: boolean, rows?: any[], row?: any }>} */
   const items = left > 0 ? [{ key: "gap", gap: left }] : [];
   const places = [...group(marks, (row) => row.cells.at)].sort((a, b) => a[0] - b[0]);
   const last = records.length ? records[records.length - 1].cells.offset : -1;

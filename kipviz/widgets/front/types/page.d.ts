@@ -1,0 +1,77 @@
+// What the page's own parts hand to each other; what comes from Python is in payload.d.ts.
+// SPDX-License-Identifier: Apache-2.0
+import type { Big, Branch, Choice, Comparison, CutApart, Design, Down, GoalSpan, Head, Hold, HoldInfo, Message, Moment, Note, Payload, RowInfo, Step, VerdictInfo, WireTables } from "./payload";
+
+/** A line's predictions, each with the texts that it names by number. */
+export interface Asked {
+  texts: string[];
+  question: [number, string, number, number, Array<[number, number, number]>];
+}
+
+/** Everything that lives on a line; `stuck` are the holds of a payload, `held` what a reader holds back. */
+export interface LineParts {
+  id: number;
+  name: string;
+  parent: number | null;
+  at: number;
+  tree: number;
+  design: Design;
+  said?: string;
+  steps: Step[];
+  bigs: Big[];
+  messages: Message[];
+  notes: Note[];
+  rows: RowInfo[];
+  verdicts: VerdictInfo[];
+  choices: Choice[];
+  downs: Down[];
+  heads: Head[];
+  cuts: CutApart[];
+  stuck?: HoldInfo[];
+  tables: WireTables;
+  goals?: GoalSpan[];
+  asks?: Map<number, Asked>;
+  moments?: Moment[];
+  missing?: Array<[string, string]>;
+  held?: Hold[];
+}
+
+/** One row of a menu: its words, and what it does. */
+export interface MenuRow {
+  id: string;
+  words: string;
+  sub?: string;
+  off?: boolean;
+  act: () => unknown;
+}
+
+/** What a widget shares with Python, by name. */
+export interface Shared {
+  payload: Payload | Comparison;
+  branches: Branch[];
+  step: number;
+  branch: number;
+  lines: [number, number];
+  selection: { kind?: "message" | "value"; id?: string; card?: string; row?: string };
+  answers: Record<string, number>;
+  revealed: string[];
+  reached: string[];
+  score: { right?: number; answered?: number };
+  all_lanes: boolean;
+  presenter: boolean;
+  notice: string;
+  tool: string;
+}
+
+/** Jupyter's model of a widget, or what stands in for it on a page without a kernel. */
+export interface Model {
+  get<Name extends keyof Shared>(name: Name): Shared[Name];
+  get(name: string): any;
+  set(name: string, value: unknown): void;
+  on(name: string, listener: (...told: any[]) => void): void;
+  off(name: string, listener: (...told: any[]) => void): void;
+  save_changes(): void;
+  send?(message: unknown): void;
+  /** The page shows this stepper and nothing else. */
+  alone?: boolean;
+}

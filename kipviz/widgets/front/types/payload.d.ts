@@ -1,0 +1,368 @@
+// Made from kipviz/widgets/payload.py by `python -m kipviz.widgets.page_types`; do not edit.
+// SPDX-License-Identifier: Apache-2.0
+
+/** Whose rules are shown, and how far they are decided. */
+export interface Design {
+  name: string;
+  status: "draft" | "our inference" | "shipped";
+  sentence?: string;
+}
+
+/** A lifeline of the diagram; `first` puts it on the first screen (four at most). */
+export interface Lane {
+  id: string;
+  title: string;
+  sub?: string;
+  first?: boolean;
+}
+
+/** The rule that fired and where it is written. */
+export interface Why {
+  rule?: string;
+  guards?: Array<[string, string]>;
+  clause?: string;
+  status?: string;
+  kafka?: string;
+}
+
+/** One small step: one action of the model. The first one is the start. */
+export interface Step {
+  kind: string;
+  actor: string;
+  title: string;
+  sentence: string;
+  node?: string | number;
+  why?: Why;
+  tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
+  chapter?: string;
+  interesting?: boolean;
+  pick?: number | string;
+  mark?: string;
+  causes?: Array<[number, string]>;
+  accident?: boolean;
+}
+
+/** One big step, a bullet of the KIP's flow: the small steps ``from <= k < to``. */
+export interface Big {
+  from: number;
+  to: number;
+  title: string;
+  say?: string;
+  rests?: number[];
+}
+
+/** A message between two lanes; it is on the wire from `sent` until it arrived or was lost. */
+export interface Message {
+  id: string;
+  from: string;
+  to: string;
+  label: string;
+  sent: number;
+  detail?: string;
+  kind?: "request" | "response";
+  arrived?: number | null;
+  lost?: number | null;
+  tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
+  bytes?: [string, string] | null;
+}
+
+/** A box on a lane: a state that was reached in this step. */
+export interface Note {
+  lane: string;
+  step: number;
+  text: string;
+  sub?: string;
+  tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
+}
+
+/** A card of state; `lane` says whose state it is, `about` what some of its rows are. */
+export interface CardInfo {
+  id: string;
+  title: string;
+  kind: "application" | "beliefs" | "entries" | "facts" | "log" | "machine" | "metrics" | "records";
+  where?: string;
+  lane?: string | null;
+  order?: number;
+  machine?: string;
+  about?: Record<string, string>;
+}
+
+/** One row of a card with its lifetime. */
+export interface RowInfo {
+  card: string;
+  id: string;
+  from: number;
+  to: number | null;
+  cells: Record<string, any>;
+  tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
+}
+
+/** What a property says during some steps. */
+export interface VerdictInfo {
+  property: string;
+  sentence: string;
+  from: number;
+  to: number | null;
+  state: "broken" | "holds" | "pending";
+  reason?: string;
+}
+
+/** Something that can happen next, or that cannot, and why. */
+export interface Item {
+  id: string;
+  text: string;
+  sub?: string;
+  group?: "fault" | "next";
+  enabled?: boolean;
+  why?: string;
+  taken?: boolean;
+  message?: string;
+}
+
+/** What can happen next, for the steps of its lifetime. */
+export interface Choice {
+  from: number;
+  to: number | null;
+  items: Item[];
+}
+
+/** A state of a machine; x and y are its middle. */
+export interface StateBox {
+  name: string;
+  x: number;
+  y: number;
+  lines: string[];
+}
+
+/** A transition of a machine and its path; a sudden one is drawn only when it is taken. */
+export interface Edge {
+  from: string;
+  to: string;
+  d: string;
+  sudden?: boolean;
+}
+
+/** A state machine's drawing. */
+export interface Machine {
+  id: string;
+  source: string;
+  width: number;
+  height: number;
+  states: StateBox[];
+  edges: Edge[];
+  note?: string;
+}
+
+/** A lane whose host is down. */
+export interface Down {
+  lane: string;
+  from: number;
+  to?: number | null;
+}
+
+/** What the head of a lane says instead of its own words: what a broker leads now, and what is wrong there. */
+export interface Head {
+  lane: string;
+  sub: string;
+  mark: string;
+  from: number;
+  to?: number | null;
+}
+
+/** Two lanes between whose hosts nothing passes. */
+export interface CutApart {
+  one: string;
+  other: string;
+  from: number;
+  to?: number | null;
+}
+
+/** One answer to a question. */
+export interface Option {
+  text: string;
+  right: boolean;
+  say?: string;
+}
+
+/** Predict, then reveal: asked from step `ask` on, answered by what step `step` shows. */
+export interface Question {
+  id: string;
+  step: number;
+  text: string;
+  options: Option[];
+  ask?: number;
+}
+
+/** A kind of message on the wire, with every place that one can have. */
+export interface WireKind {
+  name: string;
+  key: number;
+  version: number;
+  status: "draft" | "our inference" | "shipped";
+  places: Array<Array<number | string>>;
+}
+
+/** The places of a message, each with its size; ~place is a default, because it is not modelled. */
+export interface WireShape {
+  kind: string;
+  spans: number[];
+}
+
+/** What the bytes of messages mean: a message has the name of a shape, and hex digits. */
+export interface WireTables {
+  kinds?: Record<string, WireKind>;
+  shapes?: Record<string, WireShape>;
+  names?: Record<string, Record<string, string>>;
+}
+
+/** The steps at which a goal holds. */
+export interface GoalSpan {
+  goal: string;
+  from: number;
+  to: number | null;
+}
+
+/** The predictions of a line: ``[step, kind, text, reveal, [[text, right, say], ...]]``. */
+export interface Asks {
+  texts?: string[];
+  questions?: Array<[number, string, number, number, Array<[number, number, number]>]>;
+}
+
+/** Why rows of a card stand still, what frees them, who has to act, and which rows say so. */
+export interface HoldInfo {
+  card: string;
+  rows: string[];
+  from: number;
+  to: number | null;
+  text: string;
+  free: string;
+  how: "idle" | "never" | "someone" | "soon";
+  see?: Array<[string, string]>;
+}
+
+/** What has become true at a step, as a clause: faults are told by it. */
+export interface Moment {
+  step: number;
+  text: string;
+}
+
+/** Something that does not happen by itself from step `from` on: a message, or a choice. */
+export interface Hold {
+  id: string;
+  text: string;
+  from: number;
+  to?: number | null;
+  message?: string;
+}
+
+/** What differs from the parent after step `at`; `closes` are inherited rows that end here. */
+export interface Branch {
+  id: number;
+  name: string;
+  parent: number | null;
+  at: number;
+  steps?: Step[];
+  rows?: RowInfo[];
+  closes?: Array<[string, string, number]>;
+  messages?: Message[];
+  notes?: Note[];
+  downs?: Down[];
+  heads?: Head[];
+  cuts?: CutApart[];
+  verdicts?: VerdictInfo[];
+  choices?: Choice[];
+  bigs?: Big[];
+  wire?: WireTables;
+  goals?: GoalSpan[];
+  asks?: Asks;
+  holds?: HoldInfo[];
+  moments?: Moment[];
+  tree?: number;
+  design?: Design | null;
+  head?: string;
+  start?: string;
+  said?: string;
+  missing?: Array<[string, string]>;
+  held?: Hold[];
+}
+
+/** A note on what to look at, for the steps of its lifetime. */
+export interface Watch {
+  from: number;
+  to: number | null;
+  text: string;
+}
+
+/** Something to have seen or done; its goal says at which steps that is so. */
+export interface Checkpoint {
+  goal: string;
+  text: string;
+}
+
+/** What the scenario is taught with. */
+export interface Lesson {
+  watch?: Watch[];
+  checkpoints?: Checkpoint[];
+}
+
+/** Something that can be changed for another run; any number will do where no options are. */
+export interface Setting {
+  name: string;
+  asks: string;
+  now: string;
+  options?: Array<[string, string]>;
+}
+
+/** Everything one stepper shows. */
+export interface Payload {
+  format: 1;
+  title: string;
+  design: Design;
+  lanes: Lane[];
+  steps: Step[];
+  bigs: Big[];
+  messages: Message[];
+  notes: Note[];
+  cards: CardInfo[];
+  rows: RowInfo[];
+  verdicts: VerdictInfo[];
+  choices: Choice[];
+  scenario?: string;
+  head?: string;
+  spec_line?: string;
+  machines?: Machine[];
+  downs?: Down[];
+  heads?: Head[];
+  cuts?: CutApart[];
+  questions?: Question[];
+  branches?: Branch[];
+  wire?: WireTables;
+  lesson?: Lesson;
+  goals?: GoalSpan[];
+  asks?: Asks;
+  holds?: HoldInfo[];
+  moments?: Moment[];
+  settings?: Setting[];
+  glossary?: Record<string, string>;
+}
+
+/** A place at which two runs part: the pairs ``at <= k < to``. */
+export interface Difference {
+  at: number;
+  to: number;
+  sentence: string;
+}
+
+/** Everything one comparison shows. */
+export interface Comparison {
+  format: 1;
+  title: string;
+  left: Payload;
+  right: Payload;
+  names: [string, string];
+  lines: [number, number];
+  pairs: Array<[number, number]>;
+  marks: string;
+  bigs: Big[];
+  differences: Difference[];
+}
