@@ -33,6 +33,8 @@ PLAIN_MAX = 300_000
 _EXPORT = re.compile(r"export\s*\{\s*([\w$]+) as default\s*\};?\s*$")
 _MARKUP = re.compile(r"</script|<script|<!--", re.IGNORECASE)
 _SCRIPT = re.compile(r'<script type="module">(.*?)</script>', re.DOTALL)
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_SHEET = re.compile(r"^// sheet (sha256-[A-Za-z0-9+/]{43}=)$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -49,7 +51,9 @@ def page(
     halves = [payload["left"], payload["right"]] if "left" in payload else [payload]
     for half in halves:
         payloads.read(half)
-    module, entry = _module(MODULE.read_text(encoding="utf-8"))
+    code = MODULE.read_text(encoding="utf-8")
+    module, entry = _module(code)
+    sheet = _SHEET.search(code)
     kind, data = _embedded(payload)
     fields = {
         "version": kipviz.__version__,
@@ -64,9 +68,13 @@ def page(
     }
     template = TEMPLATE.read_text(encoding="utf-8")
     script = _SCRIPT.search(template)
-    if script is None:
-        raise RuntimeError(f"{TEMPLATE.name} has no module")
+    style = _STYLE.search(template)
+    if script is None or style is None or sheet is None:
+        raise RuntimeError(
+            f"{TEMPLATE.name} needs a module and a style sheet, and {MODULE.name} the hash of its own: run `make front` again"
+        )
     fields["script"] = _source(_filled(script[1], fields))
+    fields["styles"] = f"'{_source(style[1])}' '{sheet[1]}'"
     return _filled(template, fields)
 
 
@@ -88,7 +96,7 @@ def _filled(template: str, fields: Mapping[str, str]) -> str:
 
 
 def _source(script: str) -> str:
-    """Give the one script that the page may run, as its Content-Security-Policy names it (CSP 3, 2.3.1)."""
+    """Give a script or a style sheet that the page may use, as its Content-Security-Policy names it (CSP 3, 2.3.1)."""
     # A browser reads every end of a line as a single line feed before it counts.
     text = script.replace("\r\n", "\n").replace("\r", "\n")
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

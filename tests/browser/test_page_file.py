@@ -157,3 +157,17 @@ def test_a_page_runs_its_own_script_and_no_other_one(open_file, tmp_path):
     shown.keyboard.press("ArrowRight")
     assert said(shown) == payload["bigs"][0]["say"]
     assert shown.title() != "foreign"
+
+
+def test_a_page_has_its_own_style_sheets_and_takes_no_other_one(open_file, tmp_path):
+    file = tmp_path / "run.html"
+    injected = "</main><style>.kv { display: none }</style>"
+    file.write_text(page(flow.share_payload()).replace("</main>", injected), encoding="utf-8")
+    shown = open_file(file)
+    shown.wait_for_selector(".kv-say:not(:empty)")
+    look = shown.evaluate(
+        "() => { const of = (name) => getComputedStyle(document.querySelector(name));"
+        " return [of('.kv').display !== 'none', of('body').margin, of('.kv-needle').transform !== 'none',"
+        " of('.kv-say').fontSize !== '16px' || of('.kv-header').display === 'flex'] }"
+    )
+    assert look == [True, "12px", True, True]

@@ -96,6 +96,16 @@ def test_a_page_asks_for_nothing(payload):
     assert "http" not in policy[1]
 
 
+def test_a_page_allows_its_own_style_sheets_and_no_other_one(payload):
+    text = page(payload)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    styles = policy.partition("style-src ")[2].partition(";")[0].split()
+    assert len(styles) == 2
+    assert all(re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", one) for one in styles)
+    assert "unsafe" not in policy
+    assert not re.search(r"<(?!style)[^>]* style=", text.partition("<script")[0])
+
+
 def test_a_page_is_the_same_every_time(payload):
     assert page(payload) == page(copy.deepcopy(payload))
 

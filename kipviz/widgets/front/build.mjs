@@ -2,7 +2,7 @@
 // so that a test (without node) sees when the built file is older than its sources.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync, mkdirSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 
@@ -39,12 +39,15 @@ const code = all(".js");
 // and the names of variables that only style sheets know become short.
 const variables = [...new Set(all(".css").match(/--kv-[\w-]+/g))].sort();
 const short = new Map(variables.map((name, n) => [name, code.includes(name) ? name : `--${n.toString(36)}`]));
+const minified = new Map(); // a style sheet's name -> its text as it goes in
 const smallStyle = {
   name: "small style",
   setup(bundler) {
     bundler.onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const style = readFileSync(path, "utf8").replace(/--kv-[\w-]+/g, (name) => short.get(name));
-      return { contents: (await transform(style, { loader: "css", minify: true })).code, loader: "text" };
+      const { code: contents } = await transform(style, { loader: "css", minify: true });
+      minified.set(basename(path), contents);
+      return { contents, loader: "text" };
     });
   },
 };
@@ -69,10 +72,13 @@ const result = await build({
   legalComments: "none",
   write: false,
 });
+// In the order of src/sheet.js; a saved page allows this style sheet by its hash.
+const sheet = ["style.css", "cards.css", "tools.css", "why.css"].map((name) => minified.get(name)).join("");
 const header =
   "// kipviz stepper, built from kipviz/widgets/front by `make front`; do not edit.\n" +
   "// SPDX-License-Identifier: Apache-2.0\n" +
-  `// sources sha256 ${hash()}\n`;
+  `// sources sha256 ${hash()}\n` +
+  `// sheet sha256-${createHash("sha256").update(sheet).digest("base64")}\n`;
 mkdirSync(dirname(out), { recursive: true });
 writeFileSync(out, header + result.outputFiles[0].text);
 console.log(`${relative(process.cwd(), out)}: ${(header.length + result.outputFiles[0].contents.length) / 1000} kB`);

@@ -66,7 +66,9 @@ export class Audience {
     page.documentElement.lang = "en";
     page.title = `${this.app.root.querySelector("h2")?.textContent ?? "kipviz"} · for the class`;
     const { backgroundColor } = getComputedStyle(this.app.root);
-    page.body.append(h("style", `html { background: ${backgroundColor}; } body { margin: 8px; }`));
+    // Set one by one: the window has the policy of its page, which knows one style sheet.
+    page.documentElement.style.background = backgroundColor;
+    page.body.style.margin = "8px";
     const theme = getComputedStyle(document.body);
     for (const name of THEME) if (theme.getPropertyValue(name)) page.documentElement.style.setProperty(name, theme.getPropertyValue(name));
     this.frame = this.twin(new Shared(this.app.model));

@@ -40,6 +40,7 @@ function fill(node, kind, rest) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), heard(node, value));
+    else if (name === "style") node.style.cssText = value; // a saved page forbids the attribute
     else node.setAttribute(name === "label" ? "aria-label" : name, value === true ? "" : value);
   }
   node.append(...rest.filter((child) => child !== null && child !== undefined && child !== ""));

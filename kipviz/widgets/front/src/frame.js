@@ -6,11 +6,8 @@ import { aria, attr, framed, h, show } from "./dom.js";
 import { listen } from "./keys.js";
 import { backward } from "./line.js";
 import { Errors, Help } from "./panels.js";
+import { sheet } from "./sheet.js";
 import { Player } from "./transport.js";
-import cards from "./cards.css";
-import css from "./style.css";
-import tools from "./tools.css";
-import trail from "./why.css";
 
 const SAVE_EVERY = 150;
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
@@ -32,7 +29,7 @@ export class Frame {
     show(this.cover, false);
     framed(this.root, this);
     this.hint = h("p.kv-hint", { "aria-hidden": "true" }, "click here, then → steps");
-    this.root.append(h("style", css + cards + tools + trail), this.errors.element, this.cover, this.hint);
+    this.root.append(h("style", sheet), this.errors.element, this.cover, this.hint);
     this.player = new Player(
       () => this.playOn(),
       () => this.playStops(),

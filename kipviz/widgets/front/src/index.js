@@ -2,8 +2,8 @@
 
 import { Compare } from "./compare.js";
 import { h } from "./dom.js";
+import { sheet } from "./sheet.js";
 import { Stepper } from "./stepper.js";
-import css from "./style.css";
 
 const FORMAT = 1;
 
@@ -19,7 +19,7 @@ function open(model) {
 /** What stands in for a stepper that cannot be drawn: the reason, as text. */
 function broken(error) {
   const words = h("p", `The stepper could not be drawn: ${error?.message ?? error}`);
-  return h("div.kv", h("style", css), h("div.kv-error", { role: "alert" }, h("span.kv-sign", { "aria-hidden": "true" }, "⚠"), words));
+  return h("div.kv", h("style", sheet), h("div.kv-error", { role: "alert" }, h("span.kv-sign", { "aria-hidden": "true" }, "⚠"), words));
 }
 
 function render({ model, el }) {

@@ -1,0 +1,8 @@
+// The style sheet of the page, as one text: a saved page allows this one by its hash, and no other.
+
+import cards from "./cards.css";
+import css from "./style.css";
+import tools from "./tools.css";
+import trail from "./why.css";
+
+export const sheet = css + cards + tools + trail;
