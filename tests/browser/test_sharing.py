@@ -128,7 +128,7 @@ def test_an_exported_page_shares_itself_without_a_network(offline, tmp_path):
     assert diagram == mermaid(stepper.payload)
     for name in ("page", "trace file", "pytest"):
         assert shown.get_by_role("button", name=name, exact=True).is_disabled()
-    assert "needs the kernel: this page has none" in shown.locator(".kv-share").inner_text()
+    assert "needs the model: this page has none" in shown.locator(".kv-share").inner_text()
     assert shown.locator(".kv-error").is_hidden()
 
 

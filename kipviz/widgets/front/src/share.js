@@ -9,9 +9,9 @@ import { picture, rastered } from "./picture.js";
 
 const PATIENCE = 20000;
 const LATER = 80; // while somebody steps fast, nobody reads the link
-const ALONE = "needs the kernel: this page has none";
+const ALONE = "needs the model: this page has none";
 const KERNEL_FILES = [
-  ["html", "page", "one HTML file that steps without kernel or network"],
+  ["html", "page", "one HTML file that steps by itself, without a network"],
   ["trace", "trace file", "all branches; kipviz.open_trace reads it"],
   ["pytest", "pytest", "a test that takes these steps and asserts the verdicts"],
 ];
@@ -105,9 +105,9 @@ export class Share extends Drawer {
 
   ask(what) {
     this.asked = 1 + Math.floor(Math.random() * 2 ** 31);
-    text(this.words, "Asking the kernel …");
+    text(this.words, "Asking the model …");
     clearTimeout(this.patience);
-    this.patience = setTimeout(() => text(this.words, "No answer yet: the kernel is busy or was restarted. Pictures and the link still work."), PATIENCE);
+    this.patience = setTimeout(() => text(this.words, "No answer yet: the model is busy or was restarted. Pictures and the link still work."), PATIENCE);
     this.app.save();
     this.app.model.send({ do: "file", id: this.asked, what, branch: this.line.id, step: this.at });
   }

@@ -322,7 +322,7 @@ export class Stepper extends Frame {
     clearTimeout(this.patience);
     this.choices.wait(words, stop);
     this.patience = setTimeout(() => {
-      this.choices.wait("No answer yet: the kernel is busy or was restarted. What is already here still steps.");
+      this.choices.wait("No answer yet: the model is busy or was restarted. What is already here still steps.");
       this.asked = null;
     }, PATIENCE);
   }
