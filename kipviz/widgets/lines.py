@@ -132,6 +132,11 @@ class Lab:
             learned=learned.renamed(now, same),
         )
 
+    def another(self, branch: int, step: int, learned: Learned) -> tuple[Lab, Learned]:
+        """Return an independent lab of the same run and its lines, and what was answered as it names questions."""
+        run = self.kept_at(branch, step, learned)
+        return Lab(run), run.learned
+
     def place_of(self, node: int, path: tuple[int, ...] = ()) -> tuple[int, int]:
         """Give the line and the step at which a node of the run is shown, on `path` if it is."""
         step = self._runs[0].trace.node(node).depth

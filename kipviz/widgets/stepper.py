@@ -250,6 +250,32 @@ class Stepper(Asking, WithCursor):
         self.revealed = list(learned.revealed)
         self.reached = list(learned.reached)
 
+    def copy(self, step: int | None = None) -> Stepper:
+        """Return an independent stepper of this run and its branches, standing at a step of this branch.
+
+        One stepper shown in two cells has one cursor, which moves in both. A copy has its own cursor,
+        answers and new branches, so that each cell goes on showing the step that its text describes:
+        ``stepper.copy(12)``. Without a step it stands where this one stands.
+
+        Raises:
+            ValueError: when this branch has no such step, with those that it has.
+        """
+        at = self.step if step is None else step
+        branch, at = self._place_of({"branch": self.branch, "step": at})
+        learned = self.learned
+        if self.lab is None:
+            made = Stepper({**self.payload, "branches": self.known_branches}, self._respond)
+        else:
+            lab, learned = self.lab.another(branch, at, learned)
+            branch, at = lab.place
+            made = Stepper(lab.payload, lab.respond)
+            made.lab = lab
+        made.all_lanes = self.all_lanes
+        made.views = dict(self.views)
+        made.learn(learned)
+        made.branch, made.step = branch, at
+        return made
+
     # -- in words -------------------------------------------------------------------------------------
 
     @property
