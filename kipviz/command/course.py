@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kipviz.course.hand_in import Row
 
 HELP = "list the course, build its notebooks without answers, or read a folder of hand-ins"
-LIST, BUILD, READ = "list", "build", "read"
+LIST, BUILD, READ, FIGURES = "list", "build", "read", "figures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,24 +24,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="?",
         default=LIST,
-        choices=(LIST, BUILD, READ),
-        help="list (the default), build DIR, or read FOLDER",
+        choices=(LIST, BUILD, READ, FIGURES),
+        help="list (the default), build DIR, read FOLDER, or figures: how long each notebook takes",
     )
     parser.add_argument("folder", nargs="?", metavar="DIR", help="for build and read")
     parser.add_argument(
-        "--notebooks", metavar="DIR", default="notebooks", help="for build: where notebooks are"
+        "--notebooks",
+        metavar="DIR",
+        default="notebooks",
+        help="for build and figures: where notebooks are",
     )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, build or read; the status of `read` is 1 if a claim is not shown by its run.
+    """List, build, read or count; the status of `read` is 1 if a claim is not shown by its run.
 
     Raises:
         Refused: if a folder is missing or cannot be used.
     """
     if arguments.action == LIST:
         return _list(arguments)
+    if arguments.action == FIGURES:
+        return _figures(arguments)
     if arguments.folder is None:
         raise Refused(f"name a folder: kipviz course {arguments.action} DIR")
     return _build(arguments) if arguments.action == BUILD else _read(arguments)
@@ -53,6 +58,35 @@ def _list(arguments: argparse.Namespace) -> int:
     found = [{"name": lab.name, "title": lab.title, "minutes": lab.minutes} for lab in labs()]
     lines = [f"{lab.name:<20} {lab.minutes:>3} min   {lab.title}" for lab in labs()]
     answer({"labs": found}, lines, as_json=arguments.json)
+    return 0
+
+
+def _figures(arguments: argparse.Namespace) -> int:
+    from kipviz.course.handout import BadNotebook, figures
+
+    paths = sorted(Path(arguments.notebooks).glob("*.ipynb"))
+    if not paths:
+        raise Refused(
+            f"{arguments.notebooks} has no notebook; name the folder with --notebooks DIR"
+        )
+    try:
+        counted = {path.stem: figures(path) for path in paths}
+    except BadNotebook as wrong:
+        raise Refused(str(wrong)) from None
+    rows = [
+        {
+            "notebook": name,
+            "words": each.words,
+            "output_words": each.output_words,
+            "cells": each.cells,
+            "steps": each.steps,
+            "minutes": each.minutes,
+        }
+        for name, each in counted.items()
+    ]
+    lines = ["notebook, words, words of outputs, cells, steps, minutes"]
+    lines += ["| " + " | ".join(map(str, row.values())) + " |" for row in rows]
+    answer({"notebooks": rows}, lines, as_json=arguments.json)
     return 0
 
 

@@ -19,11 +19,29 @@ class BadNotebook(ValueError):
     """A folder without notebooks, or a file that is none; the message says which."""
 
 
+# Reading technical text; looking at the diagram of one step; running a cell and waiting for it.
+WORDS_A_MINUTE, SECONDS_A_STEP, SECONDS_A_CELL = 180, 5, 10
+_PLACE = re.compile(r"step (\d+) of (\d+)")
+_FIRST_OF_LIST = re.compile(r"^ +1\. ", re.MULTILINE)
+
+
 class Figures(Value, frozen=True):
-    """How long a notebook is: words to read, and cells to run."""
+    """How long a notebook is: words of its text and of its outputs, cells to run, and steps to make in its runs.
+
+    A step counts where a stored stepper stands before it; its sentence is among the words of the outputs.
+    """
 
     words: int
+    output_words: int
     cells: int
+    steps: int
+
+    @property
+    def minutes(self) -> int:
+        """Return the minutes to read everything, run every cell and make every step once."""
+        seconds = (self.words + self.output_words) * 60 / WORDS_A_MINUTE
+        seconds += self.steps * SECONDS_A_STEP + self.cells * SECONDS_A_CELL
+        return round(seconds / 60)
 
 
 def build(source: Path, target: Path) -> tuple[str, ...]:
@@ -65,7 +83,7 @@ def without_answers(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def figures(path: Path) -> Figures:
-    """Count what a learner reads and runs in a notebook; folded answers are read, too.
+    """Count what a learner reads, runs and steps through in a notebook; folded answers are read, too.
 
     Raises:
         BadNotebook: if the file is no notebook.
@@ -74,7 +92,33 @@ def figures(path: Path) -> Figures:
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     words = sum(len(re.sub(r"<[^>]+>|[#|*`-]", " ", text).split()) for text in texts)
-    return Figures(words, len(code))
+    outputs = [text for cell in code for text in _outputs(cell)]
+    return Figures(
+        words,
+        sum(len(_read_words(text)) for text in outputs),
+        len(code),
+        sum(_steps_left(text) for text in outputs),
+    )
+
+
+def _outputs(cell: dict[str, Any]) -> list[str]:
+    """Return the text of each stored output of a cell."""
+    found = (
+        each.get("text") or each.get("data", {}).get("text/plain", "") for each in cell["outputs"]
+    )
+    return ["".join(text) for text in found]
+
+
+def _steps_left(output: str) -> int:
+    place = _PLACE.match(output)
+    return int(place[2]) - int(place[1]) if place else 0
+
+
+def _read_words(output: str) -> list[str]:
+    """Return the words that a reader has not read before: a stepper at its end shows its last sentence."""
+    if _PLACE.match(output) and _steps_left(output) == 0:
+        output = _FIRST_OF_LIST.split(output)[0]
+    return output.split()
 
 
 def _notebook(path: Path) -> dict[str, Any]:

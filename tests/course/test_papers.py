@@ -1,15 +1,21 @@
 """The guide and the course's page say what is there."""
 
+import json
 import re
 from pathlib import Path
 
-from kipviz.course.handout import figures
+from kipviz.course.handout import (
+    SECONDS_A_CELL,
+    SECONDS_A_STEP,
+    WORDS_A_MINUTE,
+    Figures,
+    figures,
+)
 from kipviz.course.lab import labs
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
 COURSE = (ROOT / "notebooks" / "COURSE.md").read_text(encoding="utf-8")
-WORDS_A_MINUTE = 180
 LESSONS = re.findall(
     r"^\| \[(0\d-[a-z0-9-]+)\]\(\1\.ipynb\) \| [^|]+ \| `([a-z-]+)` \|$", COURSE, re.MULTILINE
 )
@@ -19,9 +25,35 @@ def test_the_guides_figures_are_fresh():
     minutes = {lab.name: lab.minutes for lab in labs()}
     for lesson, lab in LESSONS:
         found = figures(ROOT / "notebooks" / f"{lesson}.ipynb")
-        time = round(found.words / WORDS_A_MINUTE + found.cells)
-        row = f"| {lesson} | {found.words} | {found.cells} | {time} | `{lab}` | {minutes[lab]} |"
+        counted = f"{found.words} | {found.output_words} | {found.cells} | {found.steps} | {found.minutes}"
+        row = f"| {lesson} | {counted} | `{lab}` | {minutes[lab]} |"
         assert row in GUIDE, row
+
+
+def test_the_guide_states_the_speed_that_the_minutes_are_made_with():
+    said = " ".join(GUIDE.split())
+    assert (
+        f"{WORDS_A_MINUTE} words a minute, {SECONDS_A_STEP} seconds a step and {SECONDS_A_CELL} seconds a cell"
+        in said
+    )
+
+
+def test_steps_count_where_a_stepper_stands_before_them_and_a_run_at_its_end_is_not_read_again(
+    tmp_path,
+):
+    def cell(text):
+        return {"cell_type": "code", "source": ["x"], "outputs": [{"data": {"text/plain": [text]}}]}
+
+    texts = (
+        "step 1 of 3, message 2 of 9 | Two words\n  1. one: two",
+        "step 3 of 3, message 9 of 9 | End\n  1. one: two",
+        "plain",
+    )
+    prose = {"cell_type": "markdown", "source": ["# Three *plain* words"]}
+    file = tmp_path / "n.ipynb"
+    file.write_text(json.dumps({"cells": [prose, *map(cell, texts)]}))
+    assert figures(file) == Figures(words=3, output_words=14 + 10 + 1, cells=3, steps=2)
+    assert Figures(words=180, output_words=180, cells=6, steps=12).minutes == 4
 
 
 def test_there_are_six_lessons_and_each_has_its_parts():
