@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from kipviz.core import outside_file, whole_file
+from kipviz.core.printable import shown
 
 LIST = "_digests.json"
 
@@ -30,14 +31,14 @@ def what_is_damaged(folder: Path) -> str:
         return ""
     try:
         known = msgspec.json.decode(outside_file.read(list_), type=dict[str, str])
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return f"{list_} is damaged: it is no list of digests."
     there = {file.name: file for file in _files(folder)}
     for name in sorted(known.keys() | there.keys()):
         if name not in there:
-            return f"{folder} is damaged: its part {name} is missing."
+            return f"{folder} is damaged: its part {shown(name)} is missing."
         if name not in known:
-            return f"{folder} is damaged: {name} is not among the files that were written."
+            return f"{folder} is damaged: {shown(name)} is not among the files that were written."
         if _digest(there[name]) != known[name]:
             return f"{there[name]} is damaged: it is not what was written."
     return ""

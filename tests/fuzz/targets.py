@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from tests.fuzz import of_commands, of_logs, of_page, of_runs
+from tests.fuzz import of_campaigns, of_commands, of_logs, of_page, of_runs
 from tests.fuzz.fuzzing import Target
 
 TARGETS: dict[str, Target] = {
     target.name: target
-    for target in (*of_logs.TARGETS, *of_runs.TARGETS, *of_page.TARGETS, *of_commands.TARGETS)
+    for target in (
+        *of_logs.TARGETS,
+        *of_runs.TARGETS,
+        *of_page.TARGETS,
+        *of_commands.TARGETS,
+        *of_campaigns.TARGETS,
+    )
 }
