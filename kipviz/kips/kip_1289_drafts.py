@@ -86,6 +86,19 @@ AS_IMPLEMENTED = (
         note="one request of a share-partition is in flight at a time, so a read never meets a stage write",
     ),
     _seen(
+        "a refresh waits for a stage write (late)",
+        "A record whose vote is not durable yet must not look like an aborted one.",
+        "brokers.share_partition.can_refresh",
+        "kip-1289-draft-refresh-waits",
+    ),
+    _seen(
+        "a refresh resolves only votes that the leader noted before the read (late)",
+        "A late outcome of one transaction leaves the vote of the next transaction TX_PENDING.",
+        "brokers.share_loading.refreshed",
+        "kip-1289-draft-late-refresh",
+        note="the model skips votes that are not durable; the draft compares producer id and epoch",
+    ),
+    _seen(
         "a closed session releases ACQUIRED records alone",
         "What the member has staged is committed after it has left.",
         "brokers.share_writes.release",

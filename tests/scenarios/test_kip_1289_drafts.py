@@ -65,6 +65,14 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
         ("repaired", "ACQUIRED TX_PENDING", 1, ""),
     ),
+    "kip-1289-draft-refresh-waits": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+        ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+    ),
+    "kip-1289-draft-late-refresh": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+        ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+    ),
     "kip-1289-draft-closed": (
         ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
         ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
