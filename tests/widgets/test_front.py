@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -69,6 +70,14 @@ def test_the_names_that_the_bundler_shortens_are_in_no_payload():
     written = set(re.findall(r'"(\w+)":', "".join(path.read_text("utf-8") for path in writers)))
     assert written & {"steps", "messages", "choices"}
     assert written & set(found[1].split()) == set()
+
+
+def test_the_lock_names_every_package_that_another_one_of_it_may_need():
+    # What is missing for one system makes `npm ci` fail on all of them.
+    locked = json.loads((FRONT / "package-lock.json").read_text())["packages"]
+    named = {name for each in locked.values() for name in each.get("optionalDependencies", {})}
+    assert len(named) > 20
+    assert {f"node_modules/{name}" for name in named} <= set(locked)
 
 
 def test_the_bundler_is_pinned():
