@@ -254,25 +254,24 @@ def _designs() -> str:
 
 
 def _notebooks(root: Path) -> str:
-    rows = []
+    cards = []
     for file, missing in lite.notebooks(root).items():
-        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-        title, _, rest = "".join(cells[0]["source"]).partition("\n")
+        first = json.loads(file.read_text(encoding="utf-8"))["cells"][0]
+        title, _, rest = "".join(first["source"]).partition("\n")
         sentence = rest.strip().partition("\n\n")[0].replace("\n", " ")
         title = inline(title.lstrip("# "), frozenset())
         link = f'<a href="lite/lab/index.html?path=notebooks/{file.name}">{title}</a>'
-        about = (title if missing else link, inline(sentence, frozenset()), missing or "yes")
+        about = f'<span class="broken">{missing}</span>' if missing else "runs in the browser"
         words = escape(f"{file.stem} {title} {sentence}".lower())
-        cells = "".join(f"<td>{cell}</td>" for cell in (*about, f"<code>{file.stem}</code>"))
-        rows.append(f'<tr data-words="{words}">{cells}</tr>')
-    heads = ("notebook", "about", "runs in the browser", "file")
-    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+        cards.append(
+            f'<li data-words="{words}"><div>{f"<b>{title}</b>" if missing else link}'
+            f"<p>{inline(sentence, frozenset())}</p><small>{file.stem}<br>{about}</small></div></li>"
+        )
     return _table_page(
         "notebooks",
         "Notebooks",
-        "<h1>Notebooks</h1><p>A notebook opens in JupyterLite. Its Python runs in your browser and loads 16 MB once. "
-        "Your changes stay in this browser.</p>"
-        f'<div class="table" tabindex="0" role="region" aria-label="notebooks"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
+        "<h1>Notebooks</h1><p>A notebook opens in JupyterLite. Its Python runs in your browser and loads 20 MB once. "
+        f'Your changes stay in this browser.</p><ul class="cards">{"".join(cards)}</ul>',
     )
 
 

@@ -32,8 +32,8 @@ PAGE_PARTS = ("plotly/package_data/widgetbundle.js", "plotly/labextension/", ".d
 # What a browser has not, by what a cell says that needs it. JupyterLite reads every file whose ending begins with
 # "json" as one JSON value, so the lines of a recording do not reach the notebook; numpy for WebAssembly is not on PyPI.
 MISSING = {
-    r"kipviz\.spark": "no: it needs Spark",
-    r"tests/recordings": "no: it reads a broker's recording, and JupyterLite cannot read .jsonl files",
+    r"kipviz\.spark": "not in the browser: it needs Spark",
+    r"tests/recordings": "not in the browser: it reads a broker's recording, and JupyterLite cannot read .jsonl files",
 }
 
 

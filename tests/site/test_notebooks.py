@@ -102,6 +102,14 @@ def test_only_notebooks_for_spark_and_recordings_stay_out_of_the_browser():
     assert all("recording" in out[n] for n in ("35", "80"))
 
 
+def test_the_page_of_the_notebooks_opens_those_that_run_and_says_what_the_others_need(site):
+    page = (site / "notebooks.html").read_text()
+    assert page.count("<li ") == len(NOTEBOOKS)
+    for file, missing in NOTEBOOKS.items():
+        assert (f'href="lite/lab/index.html?path=notebooks/{file.name}"' in page) is (missing == "")
+        assert missing in page
+
+
 def test_the_wheel_of_kipviz_is_the_same_bytes_each_time_and_its_record_is_right(tmp_path):
     made = []
     for name in ("one", "other"):

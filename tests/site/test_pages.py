@@ -107,7 +107,7 @@ def test_the_gallery_finds_by_words_and_filters(opened, served):
     assert opened.inner_text("#count") == "2 of 3"
 
 
-@pytest.mark.parametrize("page", ["index", "symptoms", "designs", "ledger", "kips"])
+@pytest.mark.parametrize("page", ["index", "symptoms", "designs", "notebooks", "ledger", "kips"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_is_wider_than_the_screen(opened, served, page, width):
     opened.set_viewport_size({"width": width, "height": 844})
