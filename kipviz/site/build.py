@@ -270,7 +270,7 @@ def _notebooks(root: Path) -> str:
     return _table_page(
         "notebooks",
         "Notebooks",
-        "<h1>Notebooks</h1><p>A notebook opens in JupyterLite. Its Python runs in your browser and loads 20 MB once. "
+        "<h1>Notebooks</h1><p>A notebook opens in JupyterLite. Its Python runs in your browser and loads 25 MB once. "
         f'Your changes stay in this browser.</p><ul class="cards">{"".join(cards)}</ul>',
     )
 
