@@ -14,7 +14,7 @@ from kipviz.studies.rounds import WAYS, Round, Way, returned, timed_round
 # Half a round trip of a client and of a broker, an append, and a request handled, all different.
 ODD = Latencies(round_trip_ms=10, broker_round_trip_ms=4, fsync_ms=3, handling_ms=0.5)
 C, B, A, H = 5.0, 2.0, 4.0 + 2 * 3.0, 0.5
-PLAIN, GROUP, AS_WRITTEN, _, REPAIRED, SESSION = WAYS[:6]
+PLAIN, GROUP, AS_WRITTEN, _, REPAIRED, _, SESSION = WAYS[:7]
 
 
 def ms(found: Round, step: int | None) -> float:
@@ -58,7 +58,7 @@ def test_a_session_sends_the_batch_and_the_vote_at_the_same_time() -> None:
     assert ms(other, other.ended) < ms(one, one.ended)
 
 
-@pytest.mark.parametrize("way", WAYS[:6], ids=lambda way: way.label)
+@pytest.mark.parametrize("way", WAYS[:7], ids=lambda way: way.label)
 def test_every_step_takes_as_long_as_its_stretches_and_none_comes_before_its_cause(
     way: Way,
 ) -> None:
@@ -71,7 +71,7 @@ def test_every_step_takes_as_long_as_its_stretches_and_none_comes_before_its_cau
         assert moment.at_us == timed.at_us(moment.cause) + took, step
 
 
-@pytest.mark.parametrize("way", WAYS[:6], ids=lambda way: way.label)
+@pytest.mark.parametrize("way", WAYS[:7], ids=lambda way: way.label)
 def test_a_path_adds_up_to_the_time_between_its_ends(way: Way) -> None:
     found = timed_round(way, ODD)
     assert found.ended is not None
