@@ -59,7 +59,7 @@ def test_a_kept_run_stays_whole_on_a_full_disk_and_the_page_says_so(tmp_path):
 
 # A log of Spark and a script that starts Java: neither is anybody's work. Kept parts are made in memory, and
 # whole_file puts them down.
-# The site is made anew by a command, into a folder of its own.
+# The site is made anew by a command, into a folder of its own; the page's declarations are a file of the repository.
 OTHER_WRITERS = {
     "core/whole_file.py",
     "spark/session.py",
@@ -67,6 +67,8 @@ OTHER_WRITERS = {
     "spark/kept_runs.py",
     "site/runtime.py",
     "site/build.py",
+    "site/lite.py",
+    "widgets/page_types.py",
 }
 
 

@@ -28,7 +28,10 @@ def checkout(tmp_path):
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     script(tmp_path / ".venv/bin/python", 'for each do echo "$each"; done')
-    for name in ("ruff", "mypy", "lint-imports"):
+    front = tmp_path / "kipviz/widgets/front"
+    front.mkdir(parents=True)
+    (front / "package-lock.json").touch()
+    for name in ("ruff", "mypy", "lint-imports", "npm"):
         script(tmp_path / ".venv/bin" / name, f'echo "{name} $*"')
     state = subprocess.run(
         ["sh", "-c", 'echo "$(cksum <pyproject.toml) $(pwd)"'],
@@ -95,7 +98,8 @@ def test_make_test_runs_every_check_and_pytest_last(checkout):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:4] == ["ruff format --check .", "ruff check .", "mypy ", "lint-imports "]
-    assert lines[4:7] == ["-m", "pytest", "--numprocesses=2"]
+    assert lines[4:6] == ["npm ci --silent", "npm run --silent check"]
+    assert lines[6:9] == ["-m", "pytest", "--numprocesses=2"]
     assert "tests" in lines
 
 
