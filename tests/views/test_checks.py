@@ -318,13 +318,6 @@ def test_where_designs_respond_differently_from_one_state_their_checks_differ(na
             assert made[0] != made[1], (name, node.action)
 
 
-SHARED = [
-    (s.name, s.designs)
-    for s in LIBRARY
-    if len(s.designs) > 1 and s.name.startswith(("kip-932", "kip-1289", "kip-1191"))
-]
-
-
 def divergences(name: str, designs: tuple[str, ...]) -> list[tuple[int, bool]]:
     """The steps of a story at which another design responds with other errors, and whether its checks differ.
 
@@ -351,14 +344,8 @@ def answered(events: tuple[Event, ...]) -> list[Errors]:
     return [e for m in sent for e in errors_of(m)]
 
 
-@pytest.mark.parametrize(("name", "designs"), SHARED[::6])
-def test_where_a_share_request_gets_another_error_under_a_design_its_checks_differ(name, designs):
-    assert all(differ for _, differ in divergences(name, designs))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "designs"), SHARED)
-def test_where_any_share_request_gets_another_error_under_a_design_its_checks_differ(name, designs):
+@pytest.mark.parametrize(("name", "designs"), SEVERAL)
+def test_where_any_request_gets_another_error_under_a_design_its_checks_differ(name, designs):
     assert all(differ for _, differ in divergences(name, designs))
 
 
