@@ -75,6 +75,8 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
         words += ["--ignore-sys-prefix", "--no-sourcemaps", "--apps=lab"]
         words += [f"--LiteBuildConfig.federated_extensions={each}" for each in extensions]
         _build(home, words)
+        # jupyterlite-core leaves this folder to the kernel's own build step, which is not installed.
+        shutil.copytree(home / "static", into / "static", dirs_exist_ok=True)
     missing = [n.name for n in chosen if not (into / "files" / "notebooks" / n.name).is_file()]
     if missing:
         raise runtime.FetchError(f"JupyterLite left out {', '.join(missing)}.")

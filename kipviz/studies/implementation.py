@@ -11,15 +11,20 @@ from collections.abc import Iterable
 from functools import partial
 
 from kipviz.checking.axes import LOCK, TIMEOUT, Axis
+from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.landscape import LOOK_UP_MS
+from kipviz.checking.runs import follow
+from kipviz.checking.runs import judge as judge_run
+from kipviz.checking.saves import under
 from kipviz.checking.verdicts import BREAKS, HOLDS, SO_FAR, Judged, judge, property_named
 from kipviz.cluster.clock import ms
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.designs.design import comes_up, slot_named
+from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.properties.verdict import BROKEN
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.connector_programs import looping
@@ -77,7 +82,8 @@ def repair(case: Case, tell: Tell = content) -> tuple[str, ...]:
     """Return a smallest set of slots that, filled as in the repaired design, mends a case.
 
     One slot alone is tried first, with each that is asked in the cluster. If none is enough, all are filled so
-    and taken back one by one: what is left cannot lack any of its own.
+    and taken back one by one: what is left cannot lack any of its own. A run that broke a promise before is made
+    again under each candidate before a search: one that breaks there, too, need not be searched.
 
     Raises:
         StoppedEarly: if `tell` says False.
@@ -90,9 +96,19 @@ def repair(case: Case, tell: Tell = content) -> tuple[str, ...]:
         slot for slot, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(slot), spec)
     )
 
+    known: list[Breaking] = []
+
     def mends(slots: Iterable[str]) -> bool:
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
-        return not breaks(case.judged(base.but(**(choices | filled)).name, tell))
+        candidate = base.but(**(choices | filled))
+        if any(_breaks_again(made, candidate) for made in known):
+            return False
+        found = case.judged(candidate.name, tell)
+        cell = next((each for each in found.cells if each.verdict == BREAKS), None)
+        if cell is not None:
+            run = follow(scenario(case.scenario), candidate, found.budget, cell.actions)
+            known.append(breaking(run, cell.asked))
+        return cell is None
 
     for slot in differ:
         if mends((slot,)):
@@ -105,6 +121,13 @@ def repair(case: Case, tell: Tell = content) -> tuple[str, ...]:
         if mends(fewer):
             kept = fewer
     return kept
+
+
+def _breaks_again(made: Breaking, candidate: Design) -> bool:
+    """Say whether a run breaks its promise under another design, too, as far as its steps are possible there."""
+    other, _ = under(made, candidate)
+    (judged,) = judge_run(other, (property_named(made.broken),))
+    return judged.status == BROKEN
 
 
 def _cells(found: Judged) -> tuple[str, ...]:
