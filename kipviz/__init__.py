@@ -36,6 +36,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cluster",
+    "Desk",
     "Latencies",
     "__version__",
     "ablate",
@@ -70,6 +72,8 @@ __all__ = [
 
 # By name, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
+    "Cluster": ("kipviz.driving.cluster", "Cluster"),
+    "Desk": ("kipviz.driving.desk", "Desk"),
     "Latencies": ("kipviz.checking.critical_path", "Latencies"),
     "accept": ("kipviz.recordings.report", "report"),
     "ablate": ("kipviz.widgets.outcomes", "ablate"),

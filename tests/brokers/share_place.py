@@ -10,6 +10,7 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.driving.desk import TOPIC_IDS, Desk, source_log
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
@@ -29,7 +30,6 @@ from kipviz.messages.share_state import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import RecordState, StateBatch
-from tests.brokers.desk import TOPIC_IDS, Desk, source_log
 
 AVL, ACQ, ACK, ARCHIVING, ARCH, TXP = (
     RecordState.AVAILABLE,

@@ -13,6 +13,7 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.cluster.actions import CreateAcls as CreateOne
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.world import Envelope
+from kipviz.driving.desk import Desk
 from kipviz.messages.acls import (
     ANY,
     LITERAL,
@@ -27,7 +28,6 @@ from kipviz.messages.acls import (
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged
-from tests.brokers.desk import Desk
 from tests.cluster.small_clusters import model_of, small_spec
 
 W, R, A = Operation.WRITE, Operation.READ, Operation.ALTER

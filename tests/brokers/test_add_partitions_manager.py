@@ -11,13 +11,13 @@ from kipviz.brokers.enlistment import CHANNEL
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AddOrVerify, Enlisted
 from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import in_one
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, with_error
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
-from tests.brokers.desk import Desk
 
 HERE = "out-0"
 

@@ -15,6 +15,7 @@ from kipviz.brokers.partition_log import append
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.admin import (
     STATE_NAMES,
     ActiveProducer,
@@ -28,7 +29,6 @@ from kipviz.messages.admin import (
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 
 S = TransactionState
 HOME = "__transaction_state-0"

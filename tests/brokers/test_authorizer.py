@@ -19,6 +19,7 @@ from kipviz.cluster import refusals
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
 from kipviz.designs.options import STATUSES
+from kipviz.driving.desk import Desk
 from kipviz.messages.acls import (
     LITERAL,
     AclEntry,
@@ -98,7 +99,6 @@ from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.exceptions import thrown
-from tests.brokers.desk import Desk
 from tests.brokers.rights_table import NEEDS
 
 Op, R = Operation, Resource

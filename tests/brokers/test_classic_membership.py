@@ -9,6 +9,7 @@ from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
     Assigned,
@@ -26,7 +27,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.records.classic_groups import GroupMetadataRecord, Subscription
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 S = GroupState

@@ -12,6 +12,7 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
@@ -26,7 +27,6 @@ from kipviz.messages.share_state import (
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import StagedBatch
-from tests.brokers.desk import TOPIC_IDS, Desk
 
 KEY = f"g:{TOPIC_IDS['src']}:0"
 OFFSETS = f"__consumer_offsets-{partition_for('g', 50)}"

@@ -11,11 +11,11 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.designs.catalogue import design
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.scenarios.library import scenario
-from tests.brokers.desk import Desk
 from tests.brokers.share_place import ARCHIVING, KEY, REJECT, SharePlace, said
 from tests.cluster.small_clusters import small_spec
 

@@ -13,6 +13,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.cluster.actions import CrashBroker, DeleteTopic, MoveLeader, Replicate
 from kipviz.cluster.spec import FaultBudget
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset, TransactionMoved
 from kipviz.messages.membership import Assignment, ConsumerGroupHeartbeat
@@ -21,7 +22,6 @@ from kipviz.records.share_group_members import ShareGroupStatePartitionsRecord
 from kipviz.records.share_group_state import ShareTombstone
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.script import next_by_itself
-from tests.brokers.desk import TOPIC_IDS, Desk
 from tests.brokers.test_share_membership import Group, running
 from tests.brokers.test_share_upkeep import HERE as STATE
 from tests.brokers.test_share_upkeep import ONE, TWO, State

@@ -10,6 +10,7 @@ from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ApplyMarkerToShares, WriteMarker
 from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import (
@@ -23,7 +24,6 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
 )
 from kipviz.records.share_group_state import RecordState, StateBatch
-from tests.brokers.desk import Desk
 from tests.brokers.share_place import (
     ACK,
     ACQ,

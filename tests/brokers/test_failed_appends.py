@@ -11,6 +11,7 @@ from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.brokers.transaction_append import unheard
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.producing import Produce
@@ -23,7 +24,6 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import Tombstone, TransactionState
-from tests.brokers.desk import Desk
 
 S = TransactionState
 HOME = "__transaction_state-0"

@@ -21,6 +21,7 @@ from kipviz.clients import admin
 from kipviz.clients.admin import Admin
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
 from kipviz.messages.errors import Errors
@@ -42,7 +43,6 @@ from kipviz.messages.transactions import PartitionResult
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTombstone
 from kipviz.scenarios.library import scenario
-from tests.brokers.desk import Desk
 from tests.scenarios.story import played
 
 E = Errors

@@ -9,13 +9,13 @@ from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.transactions import AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"

@@ -12,6 +12,7 @@ from kipviz.brokers.group_membership import on_consumer_group_heartbeat
 from kipviz.brokers.group_state import GroupCoordinator, PendingOffset
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
@@ -22,7 +23,6 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, spec_of
 from kipviz.scenarios.setting import GROUP
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 STATE = {f"__share_group_state-{index}": 7 for index in range(50)}

@@ -9,11 +9,11 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_membership import on_consumer_group_heartbeat
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups import OffsetFetch
 from kipviz.messages.membership import Assignment, ConsumerGroupHeartbeat
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 BOTH = ("src-0", "src-1")

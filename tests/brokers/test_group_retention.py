@@ -11,12 +11,12 @@ from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.events import OffsetsExpired
 from kipviz.messages.groups import OffsetFetch
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import GroupTombstone, OffsetTombstone
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 TIMER, OF_ONE = "the retention of the offsets of g", "the retention of the offset of {} in g"

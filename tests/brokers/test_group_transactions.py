@@ -10,13 +10,13 @@ from kipviz.brokers import group_transactions as gt
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.transaction_append import unheard
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen
 from kipviz.messages.features import Features
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
 from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionState
-from tests.brokers.desk import Desk
 
 E = Errors
 S = TransactionState

@@ -8,9 +8,9 @@ from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import WriteTxnMarkers
-from tests.brokers.desk import Desk
 
 OFFSETS, STATE = "__consumer_offsets-7", "__share_group_state-16"
 

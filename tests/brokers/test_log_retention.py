@@ -17,10 +17,10 @@ from kipviz.cluster.durations import DURATIONS
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.cluster.stamps import horizon_of
 from kipviz.cluster.timers import FRONT, front_of
+from kipviz.driving.desk import Desk
 from kipviz.messages.events import LogPruned
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.scenarios.library import scenario
-from tests.brokers.desk import Desk
 from tests.scenarios.story import after, committed_outputs, nodes, played
 
 OUT = "out-0"

@@ -12,6 +12,7 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.clients import group_consumer as member
 from kipviz.clients.group_consumer import GroupConsumer, MemberState
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetCommitted
 from kipviz.messages.groups import (
@@ -22,7 +23,6 @@ from kipviz.messages.groups import (
     RefusedOffset,
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 E = Errors

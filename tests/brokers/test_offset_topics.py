@@ -10,6 +10,7 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, RefusedOffset, TxnOffsetCommit
 from kipviz.messages.metadata import Metadata, TopicId
@@ -17,7 +18,6 @@ from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
-from tests.brokers.desk import TOPIC_IDS, Desk
 
 HERE = "__consumer_offsets-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"

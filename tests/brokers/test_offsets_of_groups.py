@@ -16,6 +16,7 @@ from kipviz.clients.admin import Admin
 from kipviz.clients.group_calls import groups_of
 from kipviz.cluster.partly import narrowed
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
@@ -35,7 +36,6 @@ from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
 from kipviz.views.operators import found_out
-from tests.brokers.desk import Desk
 from tests.scenarios.story import nodes, played
 
 BILLING, MISSPELT = "billing", "my-gruop-4"

@@ -13,6 +13,7 @@ from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.transaction_checks import end_txn_checks_below_5
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.features import Features
@@ -32,7 +33,6 @@ from kipviz.messages.transactions import (
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 
 S = TransactionState
 HOME = "__transaction_state-0"

@@ -9,6 +9,7 @@ from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog, append, delete_records, replicate
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import (
     BY_TIME,
@@ -20,7 +21,6 @@ from kipviz.messages.producing import Fetch, Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import partition_for
-from tests.brokers.desk import Desk
 
 HERE = "output-A-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"

@@ -10,12 +10,12 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AppendPart, PartVerified, WriteMarker
 from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
-from tests.brokers.desk import Desk
 
 A, B, C = "output-A-0", "output-A-1", "output-A-2"
 HOME = f"__transaction_state-{partition_for('t', 50)}"

@@ -10,11 +10,11 @@ from kipviz.brokers import producer_expiry as expiry
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.partition_leader import PartitionLeader
 from kipviz.brokers.partition_log import PartitionLog
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ProducerForgotten
 from kipviz.messages.producing import Produce
 from kipviz.records.batches import COMMIT, Batch, DataRecord
-from tests.brokers.desk import Desk
 
 OUT = "out-0"
 TIMER = "producer id 4 of out-0"

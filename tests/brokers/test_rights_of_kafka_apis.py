@@ -28,6 +28,7 @@ from kipviz.clients.share_member import ShareMember
 from kipviz.clients.transaction_session import TransactionSession
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.driving.desk import Desk
 from kipviz.messages.apis.producing import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.apis.transactions import NAMELESS, OF_A_CLIENT
@@ -49,7 +50,6 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.records.placement import partition_for
-from tests.brokers.desk import Desk
 from tests.brokers.rights_table import NEEDS
 
 S = ProducerState

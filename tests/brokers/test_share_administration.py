@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import share_administration as asked
 from kipviz.brokers.authorizer import Acl
+from kipviz.driving.desk import source_log
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_admin import (
@@ -27,7 +28,6 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummaryResponse,
 )
 from kipviz.messages.transactions import PartitionResult
-from tests.brokers.desk import source_log
 from tests.brokers.test_share_membership import KEYS, Group, running
 
 ANSWERS = {

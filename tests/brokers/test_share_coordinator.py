@@ -10,6 +10,7 @@ from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import WriteMarker
 from kipviz.brokers.partition_log import append, replicate
 from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
@@ -30,7 +31,6 @@ from kipviz.records.share_group_state import (
     StagedBatch,
     StateBatch,
 )
-from tests.brokers.desk import Desk
 
 AVL, ACK, ARCH = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"

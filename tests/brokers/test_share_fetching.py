@@ -12,6 +12,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Effects
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.share_partition import ShareLeader
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -28,7 +29,6 @@ from kipviz.messages.share_groups import (
 from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
-from tests.brokers.desk import TOPIC_IDS, Desk
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, said
 
 BOTH = ("src-0", "src-1")

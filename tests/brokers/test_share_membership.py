@@ -11,6 +11,7 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
@@ -21,7 +22,6 @@ from kipviz.messages.share_state import (
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.share_group_state import RecordState, ShareSnapshotRecord, StateBatch
-from tests.brokers.desk import TOPIC_IDS, Desk
 
 HERE = f"__consumer_offsets-{partition_for('g1', 50)}"
 KEYS = [f"g1:{TOPIC_IDS['src']}:{index}" for index in range(2)]

@@ -14,6 +14,7 @@ from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import FetchFurther
 from kipviz.brokers.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.share_partition import STATUSES, SharePartition, Status
+from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.share_groups import (
@@ -36,7 +37,6 @@ from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import ShareGroupAssignmentRecord, ShareGroupEpochRecord
 from kipviz.records.share_group_state import StagedBatch
-from tests.brokers.desk import TOPIC_IDS
 from tests.brokers.share_place import (
     ACCEPT,
     ACK,

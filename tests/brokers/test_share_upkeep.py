@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import share_coordinator as sc
 from kipviz.brokers import share_upkeep as upkeep
 from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
 from kipviz.messages.share_state import (
@@ -26,7 +27,6 @@ from kipviz.records.share_group_state import (
     StagedBatch,
     StateBatch,
 )
-from tests.brokers.desk import TOPIC_IDS, Desk
 
 ONE, TWO = (f"g1:{TOPIC_IDS['src']}:{index}" for index in range(2))
 HERE = f"__share_group_state-{partition_for(ONE, 50)}"

@@ -15,11 +15,11 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.clients import group_consumer as member
 from kipviz.clients.group_consumer import MemberState
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
-from tests.brokers.desk import Desk
 from tests.clients.test_group_consumer import BOTH, reading, send
 
 E = Errors

@@ -12,11 +12,11 @@ from kipviz.brokers.group_administration import on_consumer_group_describe
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.subscriptions import is_regular
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 E = Errors

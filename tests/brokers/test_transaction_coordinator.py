@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.transactions import (
@@ -18,7 +19,6 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 
 S = TransactionState
 HOME = "__transaction_state-0"

@@ -7,13 +7,13 @@ import pytest
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers import transaction_liveness as liveness
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 from tests.brokers.rights_table import NEEDS
 
 S = TransactionState

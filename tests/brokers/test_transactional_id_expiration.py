@@ -6,11 +6,11 @@ import pytest
 
 from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionForgotten
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.records.transaction_state import Tombstone, TransactionState
-from tests.brokers.desk import Desk
 
 HOME = "__transaction_state-0"
 TIMER = "transactional.id t"

@@ -8,6 +8,7 @@ from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers import two_phase
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.features import Features
@@ -21,7 +22,6 @@ from kipviz.messages.transactions import (
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 
 S = TransactionState
 HOME = "__transaction_state-0"

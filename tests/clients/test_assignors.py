@@ -18,6 +18,7 @@ from kipviz.clients.assignors import assigned, cooperative, sticky
 from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
 from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import (
     Assigned,
     HeartbeatResponse,
@@ -32,7 +33,6 @@ from kipviz.messages.events import MessageSent
 from kipviz.messages.groups import OffsetFetch
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
 from kipviz.scenarios.library import scenario
-from tests.brokers.desk import Desk
 from tests.clients.test_classic_consumer import BOTH, fresh, send
 from tests.scenarios.story import nodes, played
 

@@ -17,6 +17,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import FaultBudget
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
@@ -25,12 +26,12 @@ from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
-from tests.cluster.small_clusters import model_of, small_spec
+from tests.cluster.small_clusters import small_spec
 
 BACK_OFF = ClientTimer("app-1/producer", "the retry back-off")
 
 
-class Run:
+class Run(Cluster):
     """A process that is in send(), for a topic that is not there."""
 
     def __init__(self, program=GROUP_LOOP, *, acls=None, timed=False, **changes):
@@ -38,9 +39,7 @@ class Run:
         (app,) = spec.applications
         spec = spec.but(applications=(app.but(**changes),), later_topics=("output-A",), acls=acls)
         spec = spec.but(clock=Clock("timed") if timed else Clock())
-        self.model = model_of(spec, "kafka")
-        self.world = self.model.initial()
-        self.events = []
+        super().__init__(spec, "kafka")
         for _ in range(200):
             if self.waits and next_by_itself(self.model, self.world) is None:
                 break
@@ -63,15 +62,6 @@ class Run:
     @property
     def raised(self):
         return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
-
-    def take(self, action):
-        outcome = self.model.step(self.world, action)
-        self.world = outcome.world
-        self.events += outcome.events
-
-    def quiet(self):
-        while (action := next_by_itself(self.model, self.world)) is not None:
-            self.take(action)
 
     def sent(self, kind):
         return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)

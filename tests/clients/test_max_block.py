@@ -9,34 +9,24 @@ from kipviz.cluster.actions import Step, Tick, TimeOutCall
 from kipviz.cluster.clock import Clock
 from kipviz.cluster.spec import FaultBudget
 from kipviz.core.model import NotEnabled
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageSent, TransactionDecided
 from kipviz.messages.transactions import EndTxn
 from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN, GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
-from tests.cluster.small_clusters import model_of, small_spec
+from tests.cluster.small_clusters import small_spec
 
 BUDGET = FaultBudget(max_block=1)
 
 
-class Run:
-    """A run that is taken step by step."""
+class Run(Cluster):
+    """A process whose blocking calls time out when the test says so."""
 
     def __init__(self, program, budget: FaultBudget = BUDGET, **changes: object) -> None:
         clock = changes.pop("clock", Clock())
         spec = small_spec("group", program=program, budget=budget, max_records=1).but(clock=clock)
         (app,) = spec.applications
-        self.model = model_of(spec.but(applications=(app.but(**changes),)), "kafka")
-        self.world = self.model.initial()
-        self.events: list = []
-
-    def take(self, action) -> None:
-        outcome = self.model.step(self.world, action)
-        self.world = outcome.world
-        self.events += outcome.events
-
-    def quiet(self) -> None:
-        while (action := next_by_itself(self.model, self.world)) is not None:
-            self.take(action)
+        super().__init__(spec.but(applications=(app.but(**changes),)), "kafka")
 
     def until_in(self, call: str) -> None:
         """Go on until the application waits in a call, with nothing of it sent yet."""
@@ -44,7 +34,7 @@ class Run:
             app = self.world.applications["app-1"]
             if app.waiting and app.program[app.line].call.value == call:
                 return
-            if self.model.why_not(self.world, Step("app-1")) is None:
+            if self.why_not(Step("app-1")) is None:
                 self.take(Step("app-1"))
             else:
                 self.take(next_by_itself(self.model, self.world))
@@ -80,7 +70,7 @@ def test_a_result_that_came_in_between_is_there_at_once():
     run = stuck(COMMIT_AGAIN)
     run.quiet()
     run.take(Step("app-1"))
-    assert run.model.why_not(run.world, Step("app-1")) is None
+    assert run.why_not(Step("app-1")) is None
     run.take(Step("app-1"))
     assert len(run.raised()) == 1
 

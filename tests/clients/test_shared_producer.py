@@ -17,6 +17,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import EndTxn
@@ -38,8 +39,8 @@ GIVEN = (DataRecord("f(x)", "src-0@1"),)
 BACK_OFF = ClientTimer("app-1/producer", "the retry back-off")
 
 
-class Run:
-    """A run of a process of two threads at one producer, that is taken step by step."""
+class Run(Cluster):
+    """A process of two threads at one producer."""
 
     def __init__(self, first, worker, under="kafka", app=None, **changes):
         program, at = programs.with_worker(first, worker)
@@ -49,10 +50,7 @@ class Run:
         records = (("src-0", 100, ("a", "c")), ("src-1", 200, ("b",)))
         spec = STRAY.spec.but(records=records, budget=BUDGET, **changes)
         spec = spec.but(applications=(made.but(**(app or {})),))
-        chosen = design(under)
-        self.model = STRAY.but(spec=spec).model(chosen)
-        self.world = self.model.initial()
-        self.events = []
+        super().__init__(STRAY.but(spec=spec), under)
 
     @property
     def process(self):
@@ -62,18 +60,6 @@ class Run:
     def producer(self):
         return self.process.producer
 
-    def take(self, *actions):
-        for action in actions:
-            outcome = self.model.step(self.world, action)
-            self.world, events = outcome.world, outcome.events
-            self.events += events
-        return self
-
-    def quiet(self):
-        while (action := next_by_itself(self.model, self.world)) is not None:
-            self.take(action)
-        return self
-
     def goes(self, thread=FIRST, calls=1):
         """Let a thread enter some calls, and come back from them."""
         for _ in range(calls):
@@ -82,9 +68,6 @@ class Run:
             if seen.waiting:
                 self.quiet().take(thread)
         return self
-
-    def why_not(self, action):
-        return self.model.why_not(self.world, action)
 
     @property
     def raised(self):

@@ -16,6 +16,7 @@ from kipviz.cluster import dispatch, partly, refusals
 from kipviz.cluster.actions import CrashBroker, Deliver
 from kipviz.cluster.world import Envelope
 from kipviz.designs.catalogue import design
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent
 from kipviz.messages.message import in_one
@@ -26,7 +27,6 @@ from kipviz.scenarios.library import scenario
 from kipviz.views.guards import guards
 from kipviz.views.waiting import at_broker
 from kipviz.views.words import summary
-from tests.brokers.desk import Desk
 from tests.scenarios.story import after, nodes, played
 
 NAME = "kip-890-asked-together"

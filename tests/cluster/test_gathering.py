@@ -7,10 +7,8 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, check
-from kipviz.core.trace import Trace
-from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
@@ -24,7 +22,6 @@ from kipviz.messages.share_groups import (
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.script import follow
 
 # initTransactions(), poll(), beginTransaction(), send().
 CALL = ("app-1 goes on", "quiet", "app-1 goes on")
@@ -40,12 +37,8 @@ READS = (
 
 def run(spec, *steps, under="repaired"):
     """Play instructions and give the trace and every event of it."""
-    chosen = design(under)
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
-    trace = Trace.start(model, PROPERTIES)
-    for step in steps:
-        trace = follow(trace, model, step, "")
-    return trace, [event for n in trace.line for event in trace.node(n).events]
+    cluster = Cluster(spec, under, properties=PROPERTIES).take(*steps)
+    return cluster.trace, cluster.events
 
 
 def reading(program=READS, **changes):

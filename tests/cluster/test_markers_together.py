@@ -16,11 +16,11 @@ from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import partly, refusals
 from kipviz.cluster.world import Envelope
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 from tests.scenarios.story import nodes, played
 
 S = TransactionState

@@ -17,6 +17,7 @@ from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
@@ -38,12 +39,8 @@ def spec(**changes: object) -> ClusterSpec:
 
 
 def run(cluster: ClusterSpec, *steps: str) -> tuple[Trace, list[Event]]:
-    rules = design("kafka")
-    model = ClusterModel(cluster, rules.broker_rules(), rules.client_rules())
-    trace = Trace.start(model, ())
-    for step in steps:
-        trace = follow(trace, model, step, "")
-    return trace, [event for n in trace.line for event in trace.node(n).events]
+    driven = Cluster(cluster, "kafka").take(*steps)
+    return driven.trace, driven.events
 
 
 def sent(events: list[Event], kind: type) -> list[object]:

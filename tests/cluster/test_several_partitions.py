@@ -6,11 +6,8 @@ import pytest
 
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
-from kipviz.core.trace import Trace
-from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.errors import Errors
 from kipviz.scenarios import programs
 from kipviz.scenarios.bases import process
@@ -28,32 +25,26 @@ def cluster(records=RECORDS, **changes):
     )
 
 
-class Run:
+class Run(Cluster):
     """A run in which whatever can happen by itself does."""
 
     def __init__(self, spec):
-        rules = design("kafka")
-        self.model = ClusterModel(spec, rules.broker_rules(), rules.client_rules())
-        self.trace = Trace.start(self.model, ())
+        super().__init__(spec, "kafka")
         self.seen = []
 
     @property
     def app(self):
-        return self.trace.world.applications["app-1"]
-
-    def take(self, text):
-        actions = self.model.enabled(self.trace.world)
-        self.trace = self.trace.take(next(a for a in actions if label(self.trace.world, a) == text))
+        return self.world.applications["app-1"]
 
     def on(self, *kinds):
         """Go on until nothing of these kinds can happen; note every batch that a poll brings."""
         for _ in range(200):
-            actions = self.model.enabled(self.trace.world)
+            actions = self.model.enabled(self.world)
             ordered = [a for kind in kinds for a in actions if kind == a.KIND]
             if not ordered:
                 return self
             before = self.app.records
-            self.trace = self.trace.take(ordered[0])
+            self.take(ordered[0])
             if self.app.records and self.app.records != before:
                 self.seen += [(r.partition, r.offset) for r in self.app.records]
         raise AssertionError("it does not come to rest")
@@ -71,14 +62,14 @@ def test_every_record_of_every_partition_is_delivered_once():
     run = quietly(cluster())
     expected = [(p, first + i) for p, first, values in RECORDS for i in range(len(values))]
     assert sorted(run.seen) == expected
-    roles = leaders(run.trace.world)
+    roles = leaders(run.world)
     starts = {s.partition: s.start_offset for r in roles.values() for s in r.shares.values()}
     assert starts == {"src-0": 103, "src-1": 202, "src-2": 301}
 
 
 def test_there_is_one_session_for_each_broker_and_each_has_its_own_epoch():
     run = quietly(cluster())
-    roles, consumer = leaders(run.trace.world), run.app.consumer
+    roles, consumer = leaders(run.world), run.app.consumer
     told = {broker: role.sessions.get(("g1", "M1")) for broker, role in roles.items()}
     mine = {consumer.session_broker: consumer.session_epoch}
     mine |= {broker: epoch for broker, epoch, _ in consumer.sessions}
@@ -108,7 +99,7 @@ def test_close_closes_every_session():
     close = Line("close", Call.CLOSE_CONSUMER)
     run = quietly(cluster(program=(*lines, close)))
     assert run.app.ended == "it ran to its last line"
-    assert not any(len(role.sessions) for role in leaders(run.trace.world).values())
+    assert not any(len(role.sessions) for role in leaders(run.world).values())
 
 
 def test_a_broker_that_dies_takes_only_its_own_session_along():

@@ -8,11 +8,8 @@ from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.group_consumer import MemberState
-from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
-from kipviz.core.trace import Trace
-from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
@@ -30,54 +27,42 @@ def cluster(*members, partitions=2, **changes):
     return ClusterSpec((1, 3, 5, 7), placements, apps, records, TOPIC_IDS, PLAYGROUND)
 
 
-class Run:
-    """A run in which messages go on by themselves."""
+class Run(Cluster):
+    """A cluster in which messages go on by themselves after each step."""
 
     def __init__(self, spec):
-        rules = design("kafka")
-        self.model = ClusterModel(spec, rules.broker_rules(), rules.client_rules())
-        self.trace = Trace.start(self.model, ())
+        super().__init__(spec, "kafka")
 
     def app(self, name):
-        return self.trace.world.applications[name]
+        return self.world.applications[name]
 
     def consumer(self, name):
         return self.app(name).consumer
 
-    def take(self, text):
-        found = {label(self.trace.world, a): a for a in self.model.enabled(self.trace.world)}
-        assert text in found, (text, sorted(found))
-        self.trace = self.trace.take(found[text])
-        return self.quiet()
-
-    def quiet(self):
-        for _ in range(300):
-            actions = self.model.enabled(self.trace.world)
-            ordered = [a for k in ("load", "deliver", "sender") for a in actions if k == a.KIND]
-            if not ordered:
-                return self
-            self.trace = self.trace.take(ordered[0])
-        raise AssertionError("it does not come to rest")
+    def then(self, *steps):
+        for step in steps:
+            self.take(step).quiet()
+        return self
 
     def beat(self, *names):
         for name in names:
-            self.take(f"the heartbeat interval of {name}/member is over")
+            self.then(f"the heartbeat interval of {name}/member is over")
         return self
 
     def joined(self, *names):
         for name in names:
-            self.take(f"{name} goes on")
+            self.then(f"{name} goes on")
         return self.beat(*names).beat(*names)
 
     @property
     def group(self):
-        roles = self.trace.world.roles.values()
+        roles = self.world.roles.values()
         return next(r for r in roles if isinstance(r, GroupCoordinator)).share_groups["g1"]
 
     def states(self):
         return {
             (share.partition, offset): (record.state, record.member_id)
-            for role in self.trace.world.roles.values()
+            for role in self.world.roles.values()
             if isinstance(role, ShareLeader)
             for share in role.shares.values()
             for offset, record in share.records.items()
@@ -86,7 +71,7 @@ class Run:
 
 def test_the_first_poll_joins_and_records_come_once_the_states_are_there():
     run = Run(cluster("app-1"))
-    run.take("app-1 goes on")
+    run.then("app-1 goes on")
     assert (run.consumer("app-1").awaiting, run.consumer("app-1").assigned) == (True, ())
     assert run.group.initialized == ("src-0", "src-1")
     run.beat("app-1")
@@ -103,7 +88,7 @@ def test_two_members_get_a_partition_each_and_a_third_one_shares():
 
 def test_close_leaves_the_group_and_the_others_get_the_partitions():
     run = Run(cluster("app-1", "app-2", program=CLOSE)).joined("app-1", "app-2")
-    run.take("app-1 goes on").take("app-1 goes on")
+    run.then("app-1 goes on").then("app-1 goes on")
     assert run.group.members.keys() == ("M2",)
     assert run.app("app-1").others["member"].state is MemberState.UNSUBSCRIBED
     run.beat("app-2")
@@ -114,21 +99,21 @@ def test_the_coordinator_takes_a_member_out_and_its_locks_stay():
     run = Run(cluster("app-1", "app-2", partitions=1)).joined("app-1").joined("app-2")
     held = run.states()
     assert held["src-0", 100] == (RecordState.ACQUIRED, "M1")
-    run.take("the session of M1 in g1 runs out at B1")
+    run.then("the session of M1 in g1 runs out at B1")
     assert run.group.members.keys() == ("M2",)
     assert run.states() == held
     run.beat("app-1")  # it is told, and joins again under its own id
     assert run.group.members.keys() == ("M1", "M2")
     run.beat("app-1")
     assert run.consumer("app-1").assigned == ("src-0",)
-    run.take("app-1 goes on").take("app-1 goes on").take("app-1 goes on")
+    run.then("app-1 goes on").then("app-1 goes on").then("app-1 goes on")
     assert not run.consumer("app-1").acknowledge_error
     assert run.states() == {}
 
 
 def test_a_crashed_member_comes_back_as_another_one():
     run = Run(cluster("app-1", partitions=1)).joined("app-1")
-    run.take("app-1 crashes").take("app-1 starts").take("app-1 goes on")
+    run.then("app-1 crashes").then("app-1 starts").then("app-1 goes on")
     assert run.group.members.keys() == ("M1", "M1#2")
 
 

@@ -28,6 +28,7 @@ from kipviz.brokers.transaction_metadata import (
 from kipviz.clients import producer as clients
 from kipviz.clients.producer import Producer
 from kipviz.designs.catalogue import REPAIRED
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -46,7 +47,6 @@ from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.desk import Desk
 
 S = TransactionState
 HOME = "__transaction_state-0"

@@ -15,11 +15,11 @@ from kipviz.cluster.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named
+from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
 from kipviz.scenarios.library import scenario
-from tests.brokers.desk import Desk
 
 HERE = "__consumer_offsets-0"
 E = Errors

@@ -21,10 +21,8 @@ from kipviz.cluster.actions import (
     Step,
     TimeOutTransaction,
 )
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
-from kipviz.core.trace import Trace
-from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageDelivered
 from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.share_groups import AcknowledgeType, ShareAcknowledge, ShareFetch
@@ -66,7 +64,7 @@ def scenario(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("recording", [name], indirect=True, ids=[name])
 
 
-class Run:
+class Run(Cluster):
     """The model at the calls of a recording: one broker, and clients that go on when told."""
 
     def __init__(self, recording, *applications: ApplicationSpec, **settings: int) -> None:
@@ -81,18 +79,7 @@ class Run:
             first_producer_id=0,
             settings=BrokerSettings(**settings),
         )
-        repaired = design("repaired")
-        self.model = ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())
-        self.trace = Trace.start(self.model)
-        self.events: list = []
-
-    @property
-    def world(self):
-        return self.trace.world
-
-    def take(self, action) -> None:
-        self.trace = self.trace.take(action)
-        self.events += self.trace.events
+        super().__init__(spec, "repaired")
 
     def quiet(self) -> None:
         """Let messages, senders and replicas run until nothing of theirs is left."""

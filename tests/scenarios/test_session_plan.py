@@ -7,11 +7,10 @@ import pytest
 
 from kipviz.brokers.authorizer import DRAFTS
 from kipviz.clients.transaction_session import NOBODY, SENDERS
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.session_config import SESSION, SessionSpec
-from kipviz.core.trace import Trace
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
+from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions import OF_A_CLIENT
 from kipviz.messages.errors import Errors
@@ -25,7 +24,6 @@ from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting import group_app, group_spec, home
 from tests.brokers.rights_table import NEEDS
 from tests.scenarios.story import committed_outputs, nodes, played
@@ -34,12 +32,7 @@ TURN = ("{} goes on", "quiet", "{} goes on")
 
 
 def run(spec, *steps, under="repaired"):
-    chosen = design(under)
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
-    trace = Trace.start(model, PROPERTIES)
-    for step in steps:
-        trace = follow(trace, model, step, "here")
-    return trace
+    return Cluster(spec, under, properties=PROPERTIES).take(*steps).trace
 
 
 def by(name, *steps):
