@@ -104,7 +104,10 @@ def focus(shown) -> None:
     shown.evaluate("() => document.querySelector('.kv').focus()")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 800)])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [pytest.param("light", 1280, marks=pytest.mark.thorough), ("dark", 800)],
+)
 def test_axe_finds_nothing_whatever_is_open(show, scheme, width):
     shown = show("share", scheme=scheme, width=width)
     wrong = {"first screen": found(shown)}

@@ -157,6 +157,7 @@ def test_two_steppers_step_apart_in_a_voila_page(serve, visit):
     assert page.locator(".kv").first.get_attribute("data-theme") == "dark"
 
 
+@pytest.mark.thorough
 def test_a_page_of_nbconvert_shows_the_still_picture(tmp_path, visit):
     path = tmp_path / "run.ipynb"
     write_notebook(path, *CELLS)

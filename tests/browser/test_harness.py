@@ -26,6 +26,7 @@ def test_an_error_in_a_cell_is_noticed(open_notebook):
     assert notebook.errors() == ["ZeroDivisionError: division by zero"]
 
 
+@pytest.mark.thorough
 def test_a_chart_is_drawn_in_the_dark_theme_without_a_network(open_notebook):
     notebook = open_notebook(
         "import plotly.graph_objects as go\ngo.Figure(go.Bar(x=['a', 'b'], y=[1, 2]))",

@@ -150,6 +150,7 @@ def test_after_a_restart_of_the_kernel_the_stepper_still_steps(stepper):
     expect(page.locator(".kv-where-big")).to_contain_text("8")
 
 
+@pytest.mark.thorough
 def test_two_designs_step_together_in_the_dark_theme(open_notebook):
     code = SHOW.rsplit("\n", 2)[0] + "\nCompare(flow.share_payload(), flow.repaired_payload())"
     notebook = open_notebook(code, scheme="dark")

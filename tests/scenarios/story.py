@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import pytest
+
 from kipviz.clients.application import Line
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World
@@ -17,7 +19,7 @@ from kipviz.messages.events import RecordsMoved
 from kipviz.records.batches import COMMIT, DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.bases import CLUSTERS, process
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import Chapter
 
 
@@ -86,3 +88,20 @@ def committed_outputs(world: World, partition: str = "output-A-0") -> Counter[st
         for record in batch.records
         if isinstance(record, DataRecord)
     )
+
+
+def under_one_design_each() -> list[Any]:
+    """Give every story with every design of it; all but one of its designs are left to make thorough.
+
+    Which one it is goes round, so that each kind of design comes with many stories.
+    """
+    return [
+        pytest.param(
+            story.name,
+            name,
+            id=f"{story.name}-{name}",
+            marks=() if at == number % len(story.designs) else pytest.mark.thorough,
+        )
+        for number, story in enumerate(LIBRARY)
+        for at, name in enumerate(story.designs)
+    ]

@@ -89,8 +89,8 @@ SEEN_AFTER = {
 HARMLESS = ("J",)
 SEARCHED = [f for f in FINDINGS if f.promise]
 # Whose search takes more than about a second.
-# A search of half a minute each, and one of a whole minute: make thorough has them, beside the whole page.
-MINUTES = {"X9", "X11", "X25"}
+# The longest searches, up to a whole minute each: make thorough has them, beside the whole page.
+MINUTES = {"E", "X4", "X9", "X11", "X15", "X18", "X25"}
 LONG = ("B", "C", "E", "I", "X3", "X4", "X5", "X9", "X12", "X15")
 
 

@@ -15,14 +15,12 @@ from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timers import ages
 from kipviz.core.trace import Node
-from kipviz.scenarios.library import LIBRARY
 from kipviz.views.causes import TABLES, Causes, chain, cone, reads, writes
 from kipviz.views.choices import choice_id
 from kipviz.widgets.lab import Lab
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, played, under_one_design_each
 
 Part = dict[str, Any]
-STORIES = [(s.name, d) for s in LIBRARY if s.beats for d in s.designs]
 SEEDED = [("calm", 0), ("rough", 1), ("hostile", 0), ("hostile", 2)]
 
 
@@ -69,7 +67,7 @@ def step_of(told: Part, title: str) -> int:
     return next(k for k, step in enumerate(told["steps"]) if step["title"] == title)
 
 
-@pytest.mark.parametrize(("name", "under"), STORIES)
+@pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_the_cone_of_any_step_of_a_story_alone_makes_the_same_values(name: str, under: str) -> None:
     trace, _ = played(name, under)
     path, model = nodes(trace), trace.model

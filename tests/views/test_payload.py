@@ -14,7 +14,7 @@ from kipviz.cluster.spec import ApplicationSpec
 from kipviz.core.trace import Node, Trace
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.options import STATUSES
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
@@ -23,7 +23,7 @@ from kipviz.views.cards import Cards
 from kipviz.views.choices import action_of, choice_id
 from kipviz.views.payload import payload
 from kipviz.widgets.payload import read
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, played, under_one_design_each
 from tests.views.page import (
     cards_at,
     choices_at,
@@ -36,8 +36,7 @@ from tests.views.page import (
 )
 
 Part = dict[str, Any]
-STORIES = [(story.name, name) for story in LIBRARY for name in story.designs]
-AS_STORY = pytest.mark.parametrize(("name", "under"), STORIES, ids=[f"{s}-{d}" for s, d in STORIES])
+AS_STORY = pytest.mark.parametrize(("name", "under"), under_one_design_each())
 
 
 @cache
