@@ -1,4 +1,4 @@
-"""Find every duplicate, loss and stuck record in an event log, by joins and counts.
+"""Find every duplicate, loss and stuck record in an event log.
 
 An event log is what ``event_log.write_events`` writes: one row per event of each run, a run being
 (scenario, design, faults, seed). Four kinds of rows matter here:
@@ -12,6 +12,11 @@ An event log is what ``event_log.write_events`` writes: one row per event of eac
 From these: a *duplicate* is a source record with more than one committed output, a *loss* one that ends
 ACKNOWLEDGED without any, a *stuck* record one that ends TX_PENDING. Losses and stuck records are told
 of ended runs only (``run_ended``): in a log that stops in the middle they would be guesses.
+
+There are two ways, with the same findings. Where the events of each run stand together in one file, as
+``write_events`` leaves them, tasks read the files themselves and judge whole runs (``whole_runs``): one pass, without
+joins. Where a run stands in two places, is longer than a task takes, or a file can be read by Spark alone, the log is
+audited by joins and counts (``audit``), which no order of the events disturbs and which Spark spills to disk.
 
 Functions named ``with_`` and ``only_`` take a DataFrame and give one; no row passes through Python.
 """
@@ -29,29 +34,38 @@ from pyspark.sql import functions as f
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
+from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
 from kipviz.spark.log_digests import what_is_damaged
 from kipviz.spark.progress import CancelSwitch, OnProgress, watched
-from kipviz.spark.session import first_line
+from kipviz.spark.session import cores, first_line
 from kipviz.spark.shipped import EVENT_SCHEMA
+from kipviz.spark.shipping import ship
+from kipviz.spark.whole_runs import (
+    A_RUN,
+    DELIVERIES_MAX,
+    ORDER_BASE,
+    ROWS,
+    RUN,
+    STATES,
+    STEP_SHIFT,
+    UNREAD,
+    audit_files,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-RUN = ("scenario", "design", "faults", "seed")
 RECORD = (*RUN, "source", "offset")
 _RECORD_KEY = ("place", "seed", "offset")
 _PRODUCER_KEY = ("setting", "seed", "producer_id", "producer_epoch")
 FINDINGS = ("duplicate", "loss", "stuck")
-STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
-"""A record's states in the order of its life: of two in one step, the later one is the outcome."""
-
+FOUND = ROWS.remove(ROWS.get_field_index("ended"))
 _WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}
 _TEXT = {"string"}
-_DELIVERIES_MAX = 2**20
-_ORDER_BASE = 8
-_STEP_SHIFT = 23  # 20 bits of deliveries and 3 of the state
 
 
 class NotAnEventLog(ValueError):
@@ -186,8 +200,8 @@ def with_fates(keyed: DataFrame) -> DataFrame:
             f.sum("output").alias("outputs"),
             f.min("second_at").alias("second_at"),
         )
-        .withColumn("state", f.get(names, (f.col("order") % _ORDER_BASE).cast("int")))
-        .withColumn("state_at", f.shiftright("order", _STEP_SHIFT))
+        .withColumn("state", f.get(names, (f.col("order") % ORDER_BASE).cast("int")))
+        .withColumn("state_at", f.shiftright("order", STEP_SHIFT))
         .drop("order")
     )
 
@@ -219,9 +233,9 @@ def only_certain(findings: DataFrame, keyed: DataFrame) -> DataFrame:
 
 
 def only_where_outputs_are_expected(findings: DataFrame, keyed: DataFrame) -> DataFrame:
-    """The findings without losses of sources that are read by groups which put nothing out."""
-    silent = keyed.where(f.col("kind") == "no_output_expected").select("place").distinct()
-    marked = findings.join(f.broadcast(silent.withColumn("silent", f.lit(True))), "place", "left")
+    """The findings without losses of sources that are read, in the same run, by groups which put nothing out."""
+    silent = keyed.where(f.col("kind") == "no_output_expected").select("place", "seed").distinct()
+    marked = findings.join(silent.withColumn("silent", f.lit(True)), ["place", "seed"], "left")
     return marked.where((f.col("finding") != "loss") | f.col("silent").isNull()).drop("silent")
 
 
@@ -308,18 +322,50 @@ def audit_log(
     """
     events = read_events(spark, path)
     try:
-        return watched(spark, partial(_audited, events), on_progress, switch)
+        return watched(spark, partial(_audited, spark, events), on_progress, switch)
     except Exception as error:
         raise explained(error) from error
 
 
-def _audited(events: DataFrame) -> AuditResult:
+def _audited(spark: SparkSession, events: DataFrame) -> AuditResult:
+    files = sorted(events.inputFiles())
+    return _in_one_pass(spark, files) or by_joins(events)
+
+
+def _in_one_pass(spark: SparkSession, files: Sequence[str]) -> AuditResult | None:
+    """Audit a log whose runs stand together, each file by one task; None if its runs are scattered."""
+    ship(spark)
+    tasks = max(1, min(len(files), 8 * cores(spark)))
+    shares = tuple(tuple(files[task::tasks]) for task in range(tasks))
+    body = partial(audit_files, shares=shares)
+    rows = spark.range(0, tasks, 1, tasks).mapInArrow(body, spark_schema(ROWS)).persist()
+    try:
+        places = rows.where(f.col("finding").isin(A_RUN, UNREAD)).groupBy(*RUN, "finding")
+        runs = places.agg(f.count("*").alias("places"), f.max("ended").alias("ended"))
+        counts = runs.agg(
+            f.count("*"),
+            f.count_if(~f.col("ended")),
+            f.count_if((f.col("places") > 1) | (f.col("finding") == UNREAD)),
+        ).collect()[0]
+        if counts[2]:
+            return None
+        table = rows.where(f.col("finding") != A_RUN).drop("ended").toArrow()
+    finally:
+        rows.unpersist()
+    return _result(table, counts[0], counts[1])
+
+
+def by_joins(events: DataFrame) -> AuditResult:
+    """Audit a log in whatever order and place its events stand."""
     ended = (f.col("kind") == "run_ended").cast("int")
     runs = events.groupBy(*RUN).agg(f.max(ended).alias("ended"))
     counts = runs.agg(f.count("*"), f.sum(1 - f.col("ended"))).collect()[0]
-    table = audit(events).toArrow()
-    ordered = table.sort_by([(name, "ascending") for name in (*RECORD, "finding")])
-    return AuditResult(ordered.combine_chunks(), counts[0], counts[1] or 0)
+    return _result(audit(events).toArrow(), counts[0], counts[1] or 0)
+
+
+def _result(table: pa.Table, runs: int, unfinished: int) -> AuditResult:
+    ordered = table.cast(FOUND).sort_by([(name, "ascending") for name in (*RECORD, "finding")])
+    return AuditResult(ordered.combine_chunks(), runs, unfinished)
 
 
 def _order() -> Column:
@@ -328,9 +374,9 @@ def _order() -> Column:
     for number, name in enumerate(STATES):
         rank = f.when(f.col("state") == name, number).otherwise(rank)
     delivery = f.least(
-        f.greatest(f.col("delivery_count"), f.lit(-1)) + 1, f.lit(_DELIVERIES_MAX - 1)
+        f.greatest(f.col("delivery_count"), f.lit(-1)) + 1, f.lit(DELIVERIES_MAX - 1)
     )
-    return (f.col("step") * _DELIVERIES_MAX + delivery) * _ORDER_BASE + rank
+    return (f.col("step") * DELIVERIES_MAX + delivery) * ORDER_BASE + rank
 
 
 def _why_unreadable(path: str | Path, error: Exception) -> str:
