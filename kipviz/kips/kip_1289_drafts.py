@@ -73,6 +73,19 @@ AS_IMPLEMENTED = (
         "kip-1289-draft-lost-answer",
     ),
     _seen(
+        "an acknowledgement after a stage write whose answers were lost",
+        "ACKNOWLEDGED at the same delivery count loses the merge, and the abort marker makes the record AVAILABLE.",
+        "designs.implementation_options.by_state_number",
+        "kip-1289-draft-lost-answer-acknowledged",
+        note="the consumer keeps drained decisions here (slot drain), so that it can acknowledge them again",
+    ),
+    _seen(
+        "an abort after a failover (middle, late)",
+        "The record becomes AVAILABLE, and the delivery that was written with the vote still counts.",
+        "brokers.share_loading.loaded",
+        "kip-1289-draft-failover-abort",
+    ),
+    _seen(
         "a vote outlives its leader and its coordinator (middle, late)",
         "Both may move between staging and commit; in memory (early) the vote is lost.",
         "brokers.share_loading.loaded",
@@ -105,6 +118,12 @@ AS_IMPLEMENTED = (
         "kip-1289-draft-closed",
     ),
     _seen(
+        "an abort after the member has left (middle, late)",
+        "The record becomes AVAILABLE for another member.",
+        "brokers.share_outcomes.aborted",
+        "kip-1289-draft-closed-abort",
+    ),
+    _seen(
         "the hook runs before the marker is appended (early)",
         "A broker that dies in between has told nobody of the outcome.",
         "brokers.kafka_apis.on_write_txn_markers",
@@ -127,6 +146,12 @@ AS_IMPLEMENTED = (
         "Two deliveries of a record to one member look alike.",
         "brokers.acknowledgement_checks.stage_checks",
         "kip-1289-draft-same-holder",
+    ),
+    _seen(
+        "a staging of an old copy takes the new delivery",
+        "The transaction of the second copy is refused, because the first copy has acknowledged the record.",
+        "brokers.acknowledgement_checks.stage_checks",
+        "kip-1289-draft-same-holder-next",
     ),
     Row(
         "As implemented: acknowledgementsForTransaction()",
@@ -206,7 +231,13 @@ AS_IMPLEMENTED = (
         "Where the present epoch is wanted, a member that joins aborts the transaction of another one.",
         "brokers.share_staging.checks_at_once",
         "kip-1289-flink-stale-epoch",
-        note="that the job's restart changes the membership again is told and not played",
+    ),
+    _flink(
+        "a restart makes the next epoch stale",
+        "The member of the run before times out, and the group epoch changes once more. At the delivery limit the "
+        "record is archived.",
+        "brokers.acknowledgement_checks.stage_checks",
+        "kip-1289-flink-restart-loop",
     ),
     _flink(
         "a prepared job that never returns",
@@ -255,6 +286,12 @@ AS_IMPLEMENTED = (
         "close() sends what was decided and not drained as an ordinary acknowledgement.",
         "clients.share_consumer.close",
         "kip-1289-ingress-closed",
+    ),
+    _streams(
+        "acknowledged, not drained, polled again",
+        "The next poll() acknowledges what was decided and not drained, although the copy is aborted.",
+        "clients.share_consumer.poll",
+        "kip-1289-ingress-polled",
     ),
     _streams(
         "a map of this client's tasks alone",

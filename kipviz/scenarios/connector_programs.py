@@ -61,6 +61,14 @@ FILTER: tuple[Line, ...] = _caught(
 )
 # A consumer that leaves once its records are staged.
 STAGE_AND_CLOSE: tuple[Line, ...] = (*LOOP[:7], CLOSE, COMMIT)
+# The same that aborts: what is staged is in the transaction's hands, and not in the member's.
+STAGE_CLOSE_AND_ABORT: tuple[Line, ...] = (*LOOP[:7], CLOSE, ABORT_ONCE[7])
+# A staging that is refused, an ordinary acknowledgement of the same record, and an abort: the record is skipped.
+ACKNOWLEDGE_AFTER_REFUSAL: tuple[Line, ...] = (
+    *LOOP[:7],
+    Line("shareConsumer.commitSync(); // the staging was refused: skip the record", C.COMMIT_SYNC),
+    ABORT.but(text="producer.abortTransaction();", then=1),
+)
 # A pipeline that is slow: the source polls the record again, to the same member, before its first copy is staged.
 SECOND_DELIVERY: tuple[Line, ...] = (
     INIT,
@@ -79,6 +87,20 @@ SECOND_DELIVERY: tuple[Line, ...] = (
         on_error=10,
     ),
     COMMIT.but(then=11, on_error=10),
+    ABORT,
+)
+# The same in which the second copy has a transaction of its own. A staging that is refused aborts its transaction.
+SECOND_DELIVERY_NEXT: tuple[Line, ...] = (
+    *(line.but(on_error=10 if line.on_error >= 0 else -1) for line in SECOND_DELIVERY[:7]),
+    SECOND_DELIVERY[8].but(on_error=10),
+    COMMIT.but(on_error=10),
+    BEGIN.but(then=11),
+    ABORT.but(then=9),
+    SECOND_DELIVERY[7].but(on_error=16),
+    ACKNOWLEDGE.but(text="element2: shareConsumer.acknowledge(record, ACCEPT);"),
+    SECOND_DELIVERY[4].but(text="element2.acks = shareConsumer.acknowledgementsForTransaction();"),
+    STAGE.but(text=f"producer.{_SEND_ACKS} // of element2", on_error=16),
+    COMMIT.but(then=17, on_error=16),
     ABORT,
 )
 
@@ -249,6 +271,8 @@ INGRESS_CLOSED: tuple[Line, ...] = (
     ),
     CLOSE,
 )
+# The same in which it polls on instead of closing: poll() sends what was decided and not drained.
+INGRESS_POLLED: tuple[Line, ...] = (*INGRESS_CLOSED[:5], INGRESS_CLOSED[5].but(then=1))
 # The map of tasks knows only this client's: a record of another partition throws before anything is decided.
 INGRESS_UNKNOWN_TASK: tuple[Line, ...] = (
     POLL,

@@ -8,33 +8,33 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking import runs
-from kipviz.messages.events import RecordsMoved
+from kipviz.messages.events import CallReturned, RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import LIBRARY, scenario
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import moves, nodes, played
 from tests.scenarios.test_kip_1289_drafts import OF_THE_DRAFTS
 
 DRAFT, FLINK, INGRESS = (f"{prefix}-" for prefix in OF_THE_DRAFTS)
 PLAYED: dict[str, tuple[str, ...]] = {
     "S1": (FLINK + "lock",),
-    "S2": (DRAFT + "same-holder",),
-    "S3": (FLINK + "stale-epoch",),
+    "S2": (DRAFT + "same-holder", DRAFT + "same-holder-next"),
+    "S3": (FLINK + "stale-epoch", FLINK + "restart-loop"),
     "S4": (DRAFT + "late-stage",),
     "S5": (DRAFT + "epoch",),
     "S6": (DRAFT + "late-refresh",),
     "S7": (DRAFT + "refresh-waits",),
     "S8": (DRAFT + "fenced-refresh",),
     "S9": (DRAFT + "hook-first",),
-    "S10": (DRAFT + "failover",),
-    "S11": (DRAFT + "closed",),
+    "S10": (DRAFT + "failover", DRAFT + "failover-abort"),
+    "S11": (DRAFT + "closed", DRAFT + "closed-abort"),
     "S12": (FLINK + "never-returns", FLINK + "scale-down"),
     "S13": (FLINK + "acks-first", FLINK + "outputs-first"),
-    "S14": (INGRESS + "closed",),
+    "S14": (INGRESS + "closed", INGRESS + "polled"),
     "S15": (INGRESS + "unknown-task", INGRESS + "at-least-once"),
-    "S16": (DRAFT + "lost-answer", DRAFT + "merge"),
+    "S16": (DRAFT + "lost-answer", DRAFT + "lost-answer-acknowledged", DRAFT + "merge"),
     "H1": (FLINK + "lock",),
-    "H2": (DRAFT + "same-holder",),
-    "H3": (FLINK + "stale-epoch",),
+    "H2": (DRAFT + "same-holder", DRAFT + "same-holder-next"),
+    "H3": (FLINK + "stale-epoch", FLINK + "restart-loop"),
     "H4": (),
     "H5": (DRAFT + "filter",),
     "H6": (FLINK + "without-two-phase",),
@@ -51,14 +51,8 @@ PLAYED: dict[str, tuple[str, ...]] = {
 }
 # What no story plays of a scenario, and why.
 MISSING: dict[str, str] = {
-    "S3": "one refused staging is told; the rounds up to the delivery limit are not",
-    "S6": "two transactions with one epoch need transaction version 1, and staging takes version 2",
-    "S10": "the story commits; the abort after a failover is left to the search",
-    "S11": "the story commits; the abort after close() is left to the search",
-    "S14": "close() is told; an ordinary poll() before draining is left to the search",
-    "S16": "the ordinary acknowledgement after the lost answer is not told, only an outcome that loses the merge",
-    "H2": "both copies are staged in one transaction; the second copy in the next one is not told",
-    "H3": "one refused staging is told; the restart loop is not",
+    "S6": "two transactions with one epoch need transaction version 1. The text of KIP-1289 takes version 2 alone, "
+    "the stored test of the late iteration fixes version 2, and no stored source stages under version 1",
     "H4": "an application has one share consumer, so one transaction cannot stage for two members",
 }
 NORMAL_FLOW = (INGRESS.removesuffix("-"),)
@@ -122,3 +116,61 @@ def test_a_read_for_one_transaction_does_not_resolve_the_vote_of_the_next(design
     assert staged[1] < reads[-2], "record 101 is staged in memory when the first outcome arrives"
     assert resolved_at(name, design, 100) < resolved_at(name, design, 101)
     assert resolved_at(name, design, 101) >= reads[-1]
+
+
+def deliveries(name: str, design: str) -> list[int]:
+    """Return the delivery counts with which record 100 was acquired, in order."""
+    trace, _ = played(name, design)
+    return [m.delivery_count for m in moves(trace) if m.after is RecordState.ACQUIRED]
+
+
+@pytest.mark.parametrize(
+    ("design", "counts"),
+    [
+        ("draft-late", [1, 2]),
+        ("repaired", [1, 2]),
+        ("draft-early+enlistment=transaction_coordinator", [1, 1]),
+    ],
+)
+def test_after_a_failover_an_abort_leaves_the_delivery_count_of_a_durable_vote(
+    design: str, counts: list[int]
+) -> None:
+    assert deliveries("kip-1289-draft-failover-abort", design) == counts
+
+
+def test_after_the_member_has_left_an_abort_frees_its_record_for_another_member() -> None:
+    trace, _ = played("kip-1289-draft-closed-abort", "draft-late")
+    assert [m.member_id for m in moves(trace) if m.after is RecordState.ACQUIRED] == ["M1", "M2"]
+
+
+@pytest.mark.parametrize(
+    ("rank", "again"), [("", True), ("+state_rank=pending_below_outcomes", False)]
+)
+def test_an_acknowledgement_that_loses_the_merge_is_undone_by_the_next_leader(
+    rank: str, again: bool
+) -> None:
+    design = "draft-late+drain=decisions_stay" + rank
+    counts = deliveries("kip-1289-draft-lost-answer-acknowledged", design)
+    assert counts[-1] == (2 if again else 1)
+
+
+@pytest.mark.parametrize(
+    ("design", "committed"),
+    [("draft-late", 1), ("draft-late+staged_deliveries=with_delivery_counts", 2)],
+)
+def test_of_two_copies_in_two_transactions_the_delivery_that_is_named_decides_which_one_commits(
+    design: str, committed: int
+) -> None:
+    trace, _ = played("kip-1289-draft-same-holder-next", design)
+    decided = [e for node in nodes(trace) for e in node.events if isinstance(e, TransactionDecided)]
+    assert [at for at, each in enumerate(decided, 1) if each.committed] == [committed]
+    assert len(decided) == 2
+
+
+def test_refused_at_each_restart_a_record_reaches_its_delivery_limit_and_is_lost() -> None:
+    name = "kip-1289-flink-restart-loop"
+    assert deliveries(name, "draft-late+member_epoch=the_current_one") == [1, 2]
+    trace, _ = played(name, "draft-late+member_epoch=the_current_one")
+    events = (e for node in nodes(trace) for e in node.events)
+    thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    assert thrown == ["TxnShareAcknowledge: STALE_MEMBER_EPOCH"] * 2

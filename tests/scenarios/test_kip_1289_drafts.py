@@ -51,6 +51,20 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("draft-late", "ACQUIRED TX_PENDING ACQUIRED AVAILABLE", 0, ""),
         ("draft-late+rollback_lock=no_timer", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
     ),
+    "kip-1289-draft-lost-answer-acknowledged": (
+        (
+            "draft-late+drain=decisions_stay",
+            "ACQUIRED TX_PENDING ACQUIRED ACKNOWLEDGED ACQUIRED",
+            0,
+            "atomic",
+        ),
+        (
+            "draft-late+drain=decisions_stay+state_rank=pending_below_outcomes",
+            "ACQUIRED TX_PENDING ACQUIRED ACKNOWLEDGED",
+            0,
+            "atomic",
+        ),
+    ),
     "kip-1289-draft-failover": (
         ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
         ("repaired", "ACQUIRED TX_PENDING", 1, ""),
@@ -59,6 +73,16 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
             "ACQUIRED TX_PENDING ACQUIRED",
             1,
             "atomic",
+        ),
+    ),
+    "kip-1289-draft-failover-abort": (
+        ("draft-late", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
+        (
+            "draft-early+enlistment=transaction_coordinator",
+            "ACQUIRED TX_PENDING ACQUIRED",
+            0,
+            "",
         ),
     ),
     "kip-1289-draft-fenced-refresh": (
@@ -80,6 +104,16 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
             "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next",
             "ACQUIRED TX_PENDING",
             1,
+            "nothing pending for ever",
+        ),
+    ),
+    "kip-1289-draft-closed-abort": (
+        ("draft-late", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
+        (
+            "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next",
+            "ACQUIRED TX_PENDING",
+            0,
             "nothing pending for ever",
         ),
     ),
@@ -114,6 +148,15 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("draft-late", "ACQUIRED AVAILABLE ACQUIRED TX_PENDING", 2, "atomic"),
         ("draft-late+staged_deliveries=with_delivery_counts", "ACQUIRED AVAILABLE ACQUIRED", 0, ""),
     ),
+    "kip-1289-draft-same-holder-next": (
+        ("draft-late", "ACQUIRED AVAILABLE ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
+        (
+            "draft-late+staged_deliveries=with_delivery_counts",
+            "ACQUIRED AVAILABLE ACQUIRED TX_PENDING ACKNOWLEDGED",
+            1,
+            "",
+        ),
+    ),
     "kip-1289-flink-acks-first": (
         ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 0, "atomic"),
         ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 0, "atomic"),
@@ -130,6 +173,15 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("draft-late+member_epoch=the_current_one", "ACQUIRED", 0, ""),
         ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
         ("draft-middle", "ACQUIRED TX_PENDING", 1, ""),
+    ),
+    "kip-1289-flink-restart-loop": (
+        (
+            "draft-late+member_epoch=the_current_one",
+            "ACQUIRED AVAILABLE ACQUIRED ARCHIVED",
+            0,
+            "",
+        ),
+        ("draft-late", "ACQUIRED TX_PENDING", 1, ""),
     ),
     "kip-1289-flink-never-returns": (
         ("draft-late+keep_prepared=next_epoch", "ACQUIRED TX_PENDING", 0, ""),
@@ -162,6 +214,10 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
     ),
     "kip-1289-ingress-at-least-once": (("kafka", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),),
     "kip-1289-ingress-closed": (
+        ("draft-late", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),
+        ("repaired", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),
+    ),
+    "kip-1289-ingress-polled": (
         ("draft-late", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),
         ("repaired", "ACQUIRED ACKNOWLEDGED", 0, "atomic"),
     ),
