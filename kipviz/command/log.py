@@ -151,6 +151,7 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     """Say who holds readers back, and write the page in which the logs are stepped through."""
     from kipviz.recordings.recording_error import RecordingError
     from kipviz.views.blocked import blocked, pending_offsets
+    from kipviz.views.open_transactions import lines_of_open, lines_of_pending
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
     from kipviz.widgets.rebuilt import LAST, run_of_logs, step_of
@@ -185,8 +186,8 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
         "not_read": list(not_read),
     }
     lines = [run.scenario.sentence, *(f"not read: {each}" for each in not_read)]
-    lines += [line for row in rows for line in _open_transaction(row)]
-    lines += [line for row in pending for line in _pending(row)]
+    lines += [line for row in rows for line in lines_of_open(row)]
+    lines += [line for row in pending for line in lines_of_pending(row)]
     lines += [] if rows else ["No last stable offset is behind its high watermark."]
     answer(document, [*lines, "", f"{to}: step {step}"], as_json=arguments.json)
     if not arguments.no_browser:
@@ -194,34 +195,6 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
 
         webbrowser.open(Path(to).resolve().as_uri())
     return int(bool(rows or pending))
-
-
-def _open_transaction(row: Any) -> Iterator[str]:
-    """Return the lines about one open transaction of a user's partition."""
-    mark = f" ({row.hanging})" if row.hanging else ""
-    yield from ("", f"{row.partition}: open transaction from offset {row.first_offset}{mark}")
-    if row.blocks:
-        yield f"  the last stable offset stays at {row.last_stable_offset}, the high watermark is {row.high_watermark}"
-    name = f"transactional.id {row.transactional_id}, " if row.transactional_id else ""
-    yield f"  {name}producer id {row.producer_id}, epoch {row.producer_epoch}"
-    yield from (f"  {row.why}", f"  open since {row.since} UTC")
-    yield from _ways_out(row)
-
-
-def _pending(row: Any) -> Iterator[str]:
-    """Return the lines about the pending offsets of one group."""
-    mark = f" ({row.hanging})" if row.hanging else ""
-    yield from ("", f"group {row.group_id}: pending offsets in {row.log}{mark}")
-    offsets = ", ".join(f"{partition} {offset}" for partition, offset in row.offsets)
-    name = f"transactional.id {row.transactional_id}, " if row.transactional_id else ""
-    yield f"  {name}producer id {row.producer_id}: {offsets}"
-    yield "  OffsetFetch with requireStable returns UNSTABLE_OFFSET_COMMIT until the transaction ends"
-    yield f"  pending since {row.since} UTC"
-    yield from _ways_out(row)
-
-
-def _ways_out(row: Any) -> Iterator[str]:
-    yield from (f"  what ends it: {way}" for way in row.frees)
 
 
 def _kind(part: Any) -> str:

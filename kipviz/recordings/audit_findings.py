@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 from kipviz.core.values import Value
 
-TRANSACTIONS = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 DUMP = "kafka-dump-log.sh --files"
 SHARE_GROUPS = "kafka-share-groups.sh --bootstrap-server HOST:PORT"
 
@@ -138,34 +137,6 @@ def order_of(finding: LogFinding) -> tuple[int, str, str, int, int]:
     wrong = finding.weight == WRONG
     place = (finding.partition, finding.offset, finding.producer_id)
     return (int(not wrong), finding.kind, *place)
-
-
-def abort_of(partition: str, offset: int) -> str:
-    """Return the command line that aborts a hanging transaction in one partition (KIP-664)."""
-    topic, _, index = partition.rpartition("-")
-    return f"{TRANSACTIONS} abort --topic {topic} --partition {index} --start-offset {offset}"
-
-
-def describe_of(transactional_id: str) -> str:
-    """Return the command line that shows what the coordinator knows of a transactional id."""
-    return f"{TRANSACTIONS} describe --transactional-id {transactional_id}"
-
-
-def find_hanging_of(partition: str) -> str:
-    """Return the command line that asks all coordinators about one partition."""
-    topic, _, index = partition.rpartition("-")
-    return f"{TRANSACTIONS} find-hanging --topic {topic} --partition {index}"
-
-
-def terminate_of(transactional_id: str) -> str:
-    """Return the command line that ends a transaction whatever its timeout (KIP-939)."""
-    return f"{TRANSACTIONS} forceTerminateTransaction --transactionalId {transactional_id}"
-
-
-def producers_of(partition: str) -> str:
-    """Return the command line that shows the producers that a partition's leader knows."""
-    topic, _, index = partition.rpartition("-")
-    return f"{TRANSACTIONS} describe-producers --topic {topic} --partition {index}"
 
 
 def span_of(ms: int) -> str:

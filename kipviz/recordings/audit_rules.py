@@ -15,6 +15,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
+from kipviz.clients import operator_commands as commands
+from kipviz.clients.operator_commands import (
+    HANGING,
+    MAY_HANG,
+    NO_COORDINATOR,
+    NOT_HANGING,
+    Owner,
+    not_counted,
+    ways_out,
+)
 from kipviz.core.values import Value
 from kipviz.recordings import audit_findings as words
 from kipviz.recordings.audit_evidence import (
@@ -183,7 +193,7 @@ def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFindi
         f" ({words.moment_of(held.first_ms)}, {words.span_of(age)} before the logs end).",
         _readers_of(held.partition, held.groups),
         SURE,
-        (words.abort_of(held.partition, held.first_offset),),
+        ways_out(held.partition, held.first_offset, HANGING, None),
         held.producer_id,
         held.epoch,
         "" if known is None else known.transactional_id,
@@ -191,10 +201,10 @@ def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFindi
     )
     if known is None:
         if around.coordinators_complete:
-            yield base.but(what=f"{base.what} No coordinator knows the producer id.")
+            yield base.but(what=f"{base.what} {NO_COORDINATOR}")
             return
         why = "No coordinator in these logs knows the producer id; not all coordinators' logs are here."
-        mends = (words.find_hanging_of(held.partition), f"{base.mends[0]}, if it hangs")
+        mends = ways_out(held.partition, held.first_offset, MAY_HANG, None)
         yield base.but(what=f"{base.what} {why}", certainty=POSSIBLE, mends=mends)
         return
     takes_part = held.partition in known.participants
@@ -208,7 +218,7 @@ def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFindi
         return  # complete, and the marker is missing: told of the markers
     end = around.end_of(held.partition)
     early = end is not None and end.last_ms < known.at_ms
-    why = f"{known.transactional_id} is {known.state} with epoch {known.epoch} and does not count this partition."
+    why = not_counted(known.transactional_id, known.state, known.epoch)
     yield base.but(what=f"{base.what} {why}", certainty=LIKELY if early else SURE)
 
 
@@ -224,19 +234,20 @@ def _is_decided(held: Held, joined: Joined) -> bool:
 def _going_on(base: LogFinding, known: Latest, around: Surroundings) -> LogFinding:
     age = around.now_ms - known.start_ms
     name = known.transactional_id
+    place = (base.partition, base.offset, NOT_HANGING)
+    owner = Owner(name, TransactionState.ONGOING, known.timeout_ms)
     limit = f"its timeout is {words.span_of(known.timeout_ms)}"
     if known.timeout_ms == NO_TIME_LIMIT:
         limit = "it has no time limit"
     elif age > known.timeout_ms + LOOKS_EVERY_MS:
-        mends = (words.describe_of(name), words.terminate_of(name))
         return base.but(
-            kind="overdue", what=f"{base.what} {name} is ONGOING; {limit}.", mends=mends
+            kind="overdue",
+            what=f"{base.what} {name} is ONGOING; {limit}.",
+            mends=ways_out(*place, owner, overdue=True),
         )
-    ways = (
-        "its producer commits or aborts it, if it still runs",
-        f"a producer that starts with transactional.id={name} aborts it in initTransactions()",
+    return base.but(
+        kind="open", what=f"{base.what} {name} is ONGOING; {limit}.", mends=ways_out(*place, owner)
     )
-    return base.but(kind="open", what=f"{base.what} {name} is ONGOING; {limit}.", mends=ways)
 
 
 def _markers(joined: Joined) -> Iterator[LogFinding]:
@@ -322,7 +333,7 @@ def _unfinished(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
             + "".join(f"; {_readers_of(each)}" for each in lacking),
             SURE if lacking else LIKELY,
             (
-                words.describe_of(decision.transactional_id),
+                commands.describe_of(decision.transactional_id),
                 (
                     "the coordinator sends the markers again until every leader of a participant has answered: see that "
                     "those leaders run"
@@ -348,10 +359,10 @@ def _unfinished(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
                 affected=_readers_of(partition),
                 certainty=LIKELY if early else SURE,
                 mends=(
-                    (words.abort_of(partition, first.first_offset),)
+                    (commands.abort_of(partition, first.first_offset),)
                     if first and not decision.committed
                     else (
-                        words.producers_of(partition),
+                        commands.producers_of(partition),
                         (
                             "an abort would leave the commit half done: compare with the other replicas of the "
                             "partition first, and elect one that has the marker"
@@ -396,7 +407,7 @@ def _long(joined: Joined) -> Iterator[LogFinding]:
             f"{each.marker_offset}, for {words.span_of(lasted)}; {which}.",
             _readers_of(each.partition, each.groups),
             SURE if own else LIKELY,
-            ((words.describe_of(name),) if name else (words.producers_of(each.partition),)),
+            ((commands.describe_of(name),) if name else (commands.producers_of(each.partition),)),
             each.producer_id,
             each.epoch,
             name,
@@ -431,7 +442,7 @@ def _offsets(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
                 f"{decision.transactional_id} committed offsets at {words.moment_of(decision.prepare_ms)}; {where}.",
                 "readers of the output, if the input should have made some",
                 LIKELY if users else POSSIBLE,
-                (words.describe_of(decision.transactional_id),),
+                (commands.describe_of(decision.transactional_id),),
                 decision.producer_id,
                 decision.epoch,
                 decision.transactional_id,
@@ -448,7 +459,7 @@ def _offsets(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
             f"{words.moment_of(found[0].prepare_ms)}; others have both.",
             "readers of the output: what these transactions read may be put out again",
             POSSIBLE,
-            (words.describe_of(name),),
+            (commands.describe_of(name),),
             found[0].producer_id,
             found[0].epoch,
             name,
@@ -493,7 +504,7 @@ def _irregular(each: Irregular, name: str) -> LogFinding:
         what,
         f"readers of {each.partition} get {readers}",
         POSSIBLE if forgotten else SURE,
-        (words.producers_of(each.partition), f"{DUMP_HINT} of {each.partition}"),
+        (commands.producers_of(each.partition), f"{DUMP_HINT} of {each.partition}"),
         each.producer_id,
         each.epoch,
         name,
@@ -539,7 +550,7 @@ def _share(state: ShareState) -> Iterator[LogFinding]:
             what=f"{at}: offsets {spans} are TX_PENDING, staged by producer id {staged}.",
             producer_id=pending[0].staged_producer_id,
             mends=(
-                f"{words.TRANSACTIONS} list --producer-id-filter {staged.replace(', ', ',')}",
+                f"{commands.transactions_tool()} list --producer-id-filter {staged.replace(', ', ',')}",
                 *base.mends,
             ),
         )

@@ -6,67 +6,20 @@ says what these logs show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.clients.operator_commands import HANGING, MAY_HANG, NOT_HANGING, Owner, ways_out
 from kipviz.cluster.rebuilt import RebuiltModel
 from kipviz.cluster.world import World
-from kipviz.core.values import Value
-from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import INTERNAL_TOPICS, TRANSACTION_STATE, topic_of
-from kipviz.records.transaction_state import TransactionState
 from kipviz.views.holding import of_open_transaction
+from kipviz.views.open_transactions import Blocked, PendingOffsets
 from kipviz.views.waiting import NEVER, Reason
 
-TOOL = "kafka-transactions.sh --bootstrap-server HOST:PORT"
-# Whether a transaction hangs: a coordinator here shows it, or only the coordinators that are not here could deny it.
-HANGING, MAY_HANG, NOT_HANGING = "hanging", "perhaps hanging", ""
 ELSEWHERE = (
     "No coordinator in these logs knows its producer id. It hangs if none in the cluster does: not all "
     f"partitions of {TRANSACTION_STATE} are here."
 )
-
-
-class Blocked(Value, frozen=True):
-    """An open transaction in the log of a user's partition.
-
-    `first_offset` is its first record and `since` when that was written. `blocks` says that it is the oldest of its
-    log, at which the last stable offset stays. `hanging` is "hanging", "perhaps hanging" or "". `transactional_id` is
-    "" where no coordinator that is here knows the producer id; `state` is the coordinator's then. `frees` are the ways
-    to end it, each with its complete arguments.
-    """
-
-    partition: str
-    last_stable_offset: int
-    high_watermark: int
-    first_offset: int
-    blocks: bool
-    hanging: str
-    producer_id: int
-    producer_epoch: int
-    since: str
-    transactional_id: str
-    state: str
-    why: str
-    frees: tuple[str, ...]
-
-
-class PendingOffsets(Value, frozen=True):
-    """Offsets that a transaction has written for a group and not decided, in one partition of __consumer_offsets.
-
-    OffsetFetch with requireStable answers UNSTABLE_OFFSET_COMMIT for them until the transaction's marker is there.
-    `offsets` are (partition, offset).
-    """
-
-    group_id: str
-    log: str
-    producer_id: int
-    transactional_id: str
-    hanging: str
-    since: str
-    offsets: tuple[tuple[str, int], ...]
-    frees: tuple[str, ...]
 
 
 def blocked(
@@ -172,32 +125,8 @@ def _begins(world: World, log: str, producer_id: int, first: int) -> int:
 def _ways(
     partition: str, first: int, hanging: str, known: TransactionMetadata | None, otherwise: str
 ) -> tuple[str, ...]:
-    return tuple(_each_way(partition, first, hanging, known, otherwise))
-
-
-def _each_way(
-    partition: str, first: int, hanging: str, known: TransactionMetadata | None, otherwise: str
-) -> Iterator[str]:
-    """Give the ways to end a transaction.
-
-    Source: TransactionsCommand (abort, forceTerminateTransaction), KIP-664, KIP-939, KIP-98 "initTransactions".
-    """
-    if hanging:
-        topic, _, index = partition.rpartition("-")
-        if hanging == MAY_HANG:
-            yield f"{TOOL} find-hanging --topic {topic} --partition {index}, which asks all coordinators"
-        condition = ", if it hangs" if hanging == MAY_HANG else ""
-        yield f"{TOOL} abort --topic {topic} --partition {index} --start-offset {first}{condition}"
-        return
-    if known is None or known.state is not TransactionState.ONGOING:
-        yield from (otherwise,) if otherwise else ()
-        return
-    name = known.transactional_id
-    yield "its producer commits or aborts it, if it still runs"
-    yield f"a producer starts with transactional.id={name}: its initTransactions() aborts it"
-    if known.timeout_ms != NO_TIME_LIMIT:
-        yield f"its coordinator aborts it when transaction.timeout.ms ({known.timeout_ms // 1000} s) is over"
-    yield f"{TOOL} forceTerminateTransaction --transactionalId {name}"
+    owner = known and Owner(known.transactional_id, known.state, known.timeout_ms)
+    return ways_out(partition, first, hanging, owner, otherwise)
 
 
 def _written(model: RebuiltModel, partition: str, offset: int) -> str:

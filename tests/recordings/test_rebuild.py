@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kipviz
+from kipviz.clients.operator_commands import transactions_tool
 from kipviz.cluster.actions import CrashBroker, ReadLog
 from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
@@ -26,7 +27,7 @@ from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
-from kipviz.views.blocked import TOOL, blocked, pending_offsets
+from kipviz.views.blocked import blocked, pending_offsets
 from kipviz.views.holding import findings
 from kipviz.widgets.rebuilt import run_of_logs
 
@@ -220,7 +221,7 @@ def test_a_log_that_ends_within_a_transaction_names_the_producer_that_blocks_it(
         "its producer commits or aborts it, if it still runs",
         "a producer starts with transactional.id=my-txn: its initTransactions() aborts it",
         "its coordinator aborts it when transaction.timeout.ms (60 s) is over",
-        f"{TOOL} forceTerminateTransaction --transactionalId my-txn",
+        f"{transactions_tool()} forceTerminateTransaction --transactionalId my-txn",
     )
 
 
@@ -262,7 +263,7 @@ def test_every_open_transaction_of_a_log_has_a_row_and_the_hanging_one_behind_is
     older, hanging = blocked(model, after, coordinators_complete=True)
     assert (older.transactional_id, older.blocks, older.hanging) == ("my-txn", True, "")
     assert (hanging.producer_id, hanging.blocks, hanging.hanging) == (77, False, "hanging")
-    abort = f"{TOOL} abort --topic output-A --partition 0 --start-offset 1"
+    abort = f"{transactions_tool()} abort --topic output-A --partition 0 --start-offset 1"
     assert hanging.frees == (abort,)
     _, perhaps = blocked(model, after)
     assert perhaps.hanging == "perhaps hanging"
