@@ -20,6 +20,8 @@ from kipviz.records.transaction_state import TransactionState
 SERVERS = "HOST:PORT"
 # Whether a transaction hangs: a coordinator shows it, or only coordinators that could not be asked might deny it.
 HANGING, MAY_HANG, NOT_HANGING = "hanging", "perhaps hanging", ""
+# A coordinator looks for overdue transactions every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms).
+LOOKS_EVERY_MS = 10_000
 NO_COORDINATOR = "No coordinator knows the producer id."
 
 

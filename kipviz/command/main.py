@@ -40,6 +40,7 @@ from kipviz.command import (
     serve,
     study,
     swarm,
+    watch,
 )
 from kipviz.command.arguments import Parser
 from kipviz.command.output import begin, was_cut_short
@@ -70,6 +71,7 @@ COMMANDS = {
     "ledger": ledger,
     "review": review,
     "serve": serve,
+    "watch": watch,
     "course": course,
     "lab": lab,
 }

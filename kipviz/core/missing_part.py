@@ -20,6 +20,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "plotly",
         "traitlets",
     ),
+    "watch": ("kafka",),
     "spark": ("numpy", "pandas", "py4j", "pyarrow", "pyspark"),
 }
 

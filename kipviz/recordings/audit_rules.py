@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from kipviz.clients import operator_commands as commands
 from kipviz.clients.operator_commands import (
     HANGING,
+    LOOKS_EVERY_MS,
     MAY_HANG,
     NO_COORDINATOR,
     NOT_HANGING,
@@ -42,8 +43,6 @@ from kipviz.records.placement import CONSUMER_OFFSETS, INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
-# A coordinator looks for overdue transactions every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms).
-LOOKS_EVERY_MS = 10_000
 # Where no coordinator says a transaction's timeout: transaction.max.timeout.ms.
 LONGEST_TIMEOUT_MS = 900_000
 # A broker forgets a producer that was silent for so long (producer.id.expiration.ms), and its sequences with it.

@@ -5,14 +5,16 @@ Source: ApiKeys, ApiMessageType; the ranges are those of `messages.wire`, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from kipviz.messages.message import Message
 from kipviz.messages.wire import (
+    acls,
+    admin,
     classic_groups,
     coordinators,
+    group_admin,
     groups,
     list_offsets,
     membership,
@@ -23,11 +25,13 @@ from kipviz.messages.wire import (
     transactions,
 )
 from kipviz.messages.wire.codec import Encoded, Struct, encode
+from kipviz.messages.wire.fitting import fitting
 from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version
-from kipviz.messages.wire.schema import Field, Schema, fields_in, tagged_in
+from kipviz.messages.wire.schema import Schema
 from kipviz.serving import (
     translate_cluster,
     translate_groups,
+    translate_operators,
     translate_records,
     translate_shares,
     translate_transactions,
@@ -59,7 +63,7 @@ def _api(request: Schema, response: Schema, translate: Translate, highest: int =
 
 
 _t, _r, _g, _c = translate_transactions, translate_records, translate_groups, translate_cluster
-_s = translate_shares
+_s, _o = translate_shares, translate_operators
 APIS: dict[int, Api] = {
     each.request.key: each
     for each in (
@@ -126,6 +130,41 @@ APIS: dict[int, Api] = {
             share_admin.SHARE_GROUP_DESCRIBE_RESPONSE,
             _s.share_group_describe,
         ),
+        _api(
+            share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
+            share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
+            _o.describe_share_group_offsets,
+        ),
+        _api(
+            admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE, _o.list_transactions
+        ),
+        _api(
+            admin.DESCRIBE_TRANSACTIONS_REQUEST,
+            admin.DESCRIBE_TRANSACTIONS_RESPONSE,
+            _o.describe_transactions,
+        ),
+        _api(
+            admin.DESCRIBE_PRODUCERS_REQUEST,
+            admin.DESCRIBE_PRODUCERS_RESPONSE,
+            _o.describe_producers,
+        ),
+        _api(
+            transactions.WRITE_TXN_MARKERS_REQUEST,
+            transactions.WRITE_TXN_MARKERS_RESPONSE,
+            _o.write_txn_markers,
+        ),
+        _api(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE, _o.list_groups),
+        _api(
+            group_admin.DESCRIBE_GROUPS_REQUEST,
+            group_admin.DESCRIBE_GROUPS_RESPONSE,
+            _o.describe_groups,
+        ),
+        _api(
+            group_admin.CONSUMER_GROUP_DESCRIBE_REQUEST,
+            group_admin.CONSUMER_GROUP_DESCRIBE_RESPONSE,
+            _o.consumer_group_describe,
+        ),
+        _api(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE, _o.describe_acls),
     )
 }
 API_VERSIONS_RANGE = _range(translate_cluster.API_VERSIONS_REQUEST)
@@ -136,24 +175,6 @@ def announced() -> tuple[tuple[int, int, int], ...]:
     found = [(key, api.lowest, api.highest) for key, api in APIS.items()]
     found.append((translate_cluster.API_VERSIONS, *API_VERSIONS_RANGE))
     return tuple(sorted(found))
-
-
-def fitting(fields: Iterable[Field], version: int, values: Struct) -> Struct:
-    """Return of a structure what a version has room for, in depth."""
-    fields = tuple(fields)
-    found: Struct = {}
-    for field in (*fields_in(fields, version), *tagged_in(fields, version)):
-        if field.name in values:
-            found[field.name] = _fitting_value(field, version, values[field.name])
-    return found
-
-
-def _fitting_value(field: Field, version: int, value: Any) -> Any:
-    if not field.fields or value is None:
-        return value
-    if field.is_array:
-        return tuple(fitting(field.fields, version, each) for each in value)
-    return fitting(field.fields, version, value)
 
 
 def answer_frame(schema: Schema, version: int, correlation_id: int, values: Struct) -> bytes:

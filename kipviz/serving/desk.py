@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import World
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.serving.batch_bytes import KeptBatches
+from kipviz.serving.moments import Moments
 
 HOST = "127.0.0.1"
 Replies = tuple[Message, ...]
@@ -26,6 +27,7 @@ class Desk:
     world: World
     ports: dict[int, int]
     kept: KeptBatches
+    moments: Moments = field(default_factory=Moments)
 
     @property
     def image(self) -> Image:

@@ -33,6 +33,7 @@ from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.served import served_scenario
 from kipviz.serving.batch_bytes import fates
 from kipviz.serving.desk import HOST
+from kipviz.serving.moments import no_time, wall_ms
 from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster
 from kipviz.serving.turns import RUNNING, rule
 
@@ -62,7 +63,7 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
             at = index % brokers
             order = (*numbers[at:], *numbers[:at])
             placements.append(Placement(f"{topic}-{index}", order[0], order[1:]))
-    ids = tuple((topic, f"{place:022d}"[:21] + "g") for place, topic in enumerate(sizes, 1))
+    ids = tuple((topic, f"{place:021d}g") for place, topic in enumerate(sizes))
     return ClusterSpec(
         numbers, tuple(placements), (), (), ids, internal_partitions=INTERNAL_PARTITIONS
     )
@@ -151,7 +152,8 @@ class Server:
         self._ports: dict[int, int] = {}
         for broker in spec.brokers:
             self._listen(broker, 0)
-        self.cluster = ServedCluster(model, self._ports, by)
+        clock = wall_ms if self._by_clock else no_time
+        self.cluster = ServedCluster(model, self._ports, by, clock)
         self.cluster.rules += [rule(words) for words in rules]
         self._sockets: dict[Caller, socket.socket] = {}
         self._buffers: dict[Caller, bytearray] = {}

@@ -44,6 +44,7 @@ from kipviz.serving import translate_groups
 from kipviz.serving.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
 from kipviz.serving.batch_bytes import KeptBatches
 from kipviz.serving.desk import Asked, Desk, Refused
+from kipviz.serving.moments import Clock, Moments, no_time
 from kipviz.serving.translate_cluster import (
     API_VERSIONS,
     API_VERSIONS_REQUEST,
@@ -106,9 +107,16 @@ class ServedCluster:
         model: the cluster.
         ports: where each broker listens.
         by: "running", or "hand": then every delivery waits for `take`.
+        clock: the time in ms since 1970 that answers to operators have.
     """
 
-    def __init__(self, model: ClusterModel, ports: dict[int, int], by: str = RUNNING) -> None:
+    def __init__(
+        self,
+        model: ClusterModel,
+        ports: dict[int, int],
+        by: str = RUNNING,
+        clock: Clock = no_time,
+    ) -> None:
         if by not in (RUNNING, BY_HAND):
             raise ValueError(f"whose turn it is: {RUNNING!r} or {BY_HAND!r}, not {by!r}")
         self.model = model
@@ -121,7 +129,7 @@ class ServedCluster:
         self.clients: dict[str, RealClient] = {}
         self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
         self.steps = 0
-        self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX))
+        self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
         self._numbers = 0
 
@@ -349,6 +357,7 @@ class ServedCluster:
             if self.steps == STEPS_MAX:
                 self.lines.append(f"{STEPS_MAX} steps are kept; the run goes on, and no more are")
         self.steps += 1
+        self.desk.moments.note(before, self.world)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "response":
                 self._arrived(event)

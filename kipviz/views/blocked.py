@@ -125,7 +125,9 @@ def _begins(world: World, log: str, producer_id: int, first: int) -> int:
 def _ways(
     partition: str, first: int, hanging: str, known: TransactionMetadata | None, otherwise: str
 ) -> tuple[str, ...]:
-    owner = known and Owner(known.transactional_id, known.state, known.timeout_ms)
+    owner = None
+    if known is not None:
+        owner = Owner(known.transactional_id, known.state, known.timeout_ms)
     return ways_out(partition, first, hanging, owner, otherwise)
 
 

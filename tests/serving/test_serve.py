@@ -96,6 +96,12 @@ def test_a_run_is_saved_and_replays_without_the_client(server, tmp_path):
     assert again.last().world == trace.last().world
 
 
+def test_each_topic_of_a_served_cluster_has_an_id_of_its_own():
+    with kipviz.serve(cluster_of(["a", "b"])) as served:
+        ids = [topic_id for _, topic_id in served._spec.topic_ids]
+    assert len(set(ids)) == 2
+
+
 def test_a_zombie_is_fenced(server):
     zombie = producer(server)
     zombie.init_transactions()

@@ -1,0 +1,27 @@
+"""Fields of all versions of a message, cut down to those of one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.schema import Field, fields_in, tagged_in
+
+
+def fitting(fields: Iterable[Field], version: int, values: Struct) -> Struct:
+    """Return of a structure what a version has room for, in depth."""
+    fields = tuple(fields)
+    found: Struct = {}
+    for field in (*fields_in(fields, version), *tagged_in(fields, version)):
+        if field.name in values:
+            found[field.name] = _fitting_value(field, version, values[field.name])
+    return found
+
+
+def _fitting_value(field: Field, version: int, value: Any) -> Any:
+    if not field.fields or value is None:
+        return value
+    if field.is_array:
+        return tuple(fitting(field.fields, version, each) for each in value)
+    return fitting(field.fields, version, value)

@@ -1,0 +1,271 @@
+"""Connections to a cluster's brokers, with kafka-python, which is installed beside kipviz (`kipviz[watch]`).
+
+kafka-python connects, encrypts, authenticates, agrees on versions and limits the time. The requests are written and read
+by `messages.wire`: of what a look asks, kafka-python has no DescribeShareGroupOffsets and no OffsetFetch that
+requires stable offsets, and its methods give up at the first partition or id with an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import warnings
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head, encode
+from kipviz.messages.wire.fitting import fitting
+from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, framed, header_version
+from kipviz.watching.asking import ANY_BROKER, NoAnswer, Question
+
+CLIENT_ID = "kipviz-watch"
+# The internals that carry a request are those of this version.
+KAFKA_PYTHON = "3.0"
+TIMEOUT_S = 10.0
+
+
+class Unreachable(ValueError):
+    """A cluster cannot be attached to; the message is one sentence."""
+
+
+class _Header:
+    """What kafka-python keeps of a request until its response comes."""
+
+    def __init__(self, asked: _Request, correlation_id: int) -> None:
+        self.correlation_id = correlation_id
+        self.api_key = asked.API_KEY
+        self.api_version = asked.API_VERSION
+        self._asked = asked
+
+    def get_response_class(self) -> _Request:
+        return self._asked
+
+
+class _Request:
+    """A request of ours in the shape in which kafka-python sends one; it reads its own response, too."""
+
+    _min_version = _max_version = None
+
+    def __init__(self, question: Question, values: Struct) -> None:
+        first, _, last = question.request.versions.partition("-")
+        self.name = question.request.name
+        self.API_KEY = question.request.key
+        self.API_VERSION: int | None = None
+        self.min_version = int(first)
+        self.max_version = min(int(last or first), question.highest)
+        self.header: _Header | None = None
+        self._question, self._values = question, values
+        self._client_id = ""
+
+    def expect_response(self) -> bool:
+        return True
+
+    def with_header(self, correlation_id: int = 0, client_id: str = "") -> None:
+        self.header = _Header(self, correlation_id)
+        self._client_id = client_id
+
+    def encode(self, *, framed: bool, header: bool) -> bytes:
+        assert framed
+        assert header
+        return self._bytes()
+
+    def _bytes(self) -> bytes:
+        schema, version = self._question.request, self._version
+        assert self.header is not None
+        head = {
+            "RequestApiKey": self.API_KEY,
+            "RequestApiVersion": version,
+            "CorrelationId": self.header.correlation_id,
+            "ClientId": self._client_id,
+        }
+        body = encode(schema, version, fitting(schema.fields, version, self._values))
+        return framed(encode(REQUEST_HEADER, header_version(schema, version), head), body).data
+
+    @property
+    def _version(self) -> int:
+        assert self.API_VERSION is not None
+        return self.API_VERSION
+
+    def parse_header(self, buffer: Any) -> Any:
+        data = buffer.read()
+        head, start = decode_head(
+            RESPONSE_HEADER, header_version(self._question.response, self._version), data
+        )
+        buffer.seek(len(start.data))
+        return _Head(head["CorrelationId"])
+
+    def decode(self, buffer: Any) -> _Response:
+        told, _ = decode(self._question.response, self._version, buffer.read())
+        return _Response(told)
+
+
+class _Head:
+    """The header of a response."""
+
+    def __init__(self, correlation_id: int) -> None:
+        self.correlation_id = correlation_id
+
+
+class _Response:
+    """A response's fields, and the one that kafka-python looks at itself."""
+
+    def __init__(self, fields: Struct) -> None:
+        self.fields = fields
+        self.throttle_time_ms = fields.get("ThrottleTimeMs", 0)
+
+
+class Connection:
+    """A cluster that answers; its `ask` sends a request to one of its brokers. It ends with its `with` block."""
+
+    def __init__(
+        self,
+        servers: str,
+        config: Mapping[str, Any] | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Connect.
+
+        Args:
+            servers: HOST:PORT, several with commas between them.
+            config: further settings of kafka-python's client, such as security_protocol.
+            timeout_s: how long an answer may take.
+
+        Raises:
+            Unreachable: if no broker answers as one.
+            ModuleNotFoundError: if kafka-python is not installed.
+        """
+        client = _client()
+        self._errors = client.errors
+        self._timeout_s = timeout_s
+        addresses = _addresses(servers)
+        _knock(addresses, timeout_s)
+        ms = int(timeout_s * 1000)
+        try:
+            self._admin = client.KafkaAdminClient(
+                bootstrap_servers=addresses,
+                client_id=CLIENT_ID,
+                request_timeout_ms=ms,
+                bootstrap_timeout_ms=ms,
+                **(config or {}),
+            )
+        except (self._errors.KafkaError, OSError, ValueError, AssertionError) as wrong:
+            raise Unreachable(self._why_no_cluster(servers, wrong)) from None
+
+    def _why_no_cluster(self, servers: str, wrong: Exception) -> str:
+        errors = self._errors
+        if isinstance(wrong, errors.KafkaTimeoutError | errors.RequestTimedOutError):
+            return (
+                f"nothing at {servers} answered as a Kafka broker within {self._timeout_s:g} s; is it a broker's "
+                "listener, and is security.protocol that of the listener?"
+            )
+        if isinstance(wrong, errors.SaslAuthenticationFailedError | errors.AuthorizationError):
+            return f"{servers} refuses this user: {_words(wrong)}"
+        return f"cannot attach to {servers}: {_words(wrong)}"
+
+    def ask(self, broker: int, question: Question, values: Struct) -> Struct:
+        """Send a request to a broker, or to any (ANY_BROKER), and return the answer's fields.
+
+        Raises:
+            NoAnswer: if there is no answer, in one sentence.
+        """
+        manager = self._admin._manager  # noqa: SLF001  its public methods cannot send these requests
+        errors = self._errors
+        to = None if broker == ANY_BROKER else broker
+        try:
+            told = manager.run(manager.send, _Request(question, values), to)
+        except errors.IncompatibleBrokerVersion:
+            name = question.request.name.removesuffix("Request")
+            raise NoAnswer(f"it takes no {name}, which a newer release has") from None
+        except (errors.KafkaTimeoutError, errors.RequestTimedOutError):
+            raise NoAnswer(f"no answer within {self._timeout_s:g} s") from None
+        except (errors.KafkaConnectionError, errors.NodeNotReadyError, errors.UnknownBrokerIdError):
+            raise NoAnswer("no connection to it") from None
+        except (errors.KafkaError, WireError, OSError) as wrong:
+            raise NoAnswer(f"its answer cannot be used: {_words(wrong)}") from None
+        fields: Struct = told.fields
+        return fields
+
+    def close(self) -> None:
+        """End every connection."""
+        self._admin.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _client() -> Any:
+    """Return the package kafka, quiet: what it logs is said in sentences here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it reads its own files by an old function
+        import kafka
+        import kafka.errors
+
+    if not kafka.__version__.startswith(f"{KAFKA_PYTHON}."):
+        raise Unreachable(
+            f"kipviz watch needs kafka-python {KAFKA_PYTHON}, and {kafka.__version__} is installed; "
+            "install it with: pip install 'kipviz[watch]'"
+        )
+    log = logging.getLogger("kafka")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False
+    return kafka
+
+
+def _addresses(servers: str) -> list[str]:
+    """Return HOST:PORT of each server.
+
+    Raises:
+        Unreachable: if one has no host or no port.
+    """
+    found = [each.strip() for each in servers.split(",")]
+    for each in found:
+        host, _, port = each.rpartition(":")
+        if not (host and port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
+            raise Unreachable(
+                f"a bootstrap server is HOST:PORT, such as localhost:9092, not {each!r}"
+            )
+    return found
+
+
+def _knock(addresses: list[str], timeout_s: float) -> None:
+    """Connect to each address and hang up, because the client says of none of them why it does not answer.
+
+    Raises:
+        Unreachable: if none of them accepts a connection.
+    """
+    why = list(_closed(addresses, timeout_s))
+    if len(why) == len(addresses):
+        raise Unreachable("; ".join(why))
+
+
+def _closed(addresses: list[str], timeout_s: float) -> Iterator[str]:
+    for each in addresses:
+        host, _, port = each.rpartition(":")
+        try:
+            with contextlib.closing(
+                socket.create_connection((host.strip("[]"), int(port)), timeout_s)
+            ):
+                return
+        except ConnectionRefusedError:
+            yield f"{each} refuses connections: no broker listens there"
+        except socket.gaierror:
+            yield f"no host {host} is known"
+        except TimeoutError:
+            yield f"{each} does not answer within {timeout_s:g} s"
+        except OSError as wrong:
+            yield f"{each} cannot be reached: {wrong.strerror or wrong}"
+
+
+def _words(wrong: Exception) -> str:
+    """Return an error of the client in words."""
+    return " ".join(str(wrong).split()) or type(wrong).__name__
