@@ -20,7 +20,6 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "plotly",
         "traitlets",
     ),
-    "watch": ("kafka",),
     "spark": ("numpy", "pandas", "py4j", "pyarrow", "pyspark"),
 }
 

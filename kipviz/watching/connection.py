@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from kipviz.core.missing_part import MissingPart
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head, encode
 from kipviz.messages.wire.fitting import fitting
 from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, framed, header_version
@@ -134,7 +135,7 @@ class Connection:
 
         Raises:
             Unreachable: if no broker answers as one.
-            ModuleNotFoundError: if kafka-python is not installed.
+            MissingPart: if kafka-python is not installed.
         """
         client = _client()
         self._errors = client.errors
@@ -207,8 +208,14 @@ def _client() -> Any:
     """Return the package kafka, quiet: what it logs is said in sentences here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it reads its own files by an old function
-        import kafka
-        import kafka.errors
+        try:
+            import kafka
+            import kafka.errors
+        except ModuleNotFoundError as missing:
+            raise MissingPart(
+                "kipviz watch needs the package kafka-python, which is not installed; "
+                "install it with: pip install 'kipviz[watch]'"
+            ) from missing
 
     if not kafka.__version__.startswith(f"{KAFKA_PYTHON}."):
         raise Unreachable(

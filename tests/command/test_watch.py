@@ -60,7 +60,7 @@ def test_a_missing_client_is_one_sentence(monkeypatch, capsys):
     assert main(["watch", "--bootstrap-server", "localhost:9092", "--once"]) == 2
     (said,) = capsys.readouterr().err.splitlines()
     assert said == (
-        "kipviz: kipviz watch needs the package kafka, which is not installed; "
+        "kipviz: kipviz watch needs the package kafka-python, which is not installed; "
         "install it with: pip install 'kipviz[watch]'"
     )
 
