@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
                 found = audit_logs(arguments.logs, arguments.topics, on_partition=told, **how)
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
-    folders = tuple(shlex.quote(each) for each in arguments.logs)
-    answer(_document(found, folders), _lines(found, folders), as_json=arguments.json)
+    answer(_document(found), _lines(found), as_json=arguments.json)
     return int(found.fails)
 
 
-def _document(found: LogAudit, folders: tuple[str, ...]) -> dict[str, Any]:
+def _document(found: LogAudit) -> dict[str, Any]:
     from kipviz.recordings.audit_findings import KINDS
 
     kinds = [each.kind for each in found.findings]
@@ -82,7 +80,7 @@ def _document(found: LogAudit, folders: tuple[str, ...]) -> dict[str, Any]:
         "counts": {kind: kinds.count(kind) for kind in KINDS},
         "findings": [
             {name: getattr(each, name) for name in each.__struct_fields__}
-            | {"weight": each.weight, "meaning": each.meaning, "window": each.window(folders)}
+            | {"weight": each.weight, "meaning": each.meaning, "window": found.window(each)}
             for each in found.findings
         ],
         "replicas_left_out": list(found.replicas),
@@ -90,7 +88,7 @@ def _document(found: LogAudit, folders: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _lines(found: LogAudit, folders: tuple[str, ...]) -> Iterator[str]:
+def _lines(found: LogAudit) -> Iterator[str]:
     size = f"{found.partitions:,} partitions, {found.batches:,} batches, {found.bytes:,} bytes"
     yield f"{size}: {_counts(found) or 'nothing found'}"
     if not found.coordinators_complete:
@@ -105,7 +103,7 @@ def _lines(found: LogAudit, folders: tuple[str, ...]) -> Iterator[str]:
     for each in found.findings:
         told[each.kind] = told.get(each.kind, 0) + 1
         if told[each.kind] <= TOLD:
-            yield from _of_finding(each, folders, first=told[each.kind] == 1)
+            yield from _of_finding(each, found.window(each), first=told[each.kind] == 1)
         elif told[each.kind] == TOLD + 1:
             count = sum(other.kind == each.kind for other in found.findings) - TOLD
             yield f"  and {count:,} more of this kind (--json has all of them)"
@@ -116,7 +114,7 @@ def _counts(found: LogAudit) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 
-def _of_finding(each: LogFinding, folders: tuple[str, ...], *, first: bool) -> Iterator[str]:
+def _of_finding(each: LogFinding, window: str, *, first: bool) -> Iterator[str]:
     yield ""
     yield f"{each.kind} ({each.weight}, {each.certainty}): {each.partition} at offset {each.offset}"
     if first:
@@ -124,4 +122,4 @@ def _of_finding(each: LogFinding, folders: tuple[str, ...], *, first: bool) -> I
     yield f"  {each.what}"
     yield f"  who notices: {each.affected}"
     yield from (f"  what mends it: {mend}" for mend in each.mends)
-    yield f"  see it: {each.window(folders)}"
+    yield f"  see it: {window}"

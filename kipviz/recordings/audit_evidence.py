@@ -41,7 +41,7 @@ PREPARES = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 COMPLETES = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
-class Held(Value, frozen=True, tag=True):
+class Held(Value, frozen=True, tag=True, array_like=True):
     """One transaction of a producer in one partition, from its first batch to its marker.
 
     `marker_offset` is -1 while it is open; `batches` is 0 for a marker without data. `groups` have offsets in it.
@@ -61,7 +61,7 @@ class Held(Value, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
-class Irregular(Value, frozen=True, tag=True):
+class Irregular(Value, frozen=True, tag=True, array_like=True):
     """A batch that does not follow its producer's one before: `what` is duplicate, gap or epoch.
 
     `expected` and `found` are sequences, or epochs; `since_ms` is when the batch before was written.
@@ -79,7 +79,7 @@ class Irregular(Value, frozen=True, tag=True):
     found: int
 
 
-class Decision(Value, frozen=True, tag=True):
+class Decision(Value, frozen=True, tag=True, array_like=True):
     """What a coordinator decided about one transaction; `complete_ms` is -1 while it is not told complete."""
 
     transactional_id: str
@@ -95,7 +95,7 @@ class Decision(Value, frozen=True, tag=True):
     offset: int
 
 
-class Latest(Value, frozen=True, tag=True):
+class Latest(Value, frozen=True, tag=True, array_like=True):
     """What a coordinator said last of a transactional id; `gone` says that it was forgotten after that."""
 
     transactional_id: str
@@ -112,7 +112,7 @@ class Latest(Value, frozen=True, tag=True):
     gone: bool = False
 
 
-class ShareState(Value, frozen=True, tag=True):
+class ShareState(Value, frozen=True, tag=True, array_like=True):
     """How the records of a share-partition stand at the end of its log, from its start offset on."""
 
     group: str
@@ -125,7 +125,7 @@ class ShareState(Value, frozen=True, tag=True):
     offset: int
 
 
-class Damaged(Value, frozen=True, tag=True):
+class Damaged(Value, frozen=True, tag=True, array_like=True):
     """Bytes that are no whole batch, or a batch that cannot be read."""
 
     partition: str
@@ -136,7 +136,7 @@ class Damaged(Value, frozen=True, tag=True):
     offset: int
 
 
-class PartitionEnd(Value, frozen=True, tag=True):
+class PartitionEnd(Value, frozen=True, tag=True, array_like=True):
     """From where to where a partition's log goes, and when it was last written to."""
 
     partition: str
@@ -273,15 +273,19 @@ class PartitionFold:
         stops = np.append(starts[1:], len(rows)) - 1
         closed = ends[stops]
         batches = np.add.reduceat(rows["batches"], starts)
-        for start, stop, count in zip(
-            starts[closed].tolist(), stops[closed].tolist(), batches[closed].tolist(), strict=True
-        ):
-            yield self._held(rows[start], rows[max(start, stop - 1)], count).but(
-                marker_offset=int(rows["first_offset"][stop]),
-                marker_ms=int(rows["last_ms"][stop]),
-                marker_epoch=int(rows["epoch"][stop]),
-                committed=bool(rows["marker"][stop] == COMMITS),
-            )
+        first, stop = rows[starts[closed]], rows[stops[closed]]
+        last = rows[np.maximum(starts[closed], stops[closed] - 1)]
+        columns = (
+            *(first[name] for name in ("pid", "epoch", "first_offset", "first_ms")),
+            *(last["last_offset"], batches[closed]),
+            *(stop[name] for name in ("first_offset", "last_ms", "epoch")),
+            stop["marker"] == COMMITS,
+        )
+        listed = zip(*(column.tolist() for column in columns), strict=True)
+        for pid, epoch, offset, ms, last_offset, count, at, at_ms, at_epoch, commits in listed:
+            span = (offset, ms, last_offset, count)
+            end = (at, at_ms, at_epoch, commits)
+            yield Held(self.partition, pid, epoch, *span, *end, self.groups_of(pid))
         self.open = rows[starts[~closed]].copy()
         self.open["batches"] = batches[~closed]
         self.open["last_offset"] = rows["last_offset"][stops[~closed]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from shlex import quote
 
 from kipviz.core.values import Value
 
@@ -127,9 +128,9 @@ class LogFinding(Value, frozen=True):
         """What a finding of this kind means."""
         return KINDS[self.kind][1]
 
-    def window(self, folders: tuple[str, ...]) -> str:
-        """Return the command line that opens the logs in the stepper there."""
-        return f"kipviz log {folders[0]} --open --at {self.partition}:{self.offset}"
+    def window(self, folder: str) -> str:
+        """Return the command line that opens the logs of a broker in the stepper there."""
+        return f"kipviz log {quote(folder)} --open --at {self.partition}:{self.offset}"
 
 
 def order_of(finding: LogFinding) -> tuple[int, str, str, int, int]:

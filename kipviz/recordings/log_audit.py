@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 from kipviz.core.values import Value
@@ -31,7 +32,10 @@ class AuditPlan(Value, frozen=True):
 
 
 class LogAudit(Value, frozen=True):
-    """What an audit found, what it read, and what it did not."""
+    """What an audit found, what it read, and what it did not.
+
+    `folders` is sorted by partition and names the folder of the broker whose copy is audited.
+    """
 
     findings: tuple[LogFinding, ...]
     partitions: int
@@ -40,6 +44,12 @@ class LogAudit(Value, frozen=True):
     coordinators_complete: bool
     replicas: tuple[str, ...]
     set_aside: tuple[SetAside, ...]
+    folders: tuple[tuple[str, str], ...]
+
+    def window(self, finding: LogFinding) -> str:
+        """Return the command line that opens, in the stepper, the audited copy of a finding's partition."""
+        place = bisect_left(self.folders, (finding.partition, ""))
+        return finding.window(self.folders[place][1])
 
     @property
     def fails(self) -> bool:
@@ -132,4 +142,5 @@ def audit_of(findings: Iterable[LogFinding], plan: AuditPlan, around: Surroundin
         around.coordinators_complete,
         plan.replicas,
         plan.set_aside,
+        tuple((parts[0].partition, parts[0].folder) for parts in plan.partitions),
     )

@@ -31,7 +31,7 @@ _BEHIND = 1 << 20
 class LogPart(Value, frozen=True):
     """A stretch of a segment file: the batches that begin from byte `start` on and before byte `end`.
 
-    `broker` is -1 where no file says which it is. `last` says that the segment is its partition's last one, which a
+    `broker` is -1 where no file says which it is, `folder` its folder as the caller names it. `last` says that the segment is its partition's last one, which a
     running broker may have left cut off; `compacted` that offsets may be missing, `tiered` that older
     segments may lie in remote storage.
     """
@@ -46,6 +46,7 @@ class LogPart(Value, frozen=True):
     last: bool
     compacted: bool = False
     tiered: bool = False
+    folder: str = ""
 
     @property
     def topic(self) -> str:
@@ -141,6 +142,7 @@ def _parts_of(
                     file == files[-1],
                     topic in compacted,
                     tiered,
+                    str(folder.place),
                 )
                 for start in range(0, size, part_bytes)
             ]

@@ -1,6 +1,7 @@
 """`kipviz audit --logs`: what is wrong in brokers' logs, in words and in JSON."""
 
 import json
+import shlex
 
 import pytest
 
@@ -32,6 +33,29 @@ def test_each_finding_is_told_with_what_it_means_who_notices_and_what_mends_it(h
     assert told[5] == f"  see it: kipviz log {hanging} --open --at out-0:2"
     assert sum(line.startswith("duplicate") for line in lines) == 10
     assert "  and 2 more of this kind (--json has all of them)" in lines
+
+
+@pytest.fixture
+def brokers(tmp_path):
+    """Two brokers of a cluster, in a folder whose name has a space; what hangs is on the second."""
+    folder = tmp_path / "copied logs"
+    write(folder / "b1", "in-0", batch(0))
+    late = batch(2, pid=5, epoch=0, sequence=1, at=START + 5_000)
+    write(folder / "b2", "out-0", batch(0, pid=5, epoch=0, sequence=0), marker(1, 5, 0), late)
+    for number in (1, 2):
+        (folder / f"b{number}" / "meta.properties").write_text(f"node.id={number}\n")
+    return folder
+
+
+@pytest.mark.parametrize("named", [("b1", "b2"), ("b2", "b1"), ("",)])
+def test_a_finding_names_the_folder_of_the_broker_that_has_its_partition(brokers, capsys, named):
+    assert main(["audit", "--logs", *(str(brokers / each) for each in named), "--json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["window"] == f"kipviz log '{brokers}/b2' --open --at out-0:2"
+    page = str(brokers / "page.html")
+    opened = [*shlex.split(finding["window"])[1:], "--to", page, "--no-browser", "--json"]
+    assert main(opened) == 1
+    assert json.loads(capsys.readouterr().out)["file"] == page
 
 
 def test_json_has_every_finding_and_every_count(hanging, capsys):

@@ -6,14 +6,26 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from kipviz.recordings.log_audit import audit_logs, audit_plan
+from kipviz.recordings.audit_evidence import PartitionEnd
+from kipviz.recordings.audit_findings import LogFinding
+from kipviz.recordings.audit_rules import surroundings
+from kipviz.recordings.log_audit import audit_logs, audit_of, audit_plan
 from kipviz.recordings.log_parts import log_folders
 from kipviz.recordings.log_rows import SCHEMAS, rows_of
 from kipviz.recordings.request_log import exchanges_in
 from kipviz.spark.kafka_log import register
-from kipviz.spark.log_audit import audit_logs_on, read_shares
+from kipviz.spark.log_audit import (
+    ENDS,
+    EVIDENCE,
+    FAILURE,
+    FINDINGS,
+    audit_logs_on,
+    judge_buckets,
+    read_shares,
+)
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
 
@@ -108,8 +120,36 @@ def test_an_audit_on_spark_finds_what_an_audit_in_one_process_finds(spark, whole
 def test_a_log_that_cannot_be_read_on_spark_is_refused_with_its_place(spark, broken):
     parts = audit_plan([broken]).partitions[0]
     gone = tuple(part.but(path=part.path + ".gone") for part in parts)
-    table = pa.record_batch({"share": [msgspec.msgpack.encode((gone,))]})
-    (rows,) = read_shares([table], check_crc=True)
-    file, at, why = msgspec.msgpack.decode(rows.to_pylist()[-1]["said"])
+    place = pa.record_batch({"id": [0]})
+    shares = (msgspec.msgpack.encode((gone,)),)
+    rows = pa.Table.from_batches(read_shares([place], shares=shares, buckets=3, check_crc=True))
+    (said,) = (row["said"] for row in rows.to_pylist() if row["kind"] == FAILURE)
+    file, at, why = msgspec.msgpack.decode(said)
     assert file.endswith(".gone")
     assert (at, why) == (0, "The file cannot be read (No such file or directory).")
+
+
+def test_evidence_of_a_log_of_many_transactions_travels_in_few_rows(broken):
+    plan = audit_plan([broken])
+    place = pa.record_batch({"id": [0]})
+    shares = (msgspec.msgpack.encode(plan.partitions),)
+    batches = list(read_shares([place], shares=shares, buckets=3, check_crc=True))
+    rows = pa.Table.from_batches(batches).sort_by([("bucket", "ascending")])
+    assert [row["kind"] for row in rows.to_pylist()].count(EVIDENCE) == 3
+    assert {row["bucket"] for row in rows.to_pylist() if row["kind"] == EVIDENCE} == {0, 1, 2}
+    ends = [
+        end
+        for each in rows.to_pylist()
+        if each["kind"] == ENDS
+        for end in msgspec.msgpack.decode(each["said"], type=list[PartitionEnd])
+    ]
+    around = msgspec.msgpack.encode(surroundings(ends, plan.coordinators))
+    evidence = rows.filter(pc.equal(rows["kind"], EVIDENCE)).to_batches(max_chunksize=1)
+    judged = pa.Table.from_batches(judge_buckets(evidence, buckets=3, around=around))
+    alone = (each["said"] for each in rows.to_pylist() if each["kind"] == FINDINGS)
+    found = [
+        f
+        for said in (*alone, *judged["said"].to_pylist())
+        for f in msgspec.msgpack.decode(said, type=list[LogFinding])
+    ]
+    assert audit_of(found, plan, surroundings(ends, plan.coordinators)) == audit_logs([broken])
