@@ -4,7 +4,8 @@ Most states lead back to calm within the graph. For the others the budget may be
 timers go on in a real cluster, so `settle` tries them with timers unbounded. What leads to a state
 that settles settles, too, so the deepest states are asked first; what a state leads to that does
 not settle does not settle either, so once there is such a state the middle of what is open is
-asked, and every answer settles many others.
+asked, and every answer settles many others. Only the nearest state that does not settle is told, so nothing
+behind one is asked.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Forever:
     """The last phase of a search; it can be stopped and taken up like the first one.
 
     Attributes:
-        undecided: of how many states it stayed open.
+        undecided: of how many of the states that were asked it stayed open.
     """
 
     def __init__(self, search: Search, progress_at: int) -> None:
@@ -42,25 +43,24 @@ class Forever:
         # A state in which a promise is broken is not followed, so nothing is asked of it.
         self._due = [n for n, each in enumerate(graph.calm) if not each and not self._known[n]]
         self._ranges = [(0, len(self._due))]
+        self._nearest = len(self._due)
         self._dead_ends: set[tuple[bytes, bytes]] = set()
 
     def judge(self, go_on: Callable[[], bool]) -> bool:
         """Find the nearest state in which something is pending for ever; False if cancelled."""
-        due, some_are_stuck = self._due, False
+        due = self._due
         while self._ranges:
             first, end = self._ranges[-1]
-            if first == end:
+            # What is behind a state that is stuck cannot be the nearest one.
+            if first >= min(end, self._nearest):
                 self._ranges.pop()
                 continue
-            at = (first + end) // 2 if some_are_stuck else end - 1
-            if self._known[due[at]] == OPEN:
-                if not self._ask(due[at], go_on):
-                    return False
-                some_are_stuck = some_are_stuck or self._known[due[at]] == STUCK
+            at = (first + end) // 2 if self._nearest < len(due) else end - 1
+            if self._known[due[at]] == OPEN and not self._ask(due[at], go_on):
+                return False
             self._ranges[-1:] = [(at + 1, end), (first, at)]
-        stuck = next((n for n in due if self._known[n] == STUCK), None)
-        if stuck is not None:
-            self._tell(stuck)
+        if self._nearest < len(due):
+            self._tell(due[self._nearest])
         return True
 
     def _ask(self, number: int, go_on: Callable[[], bool]) -> bool:
@@ -76,6 +76,9 @@ class Forever:
         stuck = answer == "for ever"
         self._known[number] = STUCK if stuck else RESOLVED
         (self._on if stuck else self._back)(self._known, [number], self._known[number])
+        if stuck:
+            first = (at for at, each in enumerate(self._due) if self._known[each] == STUCK)
+            self._nearest = next(first)
         return True
 
     def _tell(self, number: int) -> None:

@@ -180,6 +180,11 @@ class Application(Part, frozen=True, cache_hash=True):
         return (self.consumer, self.producer, *self.others.values())
 
     @property
+    def share_consumers(self) -> tuple[ShareConsumer, ...]:
+        """Its share consumers: its own, and those of further members."""
+        return tuple(each for each in self.clients if isinstance(each, ShareConsumer))
+
+    @property
     def session(self) -> TransactionSession | None:
         """The TransactionSession of the process, if it has one (KIP-1310, draft)."""
         return next((c for c in self.others.values() if isinstance(c, TransactionSession)), None)

@@ -209,11 +209,10 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
 
 
 def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
-    consumer = me.consumer
-    assert isinstance(consumer, ShareConsumer)
-    if line.target == draining.DRAINED:
+    consumer = draining.consumer_of(me, draining.drained_by(line))
+    if line.target.partition(" ")[0] == draining.DRAINED:
         producer, consumer = draining.stage(_producer(me, line), consumer, rules)
-        return me.with_client(producer).but(consumer=consumer)
+        return me.with_client(producer).with_client(consumer)
     each_said = _verdicts_of_each(me, line, consumer)
     if not each_said:  # as with offsets: nothing said is nothing sent
         return me

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from kipviz.clients import stagings
-from kipviz.clients.application import Application, Line
+from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.producer import Producer
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_memory import Drained, ShareConsumer
@@ -21,7 +21,8 @@ from kipviz.messages.share_groups import AcknowledgeType, batches_of_each
 
 P = TypeVar("P", bound=Producer)
 
-# What a line's target says of sendShareAcknowledgementsToTransaction(): the oldest object that was drained.
+# What a line's target says of sendShareAcknowledgementsToTransaction(): the oldest object that was drained, by the
+# process's own consumer or by a further member ("drained M9").
 DRAINED = "drained"
 # The same of acknowledgementsForTransaction(): the object goes with its record, behind those that are on their way.
 QUEUED = "queued"
@@ -41,8 +42,7 @@ def drain(me: Application, line: Line, rules: ClientRules) -> Application:
 
     A program has one variable for the object, which the next call overwrites, or a queue (target "queued").
     """
-    consumer = me.consumer
-    assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
+    consumer = consumer_of(me, line.client)
     taken = tuple((o, kind) for o, kind in consumer.verdicts if kind in TRANSACTIONAL)
     if not taken:
         return me
@@ -58,6 +58,19 @@ def drain(me: Application, line: Line, rules: ClientRules) -> Application:
             batch=tuple(o for o in consumer.batch if o not in offsets),
         )
     return me.with_client(consumer)
+
+
+def drained_by(line: Line) -> str:
+    """Return whose object a line stages: a further member such as "M9", "" for the process's own consumer."""
+    drained, _, member = line.target.partition(" ")
+    return member if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS and drained == DRAINED else ""
+
+
+def consumer_of(me: Application, member: str) -> ShareConsumer:
+    """Return a share consumer of the process: that of a further member, the process's own for ""."""
+    consumer = me.others[member] if member else me.consumer
+    assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
+    return consumer
 
 
 def stage(producer: P, consumer: ShareConsumer, rules: ClientRules) -> tuple[P, ShareConsumer]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kipviz.clients import share_holding
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import STAGING
+from kipviz.clients.calls import STAGING, client_of
 from kipviz.clients.producer import Producer, ProducerState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.share_memory import ShareConsumer
@@ -35,8 +35,10 @@ def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
     put out a second time in the same one (finding X24). Once the transaction can only be aborted
     nothing is at stake any more.
     """
-    consumer = me.consumer
-    if line.call is not Call.POLL or not isinstance(consumer, ShareConsumer) or not _stages(me):
+    if line.call is not Call.POLL:
+        return ""
+    consumer = client_of(me, line)
+    if not isinstance(consumer, ShareConsumer) or not _stages(me):
         return ""
     manager = me.manager
     if manager.state is not ProducerState.IN_TRANSACTION or not manager.transaction_started:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kipviz.clients import external_database as databases
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, CONSUMER, STAGING
+from kipviz.clients.draining import drained_by
 from kipviz.clients.session_calls import GIVEN
 from kipviz.cluster.session_config import SESSION
 from kipviz.messages.share_groups import AcknowledgeType
@@ -44,6 +45,9 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
     if line.client and line.client not in _named(app, of):
         known = ", ".join(map(repr, ("", *_named(app, of))))
         return f"{called} is a call of one of {known}, not of {line.client!r}"
+    member = drained_by(line)
+    if member and member not in app.further_members:
+        return f"{called} stages what {member!r} has drained, which is none of further_members"
     if line.call in OF_SHARE_CONSUMERS and not app.share:
         return f"{called} is for a member of a share group (share)"
     if line.call in OF_MEMBERS and (app.share or not app.protocol):
@@ -60,7 +64,8 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
 def _named(app: ApplicationSpec, of: str) -> tuple[str, ...]:
     """Give the clients that a line can name, of the kind that has its call."""
     if of == CONSUMER:
-        return tuple(thread.consumer for thread in app.threads if thread.consumer)
+        own = tuple(thread.consumer for thread in app.threads if thread.consumer)
+        return (*own, *app.further_members)
     if of in (ADMIN, databases.NAME):
         return ()
     bound = () if app.session is None else (SESSION, *app.session.producers)

@@ -22,6 +22,7 @@ from kipviz.clients.subscribing import MODERN, why_not_subscribed
 from kipviz.cluster import spec_limits
 from kipviz.cluster.clock import Clock, why_no_clock
 from kipviz.cluster.duration_limits import why_no_durations
+from kipviz.cluster.further_members import why_no_further_members
 from kipviz.cluster.program_limits import why_no_program
 from kipviz.cluster.session_config import SESSION, ConfigException, SessionSpec, session_timeout
 from kipviz.cluster.share_levels import SHARE_VERSION, share_level, why_no_share_version
@@ -163,6 +164,7 @@ class ApplicationSpec(Value, frozen=True):
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
     `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those of its next
     lives. `threads` are further application threads of the process, `rack` is its consumer's client.rack.
+    `further_members` are the member ids of further share consumers of the process, which a line names as its client.
     """
 
     name: str
@@ -203,6 +205,7 @@ class ApplicationSpec(Value, frozen=True):
     threads: tuple[ThreadSpec, ...] = ()
     by_session: bool = False
     rack: str = ""
+    further_members: tuple[str, ...] = ()
 
 
 class Remade(Value, frozen=True):
@@ -458,6 +461,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} asks by_session for several partitions: gathers has to be on")
     _check_membership(spec, application)
     wrong = why_no_such_producer(application) or why_no_threads(spec, application)
+    wrong = wrong or why_no_further_members(application)
     wrong = wrong or why_not_subscribed(application, placed)
     wrong = wrong or why_no_such_assignors(application) or why_no_program(application)
     if wrong:

@@ -493,13 +493,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     if a.database:
         place = a.transactional_id if a.shares else ""
         others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}", shared=a.shares, place=place)
-    for thread in a.threads:
-        if thread.consumer and isinstance(consumer, Consumer):
-            others[thread.consumer] = consumer.but(
-                source=f"{a.name}/{thread.consumer}",
-                member_id=thread.member_id,
-                partition=thread.source,
-            )
+    others |= _further_consumers(a, consumer)
     made = Application(
         a.name,
         a.program,
@@ -510,6 +504,23 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         workers=tuple(Worker(t.name, t.first) for t in a.threads),
     )
     return made if a.session is None else _with_session(made, a, a.session)
+
+
+def _further_consumers(
+    a: ApplicationSpec, consumer: Consumer | MemberConsumer | ShareConsumer
+) -> dict[str, Client]:
+    """Return the consumers of a process's threads and of its further members, by name."""
+    further: dict[str, Client] = {}
+    for thread in a.threads:
+        if thread.consumer and isinstance(consumer, Consumer):
+            further[thread.consumer] = consumer.but(
+                source=f"{a.name}/{thread.consumer}",
+                member_id=thread.member_id,
+                partition=thread.source,
+            )
+    for member in a.further_members:
+        further[member] = _share_consumer(a, f"{a.name}/{member}").but(member_id=member)
+    return further
 
 
 def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -> Application:

@@ -263,11 +263,12 @@ AS_IMPLEMENTED = (
         "clients.thread.step",
         "kip-1289-flink-late-element",
     ),
-    Row(
-        "FLIP-573 (draft): several members feed one sink through a shuffle",
-        "Two stagings of two members, one marker; one stale epoch aborts both.",
-        OPEN,
-        note="a process has one share consumer here",
+    _flink(
+        "several members feed one sink through a shuffle",
+        "Two stagings of two members, one marker; one refusal aborts both.",
+        "clients.draining.consumer_of",
+        "kip-1289-flink-shuffle",
+        note="both sources and the sink are one process; the refusal is a lock that ran out, and no stale epoch",
     ),
     _streams(
         "forward, then process",

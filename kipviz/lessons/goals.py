@@ -19,7 +19,6 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.producer import ProducerState
-from kipviz.clients.share_memory import ShareConsumer
 from kipviz.clients.topic_ids import MAX_IDLE
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -165,9 +164,10 @@ def _delivered_twice(moment: Moment) -> bool:
 def _two_hold(moment: Moment) -> bool:
     """Two members hold records of one partition at the same time."""
     holders = [
-        app.consumer.member_id
+        consumer.member_id
         for app in moment.world.applications.values()
-        if isinstance(app.consumer, ShareConsumer) and app.consumer.in_hand
+        for consumer in app.share_consumers
+        if consumer.in_hand
     ]
     return len(holders) >= 2
 

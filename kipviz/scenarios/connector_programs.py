@@ -4,8 +4,8 @@ SOURCE: the draft's client API (pull request 22357), the design notes of the Fli
 pull request 271; FLIP-573, a draft) and a Streams branch; all of it is unmerged. What is told here is what they do, in
 our words: an explicit-mode source polls, acknowledges and drains; the object travels with the record; a sink stages
 it. A checkpoint is a place that is durable at once (`database`): what is in it survives the process.
-NOT MODELLED: a source and a sink in two processes, a shuffle of several members into one sink, and a second sink whose
-recovery commits again by the checkpoint (there the checkpoint holds the state of one producer).
+NOT MODELLED: a source and a sink in two processes (a shuffle of two members into one sink is one process here), payload
+ids, and a second sink whose recovery commits again by the checkpoint (there the checkpoint holds the state of one producer).
 """
 
 from __future__ import annotations
@@ -246,6 +246,26 @@ FLINK_STAGES_LATE: tuple[Line, ...] = (
     ABORT.but(then=2, on_error=2),
 )
 FLINK_STAGES_LATE_ONCE = _once(FLINK_STAGES_LATE, 2)
+
+# Two sources feed one sink through a shuffle: the records and the drained objects of two members are in one transaction.
+SECOND_MEMBER = "M9"
+_SECOND_READ = tuple(line.but(client=SECOND_MEMBER) for line in _READ)
+FLINK_SHUFFLE: tuple[Line, ...] = (
+    INIT,
+    BEGIN,
+    *(line.but(text=f"source A: {line.text}") for line in _READ),
+    SEND.but(text="sink.write(elementA); // producer.send", on_error=13),
+    *(line.but(text=f"source B: {line.text}") for line in _SECOND_READ),
+    SEND.but(text="sink.write(elementB); // producer.send", on_error=13),
+    STAGE.but(text=f"producer.{_SEND_ACKS} // of element A", on_error=13),
+    STAGE.but(
+        text=f"producer.{_SEND_ACKS} // of element B",
+        target=f"{DRAINED} {SECOND_MEMBER}",
+        on_error=13,
+    ),
+    COMMIT.but(then=1, on_error=13),
+    ABORT.but(then=1),
+)
 
 # -- a Streams ingress -----------------------------------------------------------------------------
 

@@ -145,7 +145,12 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
     rows = [_call(app, world), _transaction(heard, known), _identity(app, known, heard)]
     rows.append(_written(heard, app, spec, world))
     if isinstance(app.consumer, ShareConsumer):
-        rows += [_held(app.consumer, held, world) for held in app.consumer.held or (Held("", -1),)]
+        several = len(app.share_consumers) > 1
+        rows += [
+            _held(consumer, held, world, f" by {consumer.member_id}" if several else "")
+            for consumer in app.share_consumers
+            for held in consumer.held or (Held("", -1),)
+        ]
     else:
         rows.append(_position(app, world))
     rows.append(_answers(heard, app, world))
@@ -283,9 +288,12 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
     return Row(spec.output, client, broker)
 
 
-def _held(consumer: ShareConsumer, held: Held, world: World) -> Row:
-    """Tell of the records of one partition; who holds some of several has a row for each."""
-    name = f"records of {held.partition}" if consumer.beside else "records held"
+def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row:
+    """Tell of the records of one partition; who holds some of several has a row for each.
+
+    `member` names the consumer's member where a process has several, as in " by M9".
+    """
+    name = (f"records of {held.partition}" if consumer.beside else "records held") + member
     staged = held.staged if consumer.gathers else consumer.staged
     client = ", ".join(
         f"{offset} staged" if offset in staged else f"{offset} held" for offset in held.batch

@@ -406,8 +406,8 @@ def _accident(
             app = world.applications[name]
             yield "at", f"{app.program[app.line].call.value}()"
             yield "producer state", app.manager.state_name
-            if isinstance(app.consumer, ShareConsumer):
-                yield "records held", listed(app.consumer.in_hand)
+            for consumer in app.share_consumers:
+                yield "records held", listed(consumer.in_hand)
             yield from _lost(
                 c for (source, _), c in world.connections.items() if host_of(source) == name
             )

@@ -87,6 +87,9 @@ def clients(app: Application) -> Card:
         rows.append(("share session", number(consumer.session_epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))
+    for further in app.share_consumers:
+        if further is not consumer:
+            rows.append((f"{further.member_id} holds", listed(further.in_hand), "calm"))
     if isinstance(consumer, MemberConsumer):
         counted = "generation" if isinstance(consumer, ClassicConsumer) else "epoch"
         words = f"{consumer.state.value}, {counted} {number(consumer.member_epoch)}"
@@ -215,9 +218,24 @@ def of_application(app: Application, connections: Connections) -> Card:
             Owned(500, 1, kind, member),
             Owned(600, 2, "network thread", _next(consumer.to_send)),
             *_connections(700, consumer.source, connections),
+            *_of_further_members(app, connections),
             *_of_session(app, connections),
         ]
     )
+
+
+def _of_further_members(app: Application, connections: Connections) -> list[Owned]:
+    """Return the share consumers of a process's further members, their threads and connections."""
+    rows: list[Owned] = []
+    for at, consumer in enumerate(app.share_consumers, 710):
+        if consumer is not app.consumer:
+            kind, member = _member(consumer)
+            rows += [
+                Owned(at, 1, kind, member),
+                Owned(at, 2, "network thread", _next(consumer.to_send)),
+                *_connections(at, consumer.source, connections),
+            ]
+    return rows
 
 
 def _of_session(app: Application, connections: Connections) -> list[Owned]:

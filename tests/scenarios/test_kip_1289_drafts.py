@@ -199,6 +199,10 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("draft-late+keep_prepared=next_epoch", "ACQUIRED TX_PENDING ACQUIRED", 0, ""),
         ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
     ),
+    "kip-1289-flink-shuffle": (
+        ("draft-late", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+    ),
     "kip-1289-flink-late-element": (
         (
             "draft-late+keep_prepared=next_epoch",

@@ -1,0 +1,72 @@
+"""A process with several share consumers: whose decisions a line drains and stages, and which processes cannot have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients.application import Call, Line
+from kipviz.clients.draining import DRAINED
+from kipviz.cluster.spec import BadSpec, ClusterSpec, check
+from kipviz.messages.events import RecordsMoved
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.views.beliefs import Heard, beliefs
+from tests.scenarios.story import nodes, played
+
+STORY = "kip-1289-flink-shuffle"
+
+
+def cluster(**changes: object) -> ClusterSpec:
+    spec = scenario(STORY).spec
+    return spec.but(applications=(spec.applications[0].but(**changes),))
+
+
+def test_each_member_acquires_a_record_and_the_first_staging_is_of_the_first_member() -> None:
+    trace, _ = played(STORY, "draft-late")
+    moves = [e for node in nodes(trace) for e in node.events if isinstance(e, RecordsMoved)]
+    acquired = [(m.first, m.member_id) for m in moves if m.after is RecordState.ACQUIRED]
+    assert acquired == [(100, "M1"), (101, "M9")]
+    assert [m.first for m in moves if m.after is RecordState.TX_PENDING] == [100]
+
+
+def test_after_both_stagings_no_drained_object_is_left_in_either_consumer() -> None:
+    trace, _ = played(STORY, "draft-late")
+    consumers = trace.world.applications["app-1"].share_consumers
+    assert [c.member_id for c in consumers] == ["M1", "M9"]
+    assert [c.drained for c in consumers] == [(), ()]
+
+
+def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
+    spec = scenario(STORY).spec
+    trace, _ = played(STORY, "draft-late")
+    # Source B has its record, and its decision is not drained yet.
+    world = next(
+        node.world for node in nodes(trace) if node.world.applications["app-1"].others["M9"].batch
+    )
+    names = [row.topic for row in beliefs(spec.applications[0], world, Heard())]
+    assert [n for n in names if n.startswith("records held")] == [
+        "records held by M1",
+        "records held by M9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"further_members": ("M1",)}, "is a name of its own such as 'M9', not 'M1'"),
+        ({"further_members": ("M9", "M9")}, "is a name of its own such as 'M9', not 'M9'"),
+        ({"further_members": ("a/b",)}, "is a name of its own such as 'M9', not 'a/b'"),
+        ({"further_members": ()}, "is a call of one of '', not of 'M9'"),
+        ({"explicit": False}, "explicit acknowledgement"),
+        ({"protocol": "share"}, "leave protocol empty"),
+        (
+            {"program": (Line("stage", Call.SEND_SHARE_ACKNOWLEDGEMENTS, target=f"{DRAINED} M8"),)},
+            "stages what 'M8' has drained, which is none of further_members",
+        ),
+    ],
+)
+def test_a_process_that_cannot_have_its_further_members_is_refused_in_a_sentence(
+    changes: dict[str, object], why: str
+) -> None:
+    with pytest.raises(BadSpec, match=why):
+        check(cluster(**changes))
