@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.found import Counterexample
-from kipviz.checking.liveness import settle
+from kipviz.checking.liveness import Futures, settle
 
 if TYPE_CHECKING:
     from kipviz.checking.explore import Search
@@ -44,7 +44,7 @@ class Forever:
         self._due = [n for n, each in enumerate(graph.calm) if not each and not self._known[n]]
         self._ranges = [(0, len(self._due))]
         self._nearest = len(self._due)
-        self._dead_ends: set[tuple[bytes, bytes]] = set()
+        self._futures = Futures()
 
     def judge(self, go_on: Callable[[], bool]) -> bool:
         """Find the nearest state in which something is pending for ever; False if cancelled."""
@@ -69,7 +69,7 @@ class Forever:
             return False
         search: Any = self._search
         world, states = search.state(number)
-        answer = settle(search.model, world, states[self._at], self._dead_ends, go_on).answer
+        answer = settle(search.model, world, states[self._at], self._futures, go_on).answer
         if answer == "cancelled":
             return False
         self.undecided += answer == "undecided"

@@ -8,9 +8,9 @@ none does, it is pending for ever.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Any, TypeAlias
 
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
@@ -38,6 +38,25 @@ ASK_EVERY = 64
 _PROPERTY = NothingPending()
 
 
+Situation: TypeAlias = tuple[bytes, bytes]
+
+
+class Futures:
+    """What was found out about the future of situations, kept between calls of `settle`.
+
+    A situation is the key of a world with timers unbounded and the digest of what is pending in it.
+
+    Attributes:
+        dead_ends: all continuations were tried, and none resolves everything.
+        resolved: some continuation resolves everything.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.dead_ends: set[Situation] = set()
+        self.resolved: set[Situation] = set()
+
+
 class Settled(Value, frozen=True):
     """What came of asking the future.
 
@@ -55,29 +74,31 @@ def settle(
     model: ClusterModel,
     world: World,
     pending: Open,
-    dead_ends: set[tuple[bytes, bytes]] | None = None,
+    futures: Futures | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Settled:
     """Say whether what is pending is resolved in some future without new faults.
 
-    `dead_ends` remembers, between calls, the situations that were proved to resolve nothing.
+    `futures` remembers, between calls, what was found out on the way.
     `go_on` is asked now and then whether the answer is still wanted.
     """
-    dead_ends = set() if dead_ends is None else dead_ends
+    futures = Futures() if futures is None else futures
     world, pending = world.but(budget=TIMERS), held_now(pending, world)
-    quick = _go_on(model, world, pending)
+    quick = _go_on(model, world, pending, futures)
     if quick is not None:
         return Settled("resolved", "", quick)
-    return _search(model, world, pending, dead_ends, go_on)
+    return _search(model, world, pending, futures, go_on)
 
 
-def _go_on(model: ClusterModel, world: World, pending: Open) -> int | None:
+def _go_on(model: ClusterModel, world: World, pending: Open, futures: Futures) -> int | None:
     """Follow one sensible continuation; give its length if it resolves everything."""
-    seen: set[bytes] = set()
+    seen: dict[bytes, Situation] = {}
     for steps in range(SETTLE_MAX):
-        if not pending.things:
+        here = model.search_key(world)
+        seen[here] = (here, pending.digest)
+        if not pending.things or seen[here] in futures.resolved:
+            futures.resolved.update(seen.values())
             return steps
-        seen.add(model.search_key(world))
         for action in _ordered(model, world):
             outcome = model.step(world, action)
             after = outcome.world.but(budget=TIMERS)
@@ -94,35 +115,46 @@ def _search(
     model: ClusterModel,
     world: World,
     pending: Open,
-    dead_ends: set[tuple[bytes, bytes]],
+    futures: Futures,
     go_on: Callable[[], bool],
 ) -> Settled:
-    """Try every continuation, breadth first, until one resolves everything or none is left."""
-    first = (world, pending)
-    seen = {(model.search_key(world), pending.digest)}
-    queue: deque[tuple[World, Open]] = deque([first])
+    """Try every continuation until one resolves everything or none is left; where the least is pending, first."""
+    start = (model.search_key(world), pending.digest)
+    before: dict[Situation, Situation | None] = {start: None}
+    waiting = [(len(pending.things), 0, start, world, pending)]
     fewest, tried = pending, 0
-    while queue:
-        world, pending = queue.popleft()
-        if not pending.things:
-            return Settled("resolved", "", len(seen))
+    while waiting:
+        *_, here, world, pending = heappop(waiting)
         if len(pending.things) < len(fewest.things):
             fewest = pending
-        if len(seen) > SEARCH_MAX:
-            return Settled("undecided", _due(fewest), len(seen))
+        if len(before) > SEARCH_MAX:
+            return Settled("undecided", _due(fewest), len(before))
         if tried % ASK_EVERY == 0 and not go_on():
-            return Settled("cancelled", _due(fewest), len(seen))
+            return Settled("cancelled", _due(fewest), len(before))
         tried += 1
         for action in _ordered(model, world):
             outcome = model.step(world, action)
             after = outcome.world.but(budget=TIMERS)
             due = _PROPERTY.observe(pending, action, outcome)
             key = (model.search_key(after), due.digest)
-            if key not in seen and key not in dead_ends:
-                seen.add(key)
-                queue.append((after, due))
-    dead_ends |= seen
-    return Settled("for ever", _due(fewest), len(seen))
+            if key in before or key in futures.dead_ends:
+                continue
+            before[key] = here
+            if not due.things or key in futures.resolved:
+                futures.resolved.update(_way_to(key, before))
+                return Settled("resolved", "", len(before))
+            heappush(waiting, (len(due.things), len(before), key, after, due))
+    futures.dead_ends.update(before)
+    return Settled("for ever", _due(fewest), len(before))
+
+
+def _way_to(
+    situation: Situation | None, before: dict[Situation, Situation | None]
+) -> Iterator[Situation]:
+    """Give the situations that led to one, itself included: what resolves it resolves them."""
+    while situation is not None:
+        yield situation
+        situation = before[situation]
 
 
 def _due(pending: Open) -> str:

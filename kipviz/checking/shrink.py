@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kipviz.checking.liveness import settle
+from kipviz.checking.liveness import Futures, settle
 from kipviz.checking.verdicts import property_named
 from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Receive, Send, Step
 from kipviz.cluster.cutting import narrowed
@@ -137,7 +137,7 @@ class _Judge:
         self._property = property_named(broken)
         self._settles = broken == NothingPending.name
         self._known: dict[tuple[bytes, bytes], bool] = {}
-        self._dead_ends: set[tuple[bytes, bytes]] = set()
+        self._futures = Futures()
         self.taken: Actions = ()
         self.tried = 0
 
@@ -176,7 +176,7 @@ class _Judge:
             return False
         key = (self._model.search_key(world), pending.digest)
         if key not in self._known:
-            settled = settle(self._model, world, pending, self._dead_ends)
+            settled = settle(self._model, world, pending, self._futures)
             self._known[key] = settled.answer == "for ever"
         return self._known[key]
 

@@ -9,7 +9,7 @@ Identity = tuple[int, int]
 SentBatch = tuple[str, int, int, int]
 
 
-class Facts(Part, frozen=True):
+class Facts(Part, frozen=True, cache_hash=True):
     """What the promises remember of a run.
 
     A record is named "group partition@offset". `owners` are the members that hold records;

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from kipviz.checking.explore import Search, told
 from kipviz.checking.liveness import ORDER as FREE_KINDS
-from kipviz.checking.liveness import settle
+from kipviz.checking.liveness import Futures, settle
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.spark.packed import Packing
 from kipviz.spark.shipped import as_batch
@@ -197,13 +197,13 @@ def settled_batches(
     """Whether what is pending in a state is resolved in some future without new faults."""
     search: Any = search_of(question)
     packing = Packing(dictionary)
-    dead_ends: set[tuple[bytes, bytes]] = set()
+    futures = Futures()
     for batch in batches:
         rows = []
         columns = (batch.column(name).to_pylist() for name in ("way", "state"))
         for way, state in zip(*columns, strict=True):
             world, states = packing.unpacked(state)
-            answer = settle(search.model, world, states[search.progress_at], dead_ends).answer
+            answer = settle(search.model, world, states[search.progress_at], futures).answer
             rows.append((way, answer))
         yield as_batch(rows, SETTLED_SCHEMA)
 

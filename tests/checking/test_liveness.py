@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking import liveness
-from kipviz.checking.liveness import settle
+from kipviz.checking.liveness import Futures, settle
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -91,12 +91,38 @@ def test_a_search_that_comes_to_its_bound_says_that_it_is_undecided(
 
 def test_dead_ends_are_remembered_and_give_the_same_answer() -> None:
     trace = standing("finding-I", "COMPLETE_COMMIT")
-    dead_ends: set[tuple[bytes, bytes]] = set()
-    first = settle(trace.model, trace.world, trace.observations[1], dead_ends)
-    assert len(dead_ends) == first.steps > 1
-    again = settle(trace.model, trace.world, trace.observations[1], dead_ends)
+    futures = Futures()
+    first = settle(trace.model, trace.world, trace.observations[1], futures)
+    assert len(futures.dead_ends) == first.steps > 1
+    again = settle(trace.model, trace.world, trace.observations[1], futures)
     assert (again.answer, again.what) == (first.answer, first.what)
     assert again.steps < first.steps
+
+
+def test_what_was_resolved_once_is_known_at_each_step_of_its_way() -> None:
+    trace = standing("repaired", "COMPLETE_COMMIT")
+    futures = Futures()
+    first = settle(trace.model, trace.world, trace.observations[1], futures)
+    assert first.answer == "resolved"
+    assert first.steps + 1 == len(futures.resolved) > 2
+    again = settle(trace.model, trace.world, trace.observations[1], futures)
+    assert (again.answer, again.steps) == ("resolved", 0)
+
+
+@pytest.mark.parametrize(
+    "under", ["finding-I", "as-written", "finding-I+lock_expiry=back_to_available"]
+)
+def test_every_state_of_a_story_has_the_same_future_with_and_without_a_memory(under: str) -> None:
+    model = SMALL.model(design(under))
+    trace = play(Trace.start(model, PROPERTIES), model, SMALL.beats)[0]
+    futures, answers = Futures(), []
+    for node in reversed(trace.line):
+        here = trace.jump(node)
+        alone = settle(model, here.world, here.observations[1])
+        remembering = settle(model, here.world, here.observations[1], futures)
+        assert remembering.answer == alone.answer
+        answers.append(alone.answer)
+    assert "resolved" in answers
 
 
 def test_asking_changes_nothing() -> None:
