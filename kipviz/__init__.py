@@ -30,8 +30,48 @@ Importing the package loads none of this, so that every floor can be imported al
 brought when it is used.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    # What an editor and mypy see; `_HOMES` has the same names, and a test holds both together.
+    from pyspark.sql import SparkSession
+
+    from kipviz.checking.critical_path import Latencies as Latencies
+    from kipviz.designs.proposals import design as design
+    from kipviz.designs.proposals import propose as propose
+    from kipviz.driving.cluster import Cluster as Cluster
+    from kipviz.driving.desk import Desk as Desk
+    from kipviz.lessons.own_story import story as story
+    from kipviz.recordings.report import report as accept
+    from kipviz.serving.serve import serve as serve
+    from kipviz.views.listing import designs as list_designs
+    from kipviz.views.listing import scenarios as list_scenarios
+    from kipviz.widgets.campaign_view import CampaignView
+    from kipviz.widgets.costs import costs as costs
+    from kipviz.widgets.decisions import saves as saves
+    from kipviz.widgets.design_lab import study as study
+    from kipviz.widgets.design_lab import verdicts as verdicts
+    from kipviz.widgets.exercise import hand_in as hand_in
+    from kipviz.widgets.exercise import lab as lab
+    from kipviz.widgets.kip_1289 import corners as corners
+    from kipviz.widgets.kip_1289 import findings as findings
+    from kipviz.widgets.lab import open_run as open  # noqa: A004  kipviz.open, as Path.open is
+    from kipviz.widgets.lab import open_seeded as open_seeded
+    from kipviz.widgets.lab import open_trace as open_trace
+    from kipviz.widgets.lab import permalink as permalink
+    from kipviz.widgets.lab import save as save
+    from kipviz.widgets.landscape import landscape as landscape
+    from kipviz.widgets.outcomes import ablate as ablate
+    from kipviz.widgets.outcomes import outcomes as outcomes
+    from kipviz.widgets.rebuilt import rebuild as rebuild
+    from kipviz.widgets.search import search as explore
+    from kipviz.widgets.side_by_side import compare as compare
+    from kipviz.widgets.side_by_side import two_views as two_views
 
 __version__ = "0.1.0"
 
@@ -72,50 +112,56 @@ __all__ = [
 
 # By name, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
-    "Cluster": ("kipviz.driving.cluster", "Cluster"),
-    "Desk": ("kipviz.driving.desk", "Desk"),
-    "Latencies": ("kipviz.checking.critical_path", "Latencies"),
-    "accept": ("kipviz.recordings.report", "report"),
-    "ablate": ("kipviz.widgets.outcomes", "ablate"),
-    "outcomes": ("kipviz.widgets.outcomes", "outcomes"),
-    "compare": ("kipviz.widgets.side_by_side", "compare"),
-    "costs": ("kipviz.widgets.costs", "costs"),
-    "corners": ("kipviz.widgets.kip_1289", "corners"),
-    "design": ("kipviz.designs.proposals", "design"),
-    "explore": ("kipviz.widgets.search", "search"),
-    "findings": ("kipviz.widgets.kip_1289", "findings"),
-    "hand_in": ("kipviz.widgets.exercise", "hand_in"),
-    "lab": ("kipviz.widgets.exercise", "lab"),
-    "landscape": ("kipviz.widgets.landscape", "landscape"),
-    "list_designs": ("kipviz.views.listing", "designs"),
-    "list_scenarios": ("kipviz.views.listing", "scenarios"),
-    "open": ("kipviz.widgets.lab", "open_run"),
-    "open_seeded": ("kipviz.widgets.lab", "open_seeded"),
-    "open_trace": ("kipviz.widgets.lab", "open_trace"),
-    "propose": ("kipviz.designs.proposals", "propose"),
-    "rebuild": ("kipviz.widgets.rebuilt", "rebuild"),
-    "permalink": ("kipviz.widgets.lab", "permalink"),
-    "two_views": ("kipviz.widgets.side_by_side", "two_views"),
-    "save": ("kipviz.widgets.lab", "save"),
-    "saves": ("kipviz.widgets.decisions", "saves"),
-    "serve": ("kipviz.serving.serve", "serve"),
-    "story": ("kipviz.lessons.own_story", "story"),
-    "study": ("kipviz.widgets.design_lab", "study"),
-    "verdicts": ("kipviz.widgets.design_lab", "verdicts"),
+    "Cluster": "kipviz.driving.cluster:Cluster",
+    "Desk": "kipviz.driving.desk:Desk",
+    "Latencies": "kipviz.checking.critical_path:Latencies",
+    "accept": "kipviz.recordings.report:report",
+    "ablate": "kipviz.widgets.outcomes:ablate",
+    "outcomes": "kipviz.widgets.outcomes:outcomes",
+    "compare": "kipviz.widgets.side_by_side:compare",
+    "costs": "kipviz.widgets.costs:costs",
+    "corners": "kipviz.widgets.kip_1289:corners",
+    "design": "kipviz.designs.proposals:design",
+    "explore": "kipviz.widgets.search:search",
+    "findings": "kipviz.widgets.kip_1289:findings",
+    "hand_in": "kipviz.widgets.exercise:hand_in",
+    "lab": "kipviz.widgets.exercise:lab",
+    "landscape": "kipviz.widgets.landscape:landscape",
+    "list_designs": "kipviz.views.listing:designs",
+    "list_scenarios": "kipviz.views.listing:scenarios",
+    "open": "kipviz.widgets.lab:open_run",
+    "open_seeded": "kipviz.widgets.lab:open_seeded",
+    "open_trace": "kipviz.widgets.lab:open_trace",
+    "propose": "kipviz.designs.proposals:propose",
+    "rebuild": "kipviz.widgets.rebuilt:rebuild",
+    "permalink": "kipviz.widgets.lab:permalink",
+    "two_views": "kipviz.widgets.side_by_side:two_views",
+    "save": "kipviz.widgets.lab:save",
+    "saves": "kipviz.widgets.decisions:saves",
+    "serve": "kipviz.serving.serve:serve",
+    "story": "kipviz.lessons.own_story:story",
+    "study": "kipviz.widgets.design_lab:study",
+    "verdicts": "kipviz.widgets.design_lab:verdicts",
 }
 
 
 def campaign(
-    scenarios: Any,
-    designs: Any,
-    faults: Any = "calm",
+    scenarios: str | Iterable[str],
+    designs: str | Iterable[str],
+    faults: str | Iterable[str] = "calm",
     runs: int = 100,
     seed: int = 0,
     *,
     by: str = "design",
-    **settings: Any,
-) -> Any:
+    steps_max: int = 600,
+    way: str = "spark",
+    spark: SparkSession | None = None,
+    partitions: int | None = None,
+    folder: str | Path | None = None,
+) -> CampaignView:
     """Open the panel of a campaign: seeded runs over scenarios x designs x fault profiles.
+
+    The panel has a button that runs it; `start()` and `wait()` do so from a cell.
 
     Args:
         scenarios: one name or several.
@@ -124,19 +170,48 @@ def campaign(
         runs: seeds per combination.
         seed: the first seed.
         by: what a row of the table stands for: "design", "scenario" or "faults".
-        settings: what else `kipviz.spark.campaign.Campaign` takes: `steps_max`, `way`, `spark`.
+        steps_max: after how many steps a run ends.
+        way: what runs it: "spark", "processes" or "loop".
+        spark: the session; one on this machine, if left out.
+        partitions: how many tasks Spark makes of it.
+        folder: where finished parts are kept; the same campaign continues from them.
+
+    Example:
+        >>> import kipviz
+        >>> designs = ["repaired", "finding-D"]
+        >>> kipviz.campaign("kip-1289-two-members", designs, "rough", runs=2, way="loop")
+        Campaign of 4 runs: scenario kip-1289-two-members x 2 designs x fault profile rough x seeds 0..1: Not run yet.
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
     # The panel and the campaign are strangers on one floor; they meet here.
-    view = _brought("campaign", "kipviz.widgets.campaign_view", "CampaignView")
-    work = _brought("campaign", "kipviz.spark.campaign", "Campaign")
-    return view(work(scenarios, designs, faults, runs, seed, **settings), by)
+    panel = cast(
+        "type[CampaignView]", _load("campaign", "kipviz.widgets.campaign_view:CampaignView")
+    )
+    work = _load("campaign", "kipviz.spark.campaign:Campaign")
+    made = work(
+        scenarios,
+        designs,
+        faults,
+        runs,
+        seed,
+        steps_max,
+        way=way,
+        spark=spark,
+        partitions=partitions,
+        folder=folder,
+    )
+    return panel(made, by)
 
 
-def _brought(name: str, module: str, there: str) -> Any:
-    """Import what a name stands for; a part that is not installed is one sentence."""
+def _load(name: str, place: str) -> Any:
+    """Import what a public name stands for.
+
+    Raises:
+        MissingPart: if it needs a part that is not installed.
+    """
+    module, _, there = place.partition(":")
     try:
         return getattr(import_module(module), there)
     except ModuleNotFoundError as error:
@@ -147,11 +222,14 @@ def _brought(name: str, module: str, there: str) -> Any:
         raise missing from None
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return _brought(name, *_HOMES[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, and not Any
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return _load(name, _HOMES[name])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Return what a person may call; the floors below are imported by their own names."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -72,6 +72,11 @@ class Latencies(Value, frozen=True):
             (our inference: the repaired design has to ask).
         work_ms: an application works on a batch before it commits.
 
+    Example:
+        >>> import kipviz
+        >>> kipviz.Latencies(fsync_ms=5).broker_round_trip_ms
+        1.0
+
     Raises:
         BadLatency: from `checked`, for a time that is no number from 0 to an hour.
     """

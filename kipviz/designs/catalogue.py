@@ -419,7 +419,8 @@ def design(name: str) -> Design:
             break
     else:
         names = (d.name for d in (*CATALOGUE, *FINDINGS, *_brought.values()))
-        raise UnknownDesign(unknown("design", base, names, "`kipviz list`"))
+        asked = base if isinstance(name, str) else name
+        raise UnknownDesign(unknown("design", asked, names, "`kipviz list`"))
     chosen: list[str] = []
     for choice in choices:
         slot, equals, option = choice.partition("=")

@@ -32,10 +32,6 @@ class Story(str):
 
     Attributes:
         scenario: the story itself.
-
-    Example:
-        >>> import kipviz
-        >>> kipviz.story(open("my-story.md").read())  # doctest: +SKIP
     """
 
     __slots__ = ("scenario",)
@@ -70,6 +66,40 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
 
     Args:
         text_or_path: a document as `kipviz.scenarios.documents.read` describes it, or a path of one.
+
+    Example:
+        >>> import kipviz
+        >>> text = '''
+        ... ---
+        ... name: mine
+        ... clause: my lecture
+        ... designs: [repaired]
+        ... lanes: [app-1, B5]
+        ... cluster: share-group
+        ... applications:
+        ...   app-1:
+        ...     like: share-member
+        ...     max_records: 1
+        ... ---
+        ...
+        ... # My story
+        ...
+        ... A member of a share group reads one record.
+        ...
+        ... ## The first poll
+        ...
+        ... Broker 5 delivers offset 100.
+        ...
+        ... ```steps
+        ... app-1 goes on
+        ... quiet
+        ... app-1 goes on
+        ... app-1 goes on
+        ... quiet
+        ... ```
+        ... '''
+        >>> kipviz.open(kipviz.story(text)).last_step
+        11
 
     Raises:
         BadStory: if it is no story or cannot be played; the message has the file, the line, what is

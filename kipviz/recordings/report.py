@@ -118,6 +118,12 @@ def report(
     kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
     that are not Kafka's defaults, by their names there.
 
+    Example:
+        >>> import kipviz
+        >>> report = kipviz.accept("tests/recordings/kafka-4.4.0/commit-and-abort")
+        >>> print(next(report.lines()))
+        39 requests, 38 answers compared: 38 accepted, 0 refused, 0 that cannot be judged.
+
     Raises:
         RecordingError: if logs or requests cannot be read.
         ValueError: if the offset is none, or a recording is given what it brings itself.

@@ -577,6 +577,8 @@ def serve(
 ) -> Server:
     """Serve a simulated cluster to real clients, on 127.0.0.1 only.
 
+    The server that is returned is a context manager; its `bootstrap_servers` is what a client needs.
+
     Args:
         given: a story, its name, or a spec; without one a cluster of three brokers with a topic `orders`.
         design: the design's name; the story's own, or Kafka as released.
@@ -586,8 +588,11 @@ def serve(
             when you say so, by `end_polls` and `time_out`; a client's own time-outs are its own in both.
         idle_s: after how many seconds without a connection it stops.
 
-    Returns:
-        The server; its `bootstrap_servers` is what a client needs. It is its own context manager.
+    Example:
+        >>> import kipviz
+        >>> with kipviz.serve(time="model") as server:
+        ...     len(server.bootstrap_servers.split(","))
+        3
 
     Raises:
         ValueError: if the cluster or a rule cannot be, in one sentence.

@@ -29,6 +29,7 @@ PAPERS = {
     "findings": ("FINDINGS.md", "Findings"),
     "studies": ("STUDIES.md", "Studies"),
     "kips": ("KIPS.md", "KIPs"),
+    "interface": ("INTERFACE.md", "Python"),
 }
 TABS = {
     "index": "Stories",

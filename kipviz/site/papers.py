@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from html import escape, unescape
 
+_FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n(?P<code>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
@@ -19,9 +20,17 @@ def html_of(text: str, stories: frozenset[str]) -> str:
     A permalink becomes a link that opens its run; a story's name becomes a link to its page.
     """
     parts: list[str] = []
+    at = 0
+    for code in _FENCE.finditer(text):
+        parts += _blocks(text[at : code.start()], stories)
+        parts.append(f"<pre><code>{escape(code['code'])}</code></pre>")
+        at = code.end()
+    return "\n".join((*parts, *_blocks(text[at:], stories)))
+
+
+def _blocks(text: str, stories: frozenset[str]) -> Iterator[str]:
     for block in re.split(r"\n\s*\n", text.strip()):
-        parts += _block(block.splitlines(), stories)
-    return "\n".join(parts)
+        yield from _block(block.splitlines(), stories)
 
 
 def _block(lines: list[str], stories: frozenset[str]) -> Iterator[str]:

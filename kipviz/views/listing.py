@@ -36,7 +36,13 @@ class Listing(Value, frozen=True):
 
 
 def scenarios() -> Listing:
-    """Give the stories that can be played."""
+    """Give the stories that can be played.
+
+    Example:
+        >>> import kipviz
+        >>> "kip-1289-small" in kipviz.list_scenarios()
+        True
+    """
     entries = tuple(
         {
             "name": s.name,
@@ -53,7 +59,13 @@ def scenarios() -> Listing:
 
 
 def designs() -> Listing:
-    """Give the named designs; `name+slot=option` makes another one of each."""
+    """Give the named designs; `name+slot=option` makes another one of each.
+
+    Example:
+        >>> import kipviz
+        >>> list(kipviz.list_designs())[:3]
+        ['kafka', 'before-447', 'kip-447-first-draft']
+    """
     entries = tuple(
         {
             "name": d.name,

@@ -19,6 +19,8 @@ from typing import Any, Protocol
 import ipywidgets
 from plotly import graph_objects as go
 
+from kipviz.widgets.discoverable import Discoverable
+
 
 class Cell(Protocol):
     """One thing that went wrong: how often, and the seed of the first run that shows it."""
@@ -82,7 +84,7 @@ TEMPLATE = go.layout.Template(
 )
 
 
-class CampaignView(ipywidgets.VBox):
+class CampaignView(Discoverable, ipywidgets.VBox):
     """A campaign on the page: a bar, two buttons, one line of words and the verdict table.
 
     Args:

@@ -13,13 +13,14 @@ from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.alignment import compared, first_words, renamed
 from kipviz.widgets.cursor import WithCursor
+from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.line import line_of
 from kipviz.widgets.stepper import FRONT, STILL_STEPS, with_words
 
 SIDES = ("left", "right")
 
 
-class Compare(WithCursor):
+class Compare(Discoverable, WithCursor):
     """Two steppers in one: one cursor, two diagrams, every difference marked.
 
     Attributes:
@@ -65,7 +66,7 @@ class Compare(WithCursor):
         )
         return compared(one, other, (self._left, self._right), lines, self._names)
 
-    def why_nowhere(self, said: dict[str, Any]) -> str:
+    def _why_nowhere(self, said: dict[str, Any]) -> str:
         """Take lines out of the page's values that a side does not have; say so."""
         if "lines" not in said:
             return ""

@@ -46,6 +46,12 @@ def costs(*scenarios: str) -> Costs:
 
     Each story is played under the first design that it was written for.
 
+    Example:
+        >>> import kipviz
+        >>> counted = kipviz.costs("kip-1310-share-producer", "kip-1310-share-session")
+        >>> print(repr(counted).splitlines()[4])
+        threads                                    3                        4
+
     Raises:
         ValueError: if no story is named, or there is none of a name, in one sentence.
     """

@@ -37,7 +37,7 @@ class WithCursor(anywidget.AnyWidget):
         behind the last one is the last one.
         """
         said, wrong = readable(sync_data)
-        if (elsewhere := self.why_nowhere(said)) != "":
+        if (elsewhere := self._why_nowhere(said)) != "":
             wrong = wrong or elsewhere
         self._hears_page = True
         try:
@@ -47,7 +47,7 @@ class WithCursor(anywidget.AnyWidget):
         if wrong:
             self.say(wrong)
 
-    def why_nowhere(self, said: dict[str, Any]) -> str:
+    def _why_nowhere(self, said: dict[str, Any]) -> str:
         """Take out of the page's values the lines that are not there; say so in a sentence, or nothing."""
         return ""
 

@@ -70,6 +70,12 @@ def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False
         prop: the property; the first broken one, if left out.
         search: search each decision that saves the run exhaustively as well.
 
+    Example:
+        >>> import kipviz
+        >>> broken = kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").open()
+        >>> kipviz.saves(broken).open("lock_expiry=pinned_until_marker").last_step > 31
+        True
+
     Raises:
         LookupError: if the run breaks no such property.
         ValueError: if there is no such property, or the run names something that there is not.

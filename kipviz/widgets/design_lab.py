@@ -89,6 +89,11 @@ def study(name: str, latencies: Latencies = Latencies()) -> Study:  # noqa: B008
         name: the study's name.
         latencies: the stated times of a study with a table of times, in ms.
 
+    Example:
+        >>> import kipviz
+        >>> print(kipviz.study("cost", kipviz.Latencies(fsync_ms=5)).page().splitlines()[0])
+        ## cost. What does a transactional acknowledgement cost beside a plain one?
+
     Raises:
         UnknownStudy: if there is none of that name.
         BadLatency: if a stated time is no number of ms from 0 to an hour.
@@ -109,6 +114,12 @@ def verdicts(
         designs: names such as "repaired" or "repaired+lock_expiry=back_to_available".
         faults: what may go wrong, such as "expire_lock=1".
         states_max: when to give up on a design.
+
+    Example:
+        >>> import kipviz
+        >>> table = kipviz.verdicts("kip-1289-small", ["repaired", "finding-A"])
+        >>> table.open("finding-A").last_step
+        17
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.

@@ -104,6 +104,16 @@ class Exercise:
 def lab(name: str) -> Exercise:
     """Return a lab by its name; `kipviz course` lists them.
 
+    Example:
+        >>> import kipviz
+        >>> lab = kipviz.lab("survive-the-crash")
+        >>> lab.check(lab.open().run_on(seed=7))
+        survive-the-crash: 3 of 4 goals
+          MISSING  A broker crashed after the decision, with markers still due: at none of 39 steps
+          reached  The output is committed at the end of your run: output-A-0 has a COMMIT marker
+          reached  The run has at most one fault: the run has 0
+          reached  No promise is broken: no property is broken
+
     Raises:
         UnknownLab: if there is no such lab; the message has the nearest one.
     """
@@ -116,6 +126,13 @@ def hand_in(who: str, *exercises: Exercise) -> str:
     Args:
         who: a name that your teacher knows; it need not be your own.
         exercises: labs, each checked at least once.
+
+    Example:
+        >>> import kipviz
+        >>> lab = kipviz.lab("survive-the-crash")
+        >>> result = lab.check(lab.open())
+        >>> kipviz.hand_in("team 7", lab)[:4]
+        'kh1.'
 
     Raises:
         ValueError: if a lab was not checked, or something else is given.

@@ -68,6 +68,12 @@ def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
         names: findings of any KIP, such as "A", "X1" or "1310-A".
         kip: 1289, 1310, 1319, 447 or "all"; not used if findings are named.
 
+    Example:
+        >>> import kipviz
+        >>> found = kipviz.findings("A")
+        >>> found.open("A").last_step
+        17
+
     Raises:
         LookupError: if there is no such finding or no such review; the message says what there is.
     """
@@ -79,6 +85,11 @@ def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
 
 def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
     """Play the corner cases of KIP-1289 and say whether what it claims of them holds.
+
+    Example:
+        >>> import kipviz
+        >>> print(kipviz.corners(["repaired"]).page().splitlines()[0])
+        | case | title | the claim | design | holds | exactly once | pending | happens |
 
     Raises:
         ValueError: if a design is unknown, or `designs` is one text and no list.

@@ -53,6 +53,11 @@ def open_run(
         stepper.fault_at("B1 crashes after PREPARE_COMMIT")
         stepper.take("B1 starts").run_on(seed=7).name("the coordinator dies")
 
+    Example:
+        >>> import kipviz
+        >>> kipviz.open("kip-1289-group-commit").last_step
+        39
+
     Raises:
         ValueError: if there is no such scenario or design, the design makes a part of the
             scenario's story impossible, the permalink is no whole one, or the file keeps a run of
@@ -121,6 +126,11 @@ def open_seeded(
 ) -> Stepper:
     """Open a campaign's run in the stepper: by its names and seed, its task, or its verdict.
 
+    Example:
+        >>> import kipviz
+        >>> kipviz.open_seeded("kip-1289-small", "finding-D", "rough", 6).last().step > 76
+        True
+
     Raises:
         ValueError: if the run names something that there is not, or its seed is no whole number.
     """
@@ -138,6 +148,14 @@ def open_trace(path: str | os.PathLike[str]) -> Stepper:
     """Open a trace file in the stepper, where it was left, with all its branches.
 
     Where the model has moved on since it was saved, a warning says what differs.
+
+    Example:
+        >>> import kipviz
+        >>> stepper = kipviz.open("kip-1289-small")
+        >>> stepper.step = 12
+        >>> kipviz.save(stepper, "run.trace")
+        >>> kipviz.open_trace("run.trace").step
+        12
 
     Raises:
         TraceFileError: if the file cannot be read or is no whole trace file, in one sentence.
@@ -158,6 +176,14 @@ def _left(run: Run) -> Stepper:
 def permalink(stepper: Stepper) -> str:
     """Give the line of text that opens a stepper's run at this very step: kipviz.open("kv1.…").
 
+    Example:
+        >>> import kipviz
+        >>> stepper = kipviz.open("kip-1289-small")
+        >>> stepper.step = 12
+        >>> link = kipviz.permalink(stepper)
+        >>> kipviz.open(link).step
+        12
+
     Raises:
         ValueError: if its run is of no scenario of the library, or the link would be too long.
     """
@@ -172,6 +198,12 @@ def _stepper(given: object) -> Stepper:
 
 def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
     """Write a stepper's run to a trace file: every branch, and where the reader stands.
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.save(kipviz.open("kip-1289-small"), "run.trace")
+        >>> kipviz.open_trace("run.trace").last_step
+        42
 
     Raises:
         ValueError: if there is no model behind the stepper.

@@ -27,6 +27,7 @@ from kipviz.core.given import several
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.landscape import landscape_page
 from kipviz.widgets.campaign_view import TEMPLATE
+from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.markdown_page import MarkdownPage
 from kipviz.widgets.stepper import Stepper
@@ -118,7 +119,7 @@ class Landscape(MarkdownPage):
         return landscape_page(self.found)
 
 
-class LandscapePanel(ipywidgets.VBox):
+class LandscapePanel(Discoverable, ipywidgets.VBox):
     """A landscape on the page: two settings to pick, run and cancel, and a grid of cells to open.
 
     Attributes:
@@ -417,6 +418,11 @@ def landscape(
         scenario: a small scenario's name.
         fixed: further settings, each of the form name=value.
         states_max: when the search of a cell gives up.
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.landscape(["repaired"], work_ms=40_000)
+        Landscape of kip-1289-small: group.share.record.lock.duration.ms against transaction.timeout.ms, 12 cells. Not searched yet.
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.

@@ -65,6 +65,12 @@ def outcomes(
         seeds: how many seeded runs, or which seeds.
         states_max: when a search gives up.
 
+    Example:
+        >>> import kipviz
+        >>> found = kipviz.outcomes("kip-1289-small", "repaired")
+        >>> found.open(1).last_step
+        42
+
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
@@ -139,6 +145,14 @@ def ablate(
         pairs: whether pairs are tried, too.
         runs: so many seeded runs where a search was too large and broke nothing.
         profile: the fault profile of those runs.
+
+    Example:
+        >>> import kipviz
+        >>> table = kipviz.ablate(
+        ...     "kip-1289-small", rules=["marker_fencing"], faults=[""], pairs=False
+        ... )
+        >>> [row.rules for row in table.rows]
+        [(), ('marker_fencing',)]
 
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.

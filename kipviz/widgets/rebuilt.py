@@ -118,6 +118,11 @@ def rebuild(
         torn_tail: the files were copied from a running broker: what is cut off is no damage.
         at: a partition and an offset, as a finding of an audit has them: only the batches around it are read.
 
+    Example:
+        >>> import kipviz
+        >>> kipviz.rebuild("tests/recordings/kafka-4.4.0/commit-and-abort").last_step
+        34
+
     Raises:
         RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
         ValueError: if a number is none, in one sentence.

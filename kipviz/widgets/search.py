@@ -110,6 +110,14 @@ def search(
         settings: what else is changed, each of the form name=value, such as
             "record_lock_duration_ms=15000" or "app-1.transaction_timeout_ms=60000".
 
+    Example:
+        >>> import kipviz
+        >>> print(kipviz.explore("kip-1289-small", "repaired"))
+        686 states, 1,905 transitions, depth 42, untimed: no property is broken
+        >>> found = kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
+        >>> found.open().step
+        31
+
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """

@@ -58,6 +58,13 @@ def compare(
 
     A run is a stepper, a `Run`, a campaign's task or verdict, or the path of a trace file.
 
+    Example:
+        >>> import kipviz
+        >>> kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D").last_step
+        67
+        >>> kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D", "as-written").names
+        ('repaired', 'finding-D', 'as-written')
+
     Raises:
         ValueError: if a word names nothing, or a design makes a part of the story impossible.
         TraceFileError: if a file cannot be read.
@@ -98,6 +105,11 @@ def two_views(run: OneRun, design: str | None = None) -> Stepper:
     Args:
         run: a scenario's name, or any run that `compare` takes.
         design: the scenario's design, if not its own.
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.two_views("kip-1289-share-commit").last_step
+        42
 
     Raises:
         ValueError: if it is no run, or a word names nothing.

@@ -24,6 +24,7 @@ from kipviz.widgets import payload as payloads
 from kipviz.widgets import reasons, twin
 from kipviz.widgets.asking import Asking
 from kipviz.widgets.cursor import WithCursor
+from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.line import Line, line_of, message_of, no_step
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
@@ -44,7 +45,7 @@ Respond = Callable[[Command], Answer | Generator[str, None, Answer]]
 BREATH_SECONDS = 0.08
 
 
-class Stepper(Asking, WithCursor):
+class Stepper(Discoverable, Asking, WithCursor):
     """A trace to step through, forward and back, with branches.
 
     Attributes:
@@ -369,7 +370,7 @@ class Stepper(Asking, WithCursor):
 
         return pd.DataFrame(self.steps())
 
-    def why_nowhere(self, said: dict[str, Any]) -> str:
+    def _why_nowhere(self, said: dict[str, Any]) -> str:
         """Take the branch out of the page's values if there is none of that number; say so."""
         known = {0, *(branch["id"] for branch in self.known_branches)}
         if said.get("branch", 0) in known:
