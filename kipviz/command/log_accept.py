@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import names
-from kipviz.command.output import answer
+from kipviz.command.campaign import explaining, spark_for
+from kipviz.command.output import Progress, answer
 from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.recordings.report import Judge
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE[,…]",
         help="with --requests: settings of the broker that are not Kafka's defaults",
     )
+    parser.add_argument(
+        "--spark",
+        action="store_true",
+        help="with --accept: share the requests out on Spark, by transactional ids and groups",
+    )
+    parser.add_argument(
+        "--master", metavar="M", help="with --accept: Spark's master, such as local[4] or sc://..."
+    )
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> int:
@@ -52,17 +68,33 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
 
     settings = dict(_setting(each) for each in arguments.settings)
     try:
-        found = report(
-            folder,
-            arguments.requests,
-            topics=arguments.topics,
-            utc_offset=UTC if arguments.utc_offset is None else arguments.utc_offset,
-            settings=settings,
-        )
+        with _judge(arguments) as judge:
+            found = report(
+                folder,
+                arguments.requests,
+                topics=arguments.topics,
+                utc_offset=UTC if arguments.utc_offset is None else arguments.utc_offset,
+                settings=settings,
+                judge=judge,
+            )
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
     answer(found.document(), list(found.lines()), as_json=arguments.json)
     return int(bool(found.refused))
+
+
+@contextmanager
+def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
+    """Give what puts the requests to the model: this process, or Spark."""
+    from kipviz.recordings.report import in_this_process
+
+    if not (arguments.spark or arguments.master):
+        yield in_this_process
+        return
+    with Progress() as progress, explaining():
+        from kipviz.spark.conformance import judged_on
+
+        yield partial(judged_on, spark_for(arguments.master), on_progress=progress.tasks)
 
 
 def _setting(text: str) -> tuple[str, str]:

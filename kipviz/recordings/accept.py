@@ -12,7 +12,7 @@ Asked is whatever is answered from what the logs hold: the coordinators, and the
 (`leaders`, `fetching`, `finding`). What is in a broker's memory alone is followed from the first request
 on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
 Beside the logs there is what a broker went by: ACLs (`admission`), and where its logs began (`fronts`).
-Of what is not asked `Acceptor.why_not` says the reason.
+Of what is not asked `RequestBook.why_not` says the reason.
 NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
 order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
 batch of a new leader in an internal log, whoever asks may be told NOT_COORDINATOR. The epoch that a
@@ -45,8 +45,7 @@ from kipviz.recordings import leaders
 from kipviz.recordings.admission import Admission
 from kipviz.recordings.answering import ANYBODY, admitting, answer, said_in, serving
 from kipviz.recordings.appends import PRODUCE, Appends
-from kipviz.recordings.arrival import as_early, as_written, span_of, with_earliest
-from kipviz.recordings.doubts import doubts_about
+from kipviz.recordings.arrival import as_early, as_written, span_of
 from kipviz.recordings.effects import Effects
 from kipviz.recordings.elections import (
     LEARNS_MS,
@@ -60,7 +59,6 @@ from kipviz.recordings.elections import (
 from kipviz.recordings.evidence import Evidence, cluster_of, elections_of
 from kipviz.recordings.fetching import (
     NOT_ALLOWED,
-    Fetching,
     Read,
     answers,
     refusal_of,
@@ -69,18 +67,15 @@ from kipviz.recordings.finding import refusal_to, said_of, sought
 from kipviz.recordings.fronts import API as DELETE_RECORDS
 from kipviz.recordings.fronts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.given_ids import GivenIds, gives_another
-from kipviz.recordings.group_configs import groups_by_duration
-from kipviz.recordings.handling import LACKS, UNUSUAL, CannotHandleError, why_set_aside
+from kipviz.recordings.handling import UNUSUAL, CannotHandleError, why_set_aside
 from kipviz.recordings.joining import JOINING, Joining
-from kipviz.recordings.not_judged import why_not, words_of_removed
 from kipviz.recordings.questions import questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_book import RequestBook
 from kipviz.recordings.sayings import Asked, Question, Said, refused_in
-from kipviz.recordings.sent import by_request, request_of
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
-from kipviz.recordings.unreadable import unreadable
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -96,20 +91,16 @@ def accept(evidence: Evidence) -> tuple[Asked, ...]:
     return Acceptor(evidence).asked()
 
 
-class Acceptor:
+class Acceptor(RequestBook):
     """A broker's logs as the model reads them, and its worlds from the first request to the last."""
 
     def __init__(self, evidence: Evidence) -> None:
-        # A topic that was made again has another id, and a log of its own.
-        self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
-        self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
-        self._removed = words_of_removed(evidence)
-        self._unreadable = unreadable(evidence.exchanges, self.names)
-        self.exchanges = tuple(
-            x.but(api="") if number in self._unreadable else x
-            for number, x in enumerate(with_earliest(evidence.exchanges))
-        )
-        self._file = evidence.file
+        """Let the model read the logs.
+
+        Raises:
+            RecordingError: if a request or an answer lacks what its API has.
+        """
+        super().__init__(evidence)
         self._levels = evidence.levels
         self._configs = evidence.configs
         self._changes = evidence.config_changes
@@ -127,7 +118,6 @@ class Acceptor:
         # What was known between two times: an exchange has many moments, and one such span.
         self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
         self._admission = Admission(evidence.allowed)
-        self._sent = by_request(evidence.sent)
         self._brought: dict[tuple[str, int], int] = {}
         self._producer_expiry_ms = evidence.producer_expiry_ms
         chosen = design("kafka")
@@ -136,7 +126,6 @@ class Acceptor:
             batches = leaders.batches_of(self._entries)
             self._appends = Appends(self.exchanges, self.names, batches)
             self._given = GivenIds(self.exchanges, evidence.first_producer_id)
-            self._fetching = Fetching(self.exchanges, self.names)
             self._fronts = Fronts(self.exchanges, evidence.prune_ms)
             self._skipped = self._before_all()
         spec = cluster_of(evidence)
@@ -151,14 +140,6 @@ class Acceptor:
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
         ]
         self._joining = self._setting_aside(self._follow)
-
-    @contextmanager
-    def _reading(self, what: str) -> Iterator[None]:
-        """Say of what is read meanwhile that it is not what it has to be."""
-        try:
-            yield
-        except LACKS as problem:
-            raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
 
     @contextmanager
     def _taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
@@ -183,19 +164,21 @@ class Acceptor:
         return max(bisect_left(self._times, min((first, *brought))) - len(self.exchanges), 0)
 
     def asked(self) -> tuple[Asked, ...]:
-        """Ask for every answer; an exchange that turns out to be unreadable is passed over."""
-        found: list[Asked] = []
-        for number, exchange in enumerate(self.exchanges):
+        """Ask for every answer."""
+        found = tuple(self.ask(range(len(self.exchanges))))
+        return self.judged((*found, *self.followed()))
+
+    def ask(self, numbers: Iterable[int]) -> Iterator[Asked]:
+        """Ask what some exchanges ask; one that turns out to be unreadable is passed over."""
+        for number in numbers:
             try:
-                found += tuple(self.of(number, exchange))
+                yield from tuple(self.of(number, self.exchanges[number]))
             except RecordingError as problem:
-                self._unreadable[number] = problem.why
-        followed = (*self.shared(), *self.joined())
-        told = sorted((*found, *followed), key=lambda asked: asked.number)
-        sent = {request for request, _ in self._sent}
-        noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
-        by_duration = groups_by_duration(self._configs, self._changes)
-        return doubts_about(told, self.exchanges, frozenset(noted), by_duration, self.names)
+                self.unreadable[number] = problem.why
+
+    def followed(self) -> tuple[Asked, ...]:
+        """Follow the members of share groups and of classic groups from the first request to the last."""
+        return (*self.shared(), *self.joined())
 
     def joined(self) -> tuple[Asked, ...]:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""
@@ -211,13 +194,9 @@ class Acceptor:
             try:
                 return follow()
             except CannotHandleError as stuck:
-                number, exchange = stuck.number, self.exchanges[stuck.number]
-                why = why_set_aside(number, exchange, stuck.problem)
-                if number in self._unreadable:
-                    raise RecordingError(self._file, 0, why) from stuck
-                self._unreadable[number] = why
-                before, behind = self.exchanges[:number], self.exchanges[number + 1 :]
-                self.exchanges = (*before, exchange.but(api=""), *behind)
+                exchange = self.exchanges[stuck.number]
+                why = why_set_aside(stuck.number, exchange, stuck.problem)
+                self.set_aside(stuck.number, why)
 
     def _follow(self) -> Joining:
         """Follow the classic groups: in the order of the lines, and if need be with requests that came earlier."""
@@ -305,12 +284,6 @@ class Acceptor:
             with self._taking_apart(number, exchange):
                 said = dict.fromkeys(self._possible(moments, exchange, question))
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
-
-    def why_not(self, number: int) -> str:
-        """Say why nothing of an exchange is asked."""
-        if number in self._unreadable:
-            return self._unreadable[number]
-        return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
 
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]

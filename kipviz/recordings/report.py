@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from kipviz.recordings.clocks import hours_apart, shifted
 from kipviz.recordings.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_book import RequestBook
 from kipviz.recordings.request_log import UTC
 from kipviz.recordings.sayings import Asked, sayings
 
@@ -104,6 +105,20 @@ class Report(Value, frozen=True):
         return "\n".join(self.lines())
 
 
+# Puts all requests of some evidence to the model: here, or shared out among processes.
+Judge = Callable[[Evidence], tuple[RequestBook, tuple[Asked, ...]]]
+
+
+def in_this_process(evidence: Evidence) -> tuple[RequestBook, tuple[Asked, ...]]:
+    """Put all requests to the model, one after the other.
+
+    Raises:
+        RecordingError: if a request or an answer lacks what its API has.
+    """
+    acceptor = Acceptor(evidence)
+    return acceptor, acceptor.asked()
+
+
 def report(
     folder: str | Path,
     requests: str | Path | Sequence[str | Path] | None = None,
@@ -111,12 +126,13 @@ def report(
     topics: tuple[str, ...] = (),
     utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
+    judge: Judge = in_this_process,
 ) -> Report:
     """Say whether the model could have given a broker's answers.
 
     `folder` is a recording, or a broker's folder of logs; then `requests` is what its logger
     kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
-    that are not Kafka's defaults, by their names there.
+    that are not Kafka's defaults, by their names there. `judge` puts the requests to the model (`spark.conformance` shares them out).
 
     Example:
         >>> import kipviz
@@ -151,14 +167,14 @@ def report(
             utc_offset=utc_offset,
             settings=settings,
         )
-        found = of_evidence(evidence)
-        return (
-            found.but(clock=_about_clock(evidence, found, utc_offset)) if found.refused else found
-        )
-    return of_evidence(evidence)
+        found = of_evidence(evidence, judge)
+        if not found.refused:
+            return found
+        return found.but(clock=_about_clock(evidence, found, utc_offset, judge))
+    return of_evidence(evidence, judge)
 
 
-def _about_clock(evidence: Evidence, found: Report, utc_offset: str) -> str:
+def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judge) -> str:
     """Return which other offset from UTC fits better; "" unless fewer answers are refused with it."""
     apart = hours_apart(evidence)
     other = shifted(utc_offset, apart)
@@ -170,7 +186,7 @@ def _about_clock(evidence: Evidence, found: Report, utc_offset: str) -> str:
         else x
         for x in evidence.exchanges
     )
-    left = len(of_evidence(evidence.but(exchanges=moved)).refused)
+    left = len(of_evidence(evidence.but(exchanges=moved), judge).refused)
     if left >= len(found.refused):
         return ""
     return (
@@ -179,23 +195,22 @@ def _about_clock(evidence: Evidence, found: Report, utc_offset: str) -> str:
     )
 
 
-def of_evidence(evidence: Evidence) -> Report:
+def of_evidence(evidence: Evidence, judge: Judge = in_this_process) -> Report:
     """Compare every answer that can be compared, and count what cannot.
 
     Raises:
         RecordingError: if a request or an answer lacks what its API has.
     """
-    acceptor = Acceptor(evidence)
-    asked = acceptor.asked()
+    book, asked = judge(evidence)
     compared = {each.number for each in asked}
     left = Counter(
-        (exchange.api, acceptor.why_not(number))
+        (exchange.api, book.why_not(number))
         for number, exchange in enumerate(evidence.exchanges)
         if number not in compared
     )
     refused = [each for each in asked if each.refused]
     exchanges = evidence.exchanges
-    about = {each: subjects_of(each, exchanges[each.number], acceptor.names) for each in refused}
+    about = {each: subjects_of(each, exchanges[each.number], book.names) for each in refused}
     return Report(
         len(exchanges),
         asked,

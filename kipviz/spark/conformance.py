@@ -1,0 +1,92 @@
+"""The answers of a broker held against the model on Spark: shared out by what the requests touch.
+
+The driver reads the logs and the requests and sends both to the workers, which need not see the folders. A task asks
+about some transactional ids and groups (`recordings.accept_shares`), and its answers come back in the order of the shares. There is one
+task for each core, because every task lets the model read all logs first.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kipviz.recordings.accept_shares import (
+    AcceptShare,
+    ShareAnswers,
+    ask_share,
+    gathered,
+    shares_of,
+)
+from kipviz.recordings.evidence import Evidence
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_book import RequestBook
+from kipviz.recordings.sayings import Asked
+from kipviz.spark.campaign import spark_schema
+from kipviz.spark.failures import explained
+from kipviz.spark.progress import CancelSwitch, OnProgress, watched
+from kipviz.spark.session import cores
+from kipviz.spark.shipping import ship
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS = pa.schema([("said", pa.binary())])
+
+
+def judged_on(
+    spark: SparkSession,
+    evidence: Evidence,
+    on_progress: OnProgress | None = None,
+    switch: CancelSwitch | None = None,
+) -> tuple[RequestBook, tuple[Asked, ...]]:
+    """Put all requests of some evidence to the model on Spark; `report(…, judge=partial(judged_on, spark))`.
+
+    Args:
+        spark: the session.
+        evidence: the requests and the logs.
+        on_progress: gets Spark's tasks done and known so far.
+        switch: turned by whoever wants to cancel.
+
+    Raises:
+        RecordingError: if a request or an answer lacks what its API has.
+        Cancelled: the switch was turned.
+        CampaignFailed: Spark failed; in one sentence.
+    """
+    ship(spark)
+    shares = shares_of(evidence, cores(spark))
+    body = partial(ask_shares, evidence=evidence, shares=shares)
+    asked = spark.range(0, len(shares), 1, len(shares)).mapInArrow(body, spark_schema(ROWS))
+    try:
+        rows = watched(spark, asked.toArrow, on_progress, switch).to_pylist()
+    except Exception as error:
+        raise explained(error) from error
+    # An odd request may hold numbers that no plain format has. The bytes come from our own tasks, and from no file.
+    found = [pickle.loads(row["said"]) for row in rows]  # noqa: S301
+    for problem in (each for each in found if isinstance(each, RecordingError)):
+        raise problem
+    return gathered(evidence, found)
+
+
+def ask_shares(
+    batches: Iterable[pa.RecordBatch], *, evidence: Evidence, shares: Sequence[AcceptShare]
+) -> Iterator[pa.RecordBatch]:
+    """Put some shares of the requests to the model; a row has what came of one, or why it cannot be judged.
+
+    Args:
+        batches: one column with the numbers of the shares.
+        evidence: the requests and the logs.
+        shares: what each task asks.
+    """
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            found: ShareAnswers | RecordingError
+            try:
+                found = ask_share(evidence, shares[number])
+            except RecordingError as problem:
+                found = problem
+            said = pa.array([pickle.dumps(found)], pa.binary())
+            yield pa.RecordBatch.from_arrays([said], schema=ROWS)
