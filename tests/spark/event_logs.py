@@ -132,6 +132,14 @@ SMALL_LOGS = [
         id="that a group puts nothing out says nothing of another source",
     ),
     pytest.param(
+        [
+            *(row(0, "no_output_expected", source="src-0"), state(2, "ACKNOWLEDGED"), END),
+            *({**r, "seed": 2} for r in (state(3, "ACKNOWLEDGED"), END)),
+        ],
+        [(0, "loss", 3)],
+        id="that a group puts nothing out says nothing of another run",
+    ),
+    pytest.param(
         [state(1, "TX_PENDING"), state(2, "ACKNOWLEDGED", offset=1)],
         [],
         id="nothing is claimed lost or stuck in a run that has not ended",

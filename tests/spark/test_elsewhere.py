@@ -14,14 +14,20 @@ from kipviz.spark.shipping import package_zip
 
 ROOT = Path(__file__).parents[2]
 STAND_IN = ROOT / "tests" / "spark" / "stand_in_task.py"
+RECORDING = ROOT / "tests" / "recordings" / "kafka-4.4.0" / "commit-and-abort"
 
 PROGRAM = """
     import sys, threading
+    from pathlib import Path
     sys.path[:0] = {paths!r}
     from kipviz.spark import session as sessions
     from kipviz.spark.campaign import in_a_loop, on_spark
-    from kipviz.spark.event_log import event_frame
-    from kipviz.spark.audit import audit
+    from kipviz.spark.event_log import event_frame, write_events
+    from functools import partial
+    from kipviz.recordings.evidence import of_recording
+    from kipviz.recordings.report import of_evidence
+    from kipviz.spark.audit import audit, audit_log
+    from kipviz.spark.conformance import judged_on
     from kipviz.spark.plan import make_plan
     from kipviz.spark.progress import Cancelled, CancelSwitch
     {start}
@@ -31,6 +37,11 @@ PROGRAM = """
     print(on_spark(spark, plan, 3, lambda *now: seen.append(now)).equals(in_a_loop(plan)))
     print(seen[-1] == (18, 18))
     print(audit(event_frame(spark, plan, partitions=2)).count() > 0)
+    write_events(spark, plan, "events")
+    found = audit_log(spark, "events")
+    print((found.runs, found.count("duplicate") > 0) == (18, True))
+    evidence = of_recording(Path({recording!r}))
+    print(of_evidence(evidence, partial(judged_on, spark)) == of_evidence(evidence))
     switch = CancelSwitch()
     threading.Timer(1, switch.cancel).start()
     try:
@@ -43,7 +54,9 @@ PROGRAM = """
 
 
 def run_elsewhere(tmp_path, start, variables):
-    program = PROGRAM.format(paths=[str(ROOT)], stand_in=str(STAND_IN), start=start)
+    program = PROGRAM.format(
+        paths=[str(ROOT)], stand_in=str(STAND_IN), start=start, recording=str(RECORDING)
+    )
     program = textwrap.dedent(program)
     environment = {**os.environ, **variables}
     sys_path = os.pathsep.join([str(STAND_IN.parent), environment.get("PYTHONPATH", "")])
@@ -56,7 +69,7 @@ def run_elsewhere(tmp_path, start, variables):
         timeout=200,
         check=False,
     )
-    assert done.stdout.split() == ["True", "True", "True", "cancelled", "18"], done.stderr[-2000:]
+    assert done.stdout.split() == [*["True"] * 5, "cancelled", "18"], done.stderr[-2000:]
 
 
 def test_the_package_that_is_shipped_has_what_a_worker_imports_and_no_pages(tmp_path):

@@ -78,7 +78,7 @@ RUN_OF_EVENTS = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(RUN_OF_EVENTS, max_size=4))
 def test_one_pass_finds_what_the_plain_fold_finds_in_any_runs(runs):
     found(
