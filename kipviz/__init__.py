@@ -2,7 +2,8 @@
 
 What a notebook needs, each in one call:
 
-    kipviz.list_scenarios(), kipviz.list_designs()         what there is
+    kipviz.list_scenarios(), kipviz.list_designs()         what there is, as tables to search
+    kipviz.list_slots(), kipviz.list_faults()
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
     kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    three and more, in columns
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from kipviz.lessons.own_story import story as story
     from kipviz.recordings.report import report as accept
     from kipviz.serving.serve import serve as serve
-    from kipviz.views.listing import designs as list_designs
-    from kipviz.views.listing import scenarios as list_scenarios
     from kipviz.widgets.campaign_view import CampaignView
     from kipviz.widgets.costs import costs as costs
     from kipviz.widgets.decisions import saves as saves
@@ -66,6 +65,10 @@ if TYPE_CHECKING:
     from kipviz.widgets.lab import permalink as permalink
     from kipviz.widgets.lab import save as save
     from kipviz.widgets.landscape import landscape as landscape
+    from kipviz.widgets.listings import designs as list_designs
+    from kipviz.widgets.listings import faults as list_faults
+    from kipviz.widgets.listings import scenarios as list_scenarios
+    from kipviz.widgets.listings import slots as list_slots
     from kipviz.widgets.outcomes import ablate as ablate
     from kipviz.widgets.outcomes import outcomes as outcomes
     from kipviz.widgets.rebuilt import rebuild as rebuild
@@ -93,7 +96,9 @@ __all__ = [
     "lab",
     "landscape",
     "list_designs",
+    "list_faults",
     "list_scenarios",
+    "list_slots",
     "open",
     "open_seeded",
     "open_trace",
@@ -127,8 +132,10 @@ _HOMES = {
     "hand_in": "kipviz.widgets.exercise:hand_in",
     "lab": "kipviz.widgets.exercise:lab",
     "landscape": "kipviz.widgets.landscape:landscape",
-    "list_designs": "kipviz.views.listing:designs",
-    "list_scenarios": "kipviz.views.listing:scenarios",
+    "list_designs": "kipviz.widgets.listings:designs",
+    "list_faults": "kipviz.widgets.listings:faults",
+    "list_scenarios": "kipviz.widgets.listings:scenarios",
+    "list_slots": "kipviz.widgets.listings:slots",
     "open": "kipviz.widgets.lab:open_run",
     "open_seeded": "kipviz.widgets.lab:open_seeded",
     "open_trace": "kipviz.widgets.lab:open_trace",
@@ -142,6 +149,14 @@ _HOMES = {
     "story": "kipviz.lessons.own_story:story",
     "study": "kipviz.widgets.design_lab:study",
     "verdicts": "kipviz.widgets.design_lab:verdicts",
+}
+
+# Without the notebook part a listing is text, and needs no more than the core.
+_AS_TEXT = {
+    "list_designs": "kipviz.views.listing:designs",
+    "list_faults": "kipviz.views.listing:faults",
+    "list_scenarios": "kipviz.views.listing:scenarios",
+    "list_slots": "kipviz.views.listing:slots",
 }
 
 
@@ -226,7 +241,12 @@ if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, an
 
     def __getattr__(name: str) -> Any:
         if name in _HOMES:
-            return _load(name, _HOMES[name])
+            try:
+                return _load(name, _HOMES[name])
+            except ImportError:
+                if name not in _AS_TEXT:
+                    raise
+                return _load(name, _AS_TEXT[name])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -65,7 +65,7 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
     """Propose a design: an existing one in which plain functions of your own take one or more slots.
 
     A function takes what the slot gives, returns the slot's answer, and does nothing else; its docstring is the
-    sentence that is shown. `kipviz list slots` prints the slots and their questions. The result, or its name, goes
+    sentence that is shown. `kipviz.list_slots()` lists the slots and their questions. The result, or its name, goes
     wherever a design's name goes, also to processes and Spark workers. A saved run or a link has only the name
     of the design: its reader proposes it first, and no code of a file is ever run.
 

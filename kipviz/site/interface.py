@@ -137,16 +137,15 @@ def _parameter(parameter: inspect.Parameter) -> str:
     text = f"{stars}{parameter.name}" + (f": {_type(parameter.annotation)}" if typed else "")
     if parameter.default is parameter.empty:
         return text
-    default = (
-        "{}"
-        if not parameter.default and _is_mapping(parameter.default)
-        else repr(parameter.default)
-    )
+    default = _default(parameter.default)
     return f"{text} = {default}" if typed else f"{text}={default}"
 
 
-def _is_mapping(value: object) -> bool:
-    return hasattr(value, "keys")
+def _default(value: object) -> str:
+    if not value and hasattr(value, "keys"):
+        return "{}"
+    # A function is told by its name: its repr has an address, which differs from run to run.
+    return value.__name__ if inspect.isfunction(value) else repr(value)
 
 
 def _type(annotation: object) -> str:

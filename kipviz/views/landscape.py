@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from kipviz.checking.landscape import Landscape, Spot
 from kipviz.cluster.clock import ms
-from kipviz.views.markdown import plain
-from kipviz.views.review import table
+from kipviz.views.blocks import (
+    Block,
+    Blocks,
+    Heading,
+    Paragraph,
+    TableCell,
+    TextTable,
+    verdict,
+    written,
+)
 
 MEANING = (
     '"holds": no promise breaks in any order of events that these durations allow, and some run commits. '
@@ -16,26 +24,43 @@ MEANING = (
 
 def landscape_page(found: Landscape) -> str:
     """Give the tables of a landscape, and how much was searched for them."""
+    return written(landscape_blocks(found))
+
+
+def landscape_blocks(found: Landscape) -> Blocks:
+    """Return the tables of a landscape as a page; the key of a run is the number of its place."""
     asked = found.question
     down, across = asked.down, asked.across
-    head = f"## {plain(down.setting)} against {plain(across.setting)}: {plain(asked.scenario)}"
+    head = f"{down.setting} against {across.setting}: {asked.scenario}"
     work = f"The application works for {ms(asked.work_ms)} on a batch before it commits."
-    fixed = f" Fixed: {plain(', '.join(asked.fixed))}." if asked.fixed else ""
-    parts = [head, f"{work} Faults: {plain(asked.faults or 'none')}.{fixed}"]
+    fixed = f" Fixed: {', '.join(asked.fixed)}." if asked.fixed else ""
+    blocks: list[Block] = [
+        Heading(2, head),
+        Paragraph(f"{work} Faults: {asked.faults or 'none'}.{fixed}"),
+    ]
     for design in dict.fromkeys(spot.design for spot in found.spots):
-        spots = [spot for spot in found.spots if spot.design == design]
-        heads = (plain(design), *map(across.word, across.values))
-        rows = [
-            (down.word(value), *(_cell(spots, value, other) for other in across.values))
+        places = {
+            (spot.down, spot.across): _cell(spot, str(n))
+            for n, spot in enumerate(found.spots)
+            if spot.design == design
+        }
+        rows = tuple(
+            (
+                TableCell(down.word(value)),
+                *(places.get((value, other), verdict("not searched")) for other in across.values),
+            )
             for value in down.values
-        ]
-        parts.append(table(heads, rows))
+        )
+        heads = (design, *map(across.word, across.values))
+        caption = f"{design}: {down.setting} down, {across.setting} across"
+        blocks.append(TextTable(caption, heads, rows))
     if found.spots:
         states = sum(spot.explored.states for spot in found.spots)
         clock = found.spots[0].explored.clock
-        parts.append(f"{len(found.spots)} searches, {states:,} states, {clock}. {MEANING}")
-    return "\n\n".join(parts) + "\n"
+        searched = f"{len(found.spots)} searches, {states:,} states, {clock}."
+        blocks.append(Paragraph(f"{searched} {MEANING}"))
+    return tuple(blocks)
 
 
-def _cell(spots: list[Spot], down: int, across: int) -> str:
-    return next((s.words for s in spots if (s.down, s.across) == (down, across)), "not searched")
+def _cell(spot: Spot, key: str) -> TableCell:
+    return verdict(spot.words, key if spot.explored.counterexamples else "")

@@ -11,6 +11,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.options import SLOTS
 from kipviz.scenarios.library import LIBRARY
+from kipviz.views.blocks import TableCell, TextTable, rows_of
 
 Entry = Mapping[str, Any]
 
@@ -24,6 +25,7 @@ class Listing(Value, frozen=True):
     what: str
     entries: tuple[Entry, ...]
     lines: tuple[str, ...]
+    table: TextTable
 
     def __iter__(self) -> Iterator[str]:
         return (entry["name"] for entry in self.entries)
@@ -36,13 +38,7 @@ class Listing(Value, frozen=True):
 
 
 def scenarios() -> Listing:
-    """Give the stories that can be played.
-
-    Example:
-        >>> import kipviz
-        >>> "kip-1289-small" in kipviz.list_scenarios()
-        True
-    """
+    """Give the stories that can be played."""
     entries = tuple(
         {
             "name": s.name,
@@ -55,17 +51,21 @@ def scenarios() -> Listing:
         for s in LIBRARY
     )
     rows = [(s.name, s.title, f"for {', '.join(s.designs)}") for s in LIBRARY]
-    return Listing("scenarios", entries, _told(rows))
+    cells = tuple(
+        (
+            TableCell(s.name, run=s.name),
+            TableCell(s.title),
+            TableCell(s.sentence),
+            TableCell(", ".join(s.designs)),
+        )
+        for s in LIBRARY
+    )
+    heads = ("story", "title", "what happens", "designs")
+    return Listing("scenarios", entries, _told(rows), TextTable("stories", heads, cells))
 
 
 def designs() -> Listing:
-    """Give the named designs; `name+slot=option` makes another one of each.
-
-    Example:
-        >>> import kipviz
-        >>> list(kipviz.list_designs())[:3]
-        ['kafka', 'before-447', 'kip-447-first-draft']
-    """
+    """Give the named designs; `name+slot=option` makes another one of each."""
     entries = tuple(
         {
             "name": d.name,
@@ -78,7 +78,9 @@ def designs() -> Listing:
         for d in CATALOGUE
     )
     rows = [(d.name, f"{d.title} ({d.status})", d.sentence) for d in CATALOGUE]
-    return Listing("designs", entries, _told(rows))
+    cells = rows_of((d.name, d.title, d.status, d.sentence, d.source) for d in CATALOGUE)
+    heads = ("design", "title", "status", "what it does", "source")
+    return Listing("designs", entries, _told(rows), TextTable("designs", heads, cells))
 
 
 def slots() -> Listing:
@@ -99,7 +101,13 @@ def slots() -> Listing:
     for slot in SLOTS:
         lines.append(f"{slot.name}: {slot.question}")
         lines += [f"    {o.name} ({o.status}): {o.sentence}" for o in slot.options]
-    return Listing("slots", entries, tuple(lines))
+    cells = rows_of(
+        (slot.name, slot.question, o.name, o.status, o.sentence, o.source)
+        for slot in SLOTS
+        for o in slot.options
+    )
+    heads = ("slot", "question", "option", "status", "what it says", "source")
+    return Listing("slots", entries, tuple(lines), TextTable("slots", heads, cells))
 
 
 def faults() -> Listing:
@@ -113,7 +121,9 @@ def faults() -> Listing:
         for f in FAULTS
     )
     rows = [(f.name, f.sentence, budget_words(f.budget) or "no faults") for f in FAULTS]
-    return Listing("faults", entries, (*_told(rows), f"kinds of faults: {', '.join(KINDS)}"))
+    lines = (*_told(rows), f"kinds of faults: {', '.join(KINDS)}")
+    heads = ("profile", "what goes wrong", "at most")
+    return Listing("faults", entries, lines, TextTable("fault profiles", heads, rows_of(rows)))
 
 
 def _told(rows: list[tuple[str, str, str]]) -> tuple[str, ...]:

@@ -16,9 +16,6 @@ SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 
 # Control characters, and halves of surrogate pairs, which no file can hold.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-# A word of a table that is wider than a narrow column, or code; and where such a word may break.
-_LONG = re.compile(r"`[^`]*`|[^\s`|]{16,}")
-_JOINT = re.compile(r"(?:\\_|[=+@.:/-])(?=\w)")
 # What Markdown, or the HTML that it may become, would take for more than text.
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|~$"} | {"&": "&amp;"})
 
@@ -65,21 +62,6 @@ def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
         if verdict["property"] == name and covers(verdict, step):
             return SIGNS[verdict["state"]]
     return ""
-
-
-def breakable(page: str) -> str:
-    """Let the long names in a page's tables break after their parts, so that narrow screens have them.
-
-    For a notebook only: `<wbr>` is HTML, which a mail or a terminal would show. Code stays whole.
-    """
-    return "\n".join(
-        _LONG.sub(_with_breaks, line) if line.startswith("| ") else line
-        for line in page.split("\n")
-    )
-
-
-def _with_breaks(word: re.Match[str]) -> str:
-    return word[0] if word[0].startswith("`") else _JOINT.sub(r"\g<0><wbr>", word[0])
 
 
 def table_row(cells: Iterable[str]) -> str:

@@ -9,15 +9,16 @@ from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.saves import Decision, decisions, under
 from kipviz.checking.task import Task, Verdict
 from kipviz.designs.catalogue import design as design_named
-from kipviz.views.review import saves_page
+from kipviz.views.blocks import Blocks
+from kipviz.views.review import saves_blocks
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.markdown_page import MarkdownPage
+from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
 STATES_MAX = 20_000
 
 
-class Saves(MarkdownPage):
+class Saves(ResultPage):
     """The decisions that were tried on a run that breaks a promise.
 
     Attributes:
@@ -47,9 +48,13 @@ class Saves(MarkdownPage):
         savers = ", ".join(f"{d.slot}={d.option}" for d in by_change if d.saves)
         raise LookupError(f"There is no such decision; those that save it: {savers or 'none'}.")
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return saves_page(self.broken, self.decisions)
+    def blocks(self) -> Blocks:
+        """Return the page in its parts."""
+        return saves_blocks(self.broken, self.decisions)
+
+    def open_run(self, run: str) -> Stepper:
+        """Open the run under a decision; its key is the decision."""
+        return self.open(run)
 
 
 def saves_of(broken: Breaking, *, search: bool) -> Saves:

@@ -12,24 +12,25 @@ from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
 from kipviz.core.given import several
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
-from kipviz.views.review import review, study_page, told
+from kipviz.views.blocks import Blocks, Paragraph, keys_of
+from kipviz.views.review import review_blocks, study_blocks, told
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.markdown_page import MarkdownPage
+from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
 
-class Verdicts(MarkdownPage):
+class Verdicts(ResultPage):
     """Designs against properties, searched; what breaks opens in the stepper.
 
     Attributes:
         judged: one row per design.
     """
 
-    def __init__(self, judged: tuple[Judged, ...], page: str) -> None:
+    def __init__(self, judged: tuple[Judged, ...], blocks: Blocks) -> None:
         """Keep the rows and the page that tells them."""
         self.judged = judged
-        self._page = page
+        self._blocks = blocks
 
     def open(self, design: str, prop: str = "") -> Stepper:
         """Open the shortest story in which a property (the first broken one) breaks, where it breaks.
@@ -62,9 +63,21 @@ class Verdicts(MarkdownPage):
             f"{broken or 'none'}."
         )
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return self._page
+    def blocks(self) -> Blocks:
+        """Return the page in its parts; the key of a run is a row and one of its properties, from 0."""
+        return self._blocks
+
+    def open_run(self, run: str) -> Stepper:
+        """Open what breaks in a cell, where it breaks.
+
+        Raises:
+            LookupError: if there is no such cell.
+        """
+        if run not in keys_of(self._blocks):
+            raise LookupError(f"No verdict has a run called {run!r}.")
+        row, column = map(int, run.split())
+        judged = self.judged[row]
+        return stepper_of(told(judged, judged.cells[column]).run).last()
 
 
 class Study(Verdicts):
@@ -76,7 +89,7 @@ class Study(Verdicts):
 
     def __init__(self, found: Answer) -> None:
         """Keep the answer."""
-        super().__init__(found.judged, study_page(found))
+        super().__init__(found.judged, study_blocks(found))
         self.answer = found
 
 
@@ -129,4 +142,5 @@ def verdicts(
     with until_interrupted() as go_on:
         rows = verdict_table(scenario, designs, budget_of(faults), bounds, go_on)
     left = ", ".join(designs[len(rows) :])
-    return Verdicts(rows, review(rows) + (f"\nStopped before {left}.\n" if left else ""))
+    stopped = (Paragraph(f"Stopped before {left}."),) if left else ()
+    return Verdicts(rows, review_blocks(rows) + stopped)

@@ -9,13 +9,14 @@ from kipviz.studies import corners as corner_cases
 from kipviz.studies.corners import Told
 from kipviz.studies.findings import Shown, shown
 from kipviz.studies.reviews import DEFAULT, finding, reviews_of
-from kipviz.views.review import corners_page, findings_page
+from kipviz.views.blocks import Blocks
+from kipviz.views.review import corners_blocks, findings_blocks
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.markdown_page import MarkdownPage
+from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
 
-class Findings(MarkdownPage):
+class Findings(ResultPage):
     """Findings of the review, each shown alone; one that has a run opens in the stepper.
 
     Attributes:
@@ -25,7 +26,7 @@ class Findings(MarkdownPage):
     def __init__(self, found: tuple[Shown, ...]) -> None:
         """Keep what was found and the page that tells it."""
         self.shown = found
-        self._page = findings_page(found)
+        self._blocks = findings_blocks(found)
 
     def open(self, name: str) -> Stepper:
         """Open the run that shows a finding, where it shows.
@@ -39,12 +40,16 @@ class Findings(MarkdownPage):
         there = ", ".join(each.finding.name for each in self.shown if each.run is not None)
         raise LookupError(f"No run shows finding {name!r} here; there are runs for {there}.")
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return self._page
+    def blocks(self) -> Blocks:
+        """Return the page in its parts."""
+        return self._blocks
+
+    def open_run(self, run: str) -> Stepper:
+        """Open the run of a finding; its key is the finding's name."""
+        return self.open(run)
 
 
-class Corners(MarkdownPage):
+class Corners(ResultPage):
     """Corner cases of KIP-1289 under some designs.
 
     Attributes:
@@ -54,11 +59,11 @@ class Corners(MarkdownPage):
     def __init__(self, told: tuple[Told, ...]) -> None:
         """Keep what was played and the page that tells it."""
         self.told = told
-        self._page = corners_page(told)
+        self._blocks = corners_blocks(told)
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return self._page
+    def blocks(self) -> Blocks:
+        """Return the page in its parts."""
+        return self._blocks
 
 
 def findings(*names: str, kip: int | str = DEFAULT) -> Findings:

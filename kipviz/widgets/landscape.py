@@ -25,11 +25,12 @@ from kipviz.checking.landscape import Question, Spot
 from kipviz.cluster.clock import ms
 from kipviz.core.given import several
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.views.landscape import landscape_page
+from kipviz.views.blocks import Blocks
+from kipviz.views.landscape import landscape_blocks
 from kipviz.widgets.campaign_view import TEMPLATE
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.markdown_page import MarkdownPage
+from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
 # Each verdict has a colour (Okabe-Ito), a shape, a sign and its own words: no tone is colour alone.
@@ -49,7 +50,7 @@ STYLE = """<style>
 </style>"""
 
 
-class Landscape(MarkdownPage):
+class Landscape(ResultPage):
     """Which promise breaks where, by two settings.
 
     Attributes:
@@ -114,9 +115,14 @@ class Landscape(MarkdownPage):
             marker={"color": colour, "symbol": symbol, "size": 16, "line": {"width": 2}},
         )
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return landscape_page(self.found)
+    def blocks(self) -> Blocks:
+        """Return the page in its parts."""
+        return landscape_blocks(self.found)
+
+    def open_run(self, run: str) -> Stepper:
+        """Open what breaks in a place; its key is the number of the place, from 0."""
+        spot = self.found.spots[int(run)]
+        return self.open(spot.design, spot.down, spot.across)
 
 
 class LandscapePanel(Discoverable, ipywidgets.VBox):
@@ -337,7 +343,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         if bundle is not None:
             bundle["text/plain"] = repr(self)  # ipywidgets would cut it after 110 characters
             if self.result is not None:
-                bundle["text/markdown"] = repr(self)  # for readers without a kernel
+                bundle["text/html"] = self.result.html()  # for readers without a kernel
         return bundle
 
 

@@ -12,15 +12,16 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.found import Bounds
 from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.runs import replay
-from kipviz.views.review import ablation_page, outcomes_page, told
+from kipviz.views.blocks import Blocks, Paragraph
+from kipviz.views.review import ablation_blocks, outcomes_blocks, told
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.markdown_page import MarkdownPage
+from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
 STOPPED = "Stopped: the last row was not searched to its end, and those behind it not at all."
 
 
-class Outcomes(MarkdownPage):
+class Outcomes(ResultPage):
     """How the runs of a scenario end.
 
     Attributes:
@@ -42,9 +43,13 @@ class Outcomes(MarkdownPage):
             raise LookupError(f"There are rows 1 to {len(rows)}, not {row!r}.")
         return stepper_of(self.found.run(rows[row - 1])).last()
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return outcomes_page(self.found)
+    def blocks(self) -> Blocks:
+        """Return the page in its parts."""
+        return outcomes_blocks(self.found)
+
+    def open_run(self, run: str) -> Stepper:
+        """Open a shortest run of a row; its key is the row, counted from 1."""
+        return self.open(int(run))
 
 
 def outcomes(
@@ -85,7 +90,7 @@ def outcomes(
         return Outcomes(counted.of_seeds(scenario, design, faults or "calm", seeds, go_on))
 
 
-class Ablation(MarkdownPage):
+class Ablation(ResultPage):
     """Kafka's own rules switched off.
 
     Attributes:
@@ -116,9 +121,13 @@ class Ablation(MarkdownPage):
             f"{broken or 'none'}."
         )
 
-    def page(self) -> str:
-        """Give the page in Markdown."""
-        return ablation_page(self.rows) + ("" if self._whole else f"\n{STOPPED}\n")
+    def blocks(self) -> Blocks:
+        """Return the page in its parts."""
+        return ablation_blocks(self.rows) + (() if self._whole else (Paragraph(STOPPED),))
+
+    def open_run(self, run: str) -> Stepper:
+        """Open what breaks without some rules; its key is their names, with commas."""
+        return self.open(*run.split(","))
 
 
 def ablate(

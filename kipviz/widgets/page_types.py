@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 from msgspec import inspect as shapes
 
+from kipviz.views.blocks import ResultPayload
 from kipviz.widgets import payload
 
 DECLARATIONS = Path(__file__).parent / "front" / "types" / "payload.d.ts"
-ROOTS = (payload.Payload, payload.Comparison)
+ROOTS = (payload.Payload, payload.Comparison, ResultPayload)
 HEAD = """\
-// Made from kipviz/widgets/payload.py by `python -m kipviz.widgets.page_types`; do not edit.
+// Made from kipviz/widgets/payload.py and views/blocks.py by `python -m kipviz.widgets.page_types`; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 """
 
@@ -60,7 +61,7 @@ def _schemas() -> Iterator[type[msgspec.Struct]]:
 
 def _parts(kind: shapes.Type) -> tuple[shapes.Type, ...]:
     """Return the types that a list, tuple, dict or union is made of."""
-    if isinstance(kind, shapes.ListType):
+    if isinstance(kind, shapes.ListType | shapes.VarTupleType):
         return (kind.item_type,)
     if isinstance(kind, shapes.TupleType):
         return kind.item_types
@@ -73,7 +74,8 @@ def _interface(schema: type[msgspec.Struct]) -> str:
     told = shapes.type_info(schema)
     assert isinstance(told, shapes.StructType)
     first = re.sub(r"\s+", " ", (inspect.getdoc(schema) or "").partition("\n\n")[0])
-    fields = [
+    tag = [] if told.tag is None else [f"  {told.tag_field}: {_literal(told.tag)};"]
+    fields = tag + [
         f"  {field.encode_name}{'' if field.required else '?'}: {_type(field.type)};"
         for field in told.fields
     ]
@@ -89,7 +91,7 @@ def _type(kind: shapes.Type) -> str:
     if isinstance(kind, shapes.LiteralType):
         return " | ".join(_literal(value) for value in kind.values)
     parts = [_type(part) for part in _parts(kind)]
-    if isinstance(kind, shapes.ListType):
+    if isinstance(kind, shapes.ListType | shapes.VarTupleType):
         return f"{parts[0]}[]" if parts[0].isidentifier() else f"Array<{parts[0]}>"
     if isinstance(kind, shapes.TupleType):
         return f"[{', '.join(parts)}]"

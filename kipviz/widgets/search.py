@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from kipviz.checking import runs
 from kipviz.checking.breaking import Breaking, breaking
@@ -18,12 +19,14 @@ from kipviz.designs.design import Design
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
+from kipviz.views.blocks import Blocks, BrokenRun, Paragraph
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
 
-class Search:
+class Search(ResultPage):
     """What an exhaustive search of one cluster under one design found.
 
     Attributes:
@@ -69,6 +72,26 @@ class Search:
                 run = runs.follow(*self._made_from, example.actions, self._settings)
                 return breaking(run, example.property)
         raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
+
+    def blocks(self) -> Blocks:
+        """Return the sentence and the counterexamples; the key of a run is the property that it breaks."""
+        return (Paragraph(self.explored.sentence), *self._broken)
+
+    def open_run(self, run: str) -> Stepper:
+        """Open the shortest run that breaks a property; its key is the property."""
+        return self.open(run)
+
+    @cached_property
+    def _broken(self) -> tuple[BrokenRun, ...]:
+        return tuple(map(self._broken_run, self.explored.counterexamples))
+
+    def _broken_run(self, example: Counterexample) -> BrokenRun:
+        told = self._told(example.property)
+        steps = self.steps(example)
+        title = f"“{example.property}” breaks after {len(steps)} steps"
+        return BrokenRun(
+            told.run.design.name, title, steps, told.reason, told.sentence, example.property
+        )
 
     def __repr__(self) -> str:
         """The result in one sentence, then the steps of each counterexample."""

@@ -414,12 +414,17 @@ class Stepper(Discoverable, Asking, WithCursor):
         made by nbconvert.
         """
         bundle = super()._repr_mimebundle_(**kwargs)
+        words = "\n".join([repr(self), *twin.flow(self._line)])
+        return with_words(bundle, words, self.still())
+
+    def still(self, around: int = STILL_STEPS, title: str = "") -> str:
+        """Return the steps around the cursor as a picture of the first screen's lanes, the text of an SVG.
+
+        `title` stands above it, if it is to be another one than the run's.
+        """
         shown = whole(self.payload, self.known_branches, self.branch)
-        return with_words(
-            bundle,
-            "\n".join([repr(self), *twin.flow(self._line)]),
-            svg(shown, cursor=self.step, around=STILL_STEPS, all_lanes=False),
-        )
+        shown |= {"title": title or shown["title"]}
+        return svg(shown, cursor=self.step, around=around, all_lanes=False)
 
     @property
     def last_step(self) -> int:

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,12 @@ def test_a_signature_is_as_its_source_has_it():
         """Nothing."""
 
     assert interface.signature("keyword", keyword) == "keyword(*, key: int = 1)"
+
+    def with_function(judge: Callable[[], None] = keyword) -> None:
+        """Nothing."""
+
+    told = interface.signature("judged", with_function)
+    assert told == "judged(judge: Callable[[], None] = keyword)"
 
 
 def test_code_of_a_paper_is_text_also_where_it_has_fences_of_its_own():

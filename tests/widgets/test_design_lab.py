@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 import kipviz
+from kipviz.views.blocks import keys_of
 
 SMALL = "kip-1289-small"
 
 
 def test_a_verdict_table_is_markdown_and_opens_what_breaks_where_it_breaks():
     found = kipviz.verdicts(SMALL, ["repaired", "finding-I"])
-    assert "| finding-I (our inference) | holds | breaks after 20 |" in found._repr_markdown_()
+    assert "| finding-I (our inference) | holds | breaks after 20 |" in found.page()
     stepper = found.open("finding-I")
     assert stepper.step == 20
     assert "nothing pending for ever" in repr(stepper)
@@ -19,7 +20,7 @@ def test_a_verdict_table_is_markdown_and_opens_what_breaks_where_it_breaks():
 
 def test_a_study_tells_its_question_and_opens_the_rival_that_breaks():
     found = kipviz.study("B1")
-    assert found._repr_markdown_().startswith("## B1. Which marker may resolve")
+    assert found.page().startswith("## B1. Which marker may resolve")
     assert found.open("repaired+marker_epoch=equal").step == 20
 
 
@@ -55,6 +56,7 @@ def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_hav
     assert "Without step 31 (the lock of src-0@100 runs out)" in stepper.payload["title"]
     saves = found.saves("atomic", search=False)
     assert "| lock\\_expiry=pinned\\_until\\_marker |" in repr(saves)
+    assert "lock_expiry=pinned_until_marker" in set(keys_of(saves.blocks()))
     other = saves.open()  # the decision that changes least
     assert other.payload["design"]["name"] == "finding-D+lock_expiry=noticed_by_nobody"
     assert "✓ atomic" in repr(other)

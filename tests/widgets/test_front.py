@@ -7,13 +7,18 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import kipviz.widgets
 
 WIDGETS = Path(kipviz.widgets.__file__).parent
 BUILT = WIDGETS / "static" / "stepper.js"
+RESULTS = WIDGETS / "static" / "results.js"
 FRONT = WIDGETS / "front"
 # With every tool in; `make front` says how large it is. More than this is a reason to look what grew.
 LIMIT = 200_000
+# Every table of a notebook carries it.
+RESULTS_LIMIT = 16_000
 
 
 def sources() -> list[str]:
@@ -29,19 +34,22 @@ def source_hash() -> str:
     return total.hexdigest()
 
 
-def test_the_built_file_is_as_new_as_its_sources():
-    header = BUILT.read_text(encoding="utf-8")[:400]
+@pytest.mark.parametrize("built", [BUILT, RESULTS], ids=lambda path: path.name)
+def test_the_built_file_is_as_new_as_its_sources(built: Path):
+    header = built.read_text(encoding="utf-8")[:400]
     found = re.search(r"sources sha256 ([0-9a-f]{64})", header)
     assert found, "the built file has no hash of its sources"
     assert found[1] == source_hash(), "the sources have changed: run `make front`"
 
 
-def test_the_built_file_is_small():
+def test_the_built_files_are_small():
     assert BUILT.stat().st_size < LIMIT
+    assert RESULTS.stat().st_size < RESULTS_LIMIT
 
 
-def test_the_built_file_asks_for_nothing_and_never_writes_markup():
-    code = BUILT.read_text(encoding="utf-8")
+@pytest.mark.parametrize("built", [BUILT, RESULTS], ids=lambda path: path.name)
+def test_the_built_file_asks_for_nothing_and_never_writes_markup(built: Path):
+    code = built.read_text(encoding="utf-8")
     for word in (
         "innerHTML",
         "outerHTML",

@@ -6,12 +6,15 @@ import pytest
 
 import kipviz
 from kipviz.studies.corners import CORNERS
+from kipviz.views.blocks import keys_of
 
 
 def test_findings_are_a_table_and_open_where_they_show() -> None:
     found = kipviz.findings("A", "n", "X1")
     assert [each.finding.name for each in found.shown] == ["A", "N", "X1"]
-    assert found._repr_markdown_().replace("<wbr>", "") == repr(found)
+    assert found.page() == repr(found)
+    assert sorted(set(keys_of(found.blocks()))) == ["A", "X1"]
+    assert found.open_run("A").step == found.open("a").step
     assert "| A | " in repr(found)
     stepper = found.open("x1")
     assert "message 24 of 24" in repr(stepper)
@@ -36,7 +39,6 @@ def test_a_finding_without_a_run_does_not_open() -> None:
 def test_corner_cases_are_a_table_of_claims() -> None:
     told = kipviz.corners(["repaired"])
     assert len(told.told) == len(CORNERS) == 18
-    assert "| 6 | Lock expiry while TX\\_PENDING |" in told._repr_markdown_()
-    assert told._repr_markdown_().replace("<wbr>", "") == repr(told)
+    assert "| 6 | Lock expiry while TX\\_PENDING |" in repr(told)
     with pytest.raises(ValueError, match=r"designs is a list of names, such as \['repaired'\]"):
         kipviz.corners("repaired")

@@ -1,4 +1,4 @@
-// Bundles src/ into ../static/stepper.js. The header carries a hash of everything that goes in,
+// Bundles src/ into ../static/stepper.js and ../static/results.js. Their headers carry a hash of everything that goes in,
 // so that a test (without node) sees when the built file is older than its sources.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync, mkdirSync } from "node:fs";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "..", "static", "stepper.js");
+const outOf = (name) => join(here, "..", "static", `${name}.js`);
 
 function sources() {
   const found = ["build.mjs", "package.json"];
@@ -60,8 +60,8 @@ const own = [...code.matchAll(/^ {2}(?:get |set |static )?([a-z]+[A-Z]\w*)\(.*\)
 const plain = "draw paper drawers presenting overview player arrivals folds patience grain drawn scrolled focusing slider always panel asked nodes marked make called reveal notables onward backward departures colours app element sequence transport guard".split(" ");
 const renamed = [...new Set(own), ...plain].filter((name) => !builtIn.has(name) && !code.includes(`"${name}"`)).sort();
 
-const result = await build({
-  entryPoints: [join(here, "src", "index.js")],
+const bundled = (entry) => build({
+  entryPoints: [join(here, "src", entry)],
   bundle: true,
   format: "esm",
   target: "es2022",
@@ -72,13 +72,21 @@ const result = await build({
   legalComments: "none",
   write: false,
 });
+const stepper = await bundled("index.js");
+const results = await bundled("results.js"); // tables of a notebook, without the stepper
 // In the order of src/sheet.js; a saved page allows this style sheet by its hash.
 const sheet = ["style.css", "cards.css", "tools.css", "why.css"].map((name) => minified.get(name)).join("");
-const header =
-  "// kipviz stepper, built from kipviz/widgets/front by `make front`; do not edit.\n" +
+const header = (name) =>
+  `// kipviz ${name}, built from kipviz/widgets/front by \`make front\`; do not edit.\n` +
   "// SPDX-License-Identifier: Apache-2.0\n" +
-  `// sources sha256 ${hash()}\n` +
-  `// sheet sha256-${createHash("sha256").update(sheet).digest("base64")}\n`;
-mkdirSync(dirname(out), { recursive: true });
-writeFileSync(out, header + result.outputFiles[0].text);
-console.log(`${relative(process.cwd(), out)}: ${(header.length + result.outputFiles[0].contents.length) / 1000} kB`);
+  `// sources sha256 ${hash()}\n`;
+
+function write(name, text) {
+  const out = outOf(name);
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, text);
+  console.log(`${relative(process.cwd(), out)}: ${Buffer.byteLength(text) / 1000} kB`);
+}
+
+write("stepper", `${header("stepper")}// sheet sha256-${createHash("sha256").update(sheet).digest("base64")}\n${stepper.outputFiles[0].text}`);
+write("results", header("results") + results.outputFiles[0].text);

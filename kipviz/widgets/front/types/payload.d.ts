@@ -1,4 +1,4 @@
-// Made from kipviz/widgets/payload.py by `python -m kipviz.widgets.page_types`; do not edit.
+// Made from kipviz/widgets/payload.py and views/blocks.py by `python -m kipviz.widgets.page_types`; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 
 /** Whose rules are shown, and how far they are decided. */
@@ -365,4 +365,50 @@ export interface Comparison {
   marks: string;
   bigs: Big[];
   differences: Difference[];
+}
+
+/** A heading of a level from 1 to 3. */
+export interface Heading {
+  kind: "heading";
+  level: number;
+  text: string;
+}
+
+/** A paragraph; what stands between backquotes is code if `code` says so. */
+export interface Paragraph {
+  kind: "paragraph";
+  text: string;
+  code?: boolean;
+}
+
+/** A text of a table; `tone` marks a verdict, and `run` is the key of the run that it opens. */
+export interface TableCell {
+  text: string;
+  tone?: "" | "breaks" | "holds" | "open";
+  run?: string;
+}
+
+/** A table; each row has as many cells as there are heads. */
+export interface TextTable {
+  kind: "table";
+  caption: string;
+  heads: string[];
+  rows: Array<TableCell[]>;
+}
+
+/** A counterexample: what breaks under which design, in one sentence, and the steps up to it. */
+export interface BrokenRun {
+  kind: "broken";
+  design: string;
+  title: string;
+  steps: string[];
+  why: string;
+  saved: string;
+  run: string;
+}
+
+/** What the page of a result is sent; `pictures` are SVG texts by the key of their run. */
+export interface ResultPayload {
+  blocks: Array<Heading | Paragraph | TextTable | BrokenRun>;
+  pictures: Record<string, string>;
 }

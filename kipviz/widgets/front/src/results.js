@@ -1,0 +1,106 @@
+// A result in a notebook: headings, paragraphs, tables and counterexamples. A run is opened by Python.
+
+import { h, press } from "./dom.js";
+import { Grid } from "./grid.js";
+import style from "./results.css";
+
+// So many px has a stepper that is more than its frame.
+const DRAWN = 200;
+const MODIFIERS = ["ctrlKey", "metaKey", "altKey"];
+
+/** Everything that one result shows, and the line that says what became of a wish. */
+class Result {
+  /** @param {import("../types/page").Model} model */
+  constructor(model) {
+    this.model = model;
+    this.said = h("p.kr-said", { role: "status" });
+    this.heard = (answer) => this.hear(answer);
+    this.payload = /** @type {import("../types/payload").ResultPayload} */ (/** @type {unknown} */ (model.get("payload")));
+    const ask = (run) => this.ask(run);
+    let first = true;
+    const parts = this.payload.blocks.map((block) => {
+      if (block.kind === "heading") return h(`h${block.level + 1}`, block.text);
+      if (block.kind === "paragraph") return paragraph(block);
+      if (block.kind === "table") return new Grid(block, ask).element;
+      const opened = first;
+      first = false;
+      return this.counterexample(block, opened, ask);
+    });
+    // JupyterLab leaves the keys to what is marked so; a letter would be a command on the cell otherwise.
+    this.element = h("div.kr", { "data-lm-suppress-shortcuts": "true" }, h("style", style), ...parts, this.said);
+    this.element.addEventListener("keydown", (event) => {
+      if (!MODIFIERS.some((name) => event[name]) && event.key !== "Tab" && event.key !== "Escape") event.stopPropagation();
+    });
+    model.on("msg:custom", this.heard);
+  }
+
+  /**
+   * What breaks in one sentence, and below it the picture that the stepper would draw.
+   * @param {import("../types/payload").BrokenRun} block
+   */
+  counterexample(block, opened, ask) {
+    const source = this.payload.pictures[block.run];
+    const sentence = [block.why, block.saved].filter(Boolean).map((words) => `${words.replace(/\.$/, "")}.`);
+    const picture = source && h("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`, alt: block.title });
+    const steps = h("details", h("summary", `${block.steps.length} steps`), h("ol", ...block.steps.map((words) => h("li", words))));
+    const open = press("open this run in the stepper", () => ask(block.run), { class: "kr-story", "data-run": block.run });
+    return h("details.kr-broken", { open: opened }, h("summary", `${block.design}: ${block.title}`), h("p", sentence.join(" ")), open, picture, steps);
+  }
+
+  ask(run) {
+    this.asked = run;
+    this.element.setAttribute("aria-busy", "true");
+    this.say("Opening the run …");
+    this.model.send({ run });
+  }
+
+  hear({ run, say, error }) {
+    if (run !== undefined && run !== this.asked) return;
+    this.element.removeAttribute("aria-busy");
+    this.say(error ?? say, error !== undefined);
+    if (error === undefined) this.reveal();
+  }
+
+  /** Gives the run the focus, and the screen, as soon as it is drawn below. */
+  reveal() {
+    const around = this.element.parentElement?.parentElement;
+    if (!around) return;
+    const root = () => /** @type {HTMLElement | null} */ (around.querySelector(".kv"));
+    const before = this.opened;
+    this.grown?.disconnect();
+    this.grown = new ResizeObserver(() => {
+      const run = root();
+      if (!run || run === before || run.clientHeight < DRAWN) return;
+      this.grown.disconnect();
+      this.opened = run;
+      run.focus({ preventScroll: true });
+      this.said.scrollIntoView({ block: "start" });
+    });
+    this.grown.observe(around);
+  }
+
+  say(words, wrong = false) {
+    this.said.classList.toggle("kr-wrong", wrong);
+    this.said.textContent = words;
+  }
+
+  close() {
+    this.grown?.disconnect();
+    this.model.off("msg:custom", this.heard);
+  }
+}
+
+/** @param {import("../types/payload").Paragraph} block */
+function paragraph({ text, code }) {
+  const parts = code ? text.split("`") : [text];
+  return h("p", ...parts.map((words, n) => (n % 2 ? h("code", words) : words)));
+}
+
+/** @param {{ model: import("../types/page").Model, el: HTMLElement }} place */
+function render({ model, el }) {
+  const result = new Result(model);
+  el.replaceChildren(result.element);
+  return () => result.close();
+}
+
+export default { render };

@@ -1,0 +1,103 @@
+"""Tables in a notebook: filtered, sorted, and opened by keyboard alone; verdicts differ in shape, not in colour alone."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import expect
+
+from tests.browser.test_accessible import AXE
+
+pytestmark = pytest.mark.browser
+
+PICTURES = os.environ.get("KIPVIZ_PICTURES")
+CELLS = (
+    'import kipviz\nkipviz.verdicts("kip-1289-small", ["finding-I"])',
+    "kipviz.list_designs()",
+)
+STICKS_OUT = """() => [...document.querySelectorAll('.jp-OutputArea-output')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1).length"""
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
+def test_verdicts_are_shapes_and_one_opens_its_run_below_by_keyboard_alone(
+    open_notebook, scheme: str
+) -> None:
+    notebook = open_notebook(*CELLS, width=1280, height=800, scheme=scheme)
+    notebook.run_all()
+    assert notebook.errors() == []
+    page = notebook.page
+    results = page.locator(".kr")
+    verdicts, designs = results.nth(0), results.nth(1)
+    designs.locator("tbody tr").first.wait_for()
+    expect(verdicts.locator("[data-shape=breaks]")).to_have_count(1)
+    assert verdicts.locator("[data-shape=holds]").count() > 2
+    assert verdicts.locator("img").evaluate("image => image.naturalWidth > 300")
+    page.evaluate(AXE_SCRIPT)
+    assert page.evaluate(AXE.replace("'.kv'", "'.kr'")) == []
+    assert page.evaluate(STICKS_OUT) == 0
+    if PICTURES:
+        verdicts.scroll_into_view_if_needed()
+        page.screenshot(path=f"{PICTURES}/verdicts-{scheme}.png")
+        designs.scroll_into_view_if_needed()
+        page.screenshot(path=f"{PICTURES}/designs-{scheme}.png")
+
+    designs.get_by_role("searchbox").focus()
+    page.keyboard.type("KIP-447 draft")
+    count = designs.locator(".kr-count")
+    expect(count).to_contain_text(" of ")
+    shown = designs.locator("tbody tr")
+    assert 0 < shown.count() < 10
+    page.keyboard.press("Escape")
+    expect(count).not_to_contain_text(" of ")
+    head = designs.get_by_role("columnheader").first
+    names = designs.locator("tbody th")
+    told = {}
+    for order in ("ascending", "descending"):
+        head.get_by_role("button").press("Enter")
+        expect(head).to_have_attribute("aria-sort", order)
+        told[order] = names.all_inner_texts()
+    assert told["descending"] == told["ascending"][::-1]
+    # Numbers count as numbers.
+    at = [told["ascending"].index(name) for name in ("as-written", "kip-939", "kip-1310")]
+    assert at == sorted(at)
+
+    verdicts.locator("tbody button").focus()
+    page.keyboard.press("Enter")
+    page.locator(".kv").wait_for()
+    expect(verdicts.get_by_role("status").last).to_have_text(
+        "The run is open below, at message 20."
+    )
+    expect(page.locator(".kv-where-small")).to_have_text("message 20 of 20")
+    expect(page.locator(".kv")).to_be_focused()
+    expect(page.locator(".kv .kv-transport")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".kv .kv-say")).to_be_in_viewport(ratio=1)
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/verdicts-open-{scheme}.png")
+
+
+def test_the_arrow_keys_go_from_story_to_story_and_no_key_reaches_the_notebook(
+    open_notebook,
+) -> None:
+    notebook = open_notebook("import kipviz\nkipviz.list_scenarios()", width=1280, height=800)
+    notebook.run_all()
+    page = notebook.page
+    page.get_by_role("searchbox").focus()
+    page.keyboard.type("zombie")
+    rows = page.locator(".kr tbody tr")
+    expect(page.locator(".kr-count")).to_contain_text(f"{rows.count()} of ")
+    assert rows.count() > 2
+    page.keyboard.press("ArrowDown")
+    runs = page.locator(".kr tbody button")
+    expect(runs.nth(0)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(runs.nth(1)).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("x")  # JupyterLab would cut the cell
+    page.keyboard.press("ArrowUp")
+    expect(runs.nth(0)).to_be_focused()
+    expect(page.locator(".kr tbody button[tabindex='0']")).to_have_count(1)
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/stories-light.png")

@@ -1,0 +1,113 @@
+"""A result's page in its parts: as Markdown, and as HTML that stands in a notebook that nobody ran."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from kipviz.views.blocks import (
+    BrokenRun,
+    Heading,
+    Paragraph,
+    TableCell,
+    TextTable,
+    keys_of,
+    rows_of,
+    still,
+    verdict,
+    written,
+)
+
+LINK = "kv1.AAAA-BBBB_CCCC"
+PAGE = (
+    Heading(2, "B1. Which <marker>?"),
+    Paragraph("It is kept by *one* design."),
+    Paragraph("Open it with `kipviz open kv1.…`.", code=True),
+    TextTable(
+        "rivals",
+        ("rival", "atomic", "the run"),
+        (
+            (TableCell("repaired+marker_epoch=equal"), verdict("holds"), TableCell("")),
+            (TableCell("<b>"), verdict("breaks after 20", "1 0"), TableCell(LINK, run="1 0")),
+        ),
+    ),
+    BrokenRun(
+        "x", "“atomic” breaks", ("B1 crashes", "a & b"), "one is lost", "Nothing saves it.", "k"
+    ),
+)
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>'
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser does: the tags in order, and the words without them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def test_as_markdown_a_page_shows_every_text_as_it_is():
+    page = written(PAGE)
+    assert page.startswith("## B1. Which \\<marker\\>?\n\nIt is kept by \\*one\\* design.\n\n")
+    assert "Open it with `kipviz open kv1.…`." in page
+    assert f"| \\<b\\> | breaks after 20 | `{LINK}` |" in page
+    assert "1. B1 crashes\n2. a &amp; b\n\none is lost\n\nNothing saves it.\n" in page
+
+
+def test_as_html_a_page_has_the_same_words_a_sign_beside_each_verdict_and_no_markup_of_its_texts():
+    seen = read(still(PAGE, {}))
+    assert "b" not in seen.tags
+    assert "marker" not in seen.tags
+    for words in ("B1. Which <marker>?", "✓ holds", "✗ breaks after 20", "a & b", LINK):
+        assert words in seen.words
+    assert "one is lost. Nothing saves it." in seen.words
+
+
+def test_a_long_name_breaks_after_its_parts_and_a_cell_breaks_its_lines():
+    page = still(PAGE, {})
+    assert "repaired+<wbr>marker_<wbr>epoch=<wbr>equal" in page
+    assert page.count("white-space:normal") == page.count("<td ") + page.count("<th ")
+
+
+def test_only_the_first_counterexample_is_open_and_a_picture_has_its_words():
+    page = still((PAGE[-1], PAGE[-1]), {"k": SVG})
+    assert page.count("<details open>") == 1
+    assert page.count('<img alt="“atomic” breaks" src="data:image/svg+xml;base64,') == 2
+
+
+def test_the_runs_of_a_page_are_those_of_its_cells_and_counterexamples():
+    assert list(keys_of(PAGE)) == ["1 0", "1 0", "k"]
+    assert list(keys_of([TextTable("none", ("a",), rows_of([("b",)]))])) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "tone"),
+    [
+        ("holds", "holds"),
+        ("holds so far", "open"),
+        ("breaks after 20 (the program)", "breaks"),
+        ("atomic breaks after 20", "breaks"),
+        ("never commits", "open"),
+        ("not asked", "open"),
+        ("nothing so far", "open"),
+        ("yes", "holds"),
+        ("no", "breaks"),
+        ("85,297 states", ""),
+    ],
+)
+def test_the_words_of_a_verdict_say_how_it_is_marked(words: str, tone: str):
+    assert verdict(words).tone == tone
