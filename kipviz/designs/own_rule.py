@@ -13,34 +13,33 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from contextvars import ContextVar
 from functools import cache, lru_cache
-from io import StringIO
 from itertools import islice, product
-from types import CodeType, FrameType, FunctionType, ModuleType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from types import CodeType, FunctionType, ModuleType, UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
+from kipviz.core.asked_twice import (
+    ANY_ORDER,
+    LINES_MAX,
+    Printed,
+    TooLong,
+    ask_once,
+    in_any_order,
+)
 from kipviz.designs.design import Design
 from kipviz.designs.slot import Slot
 from kipviz.messages.errors import Errors
 
-LINES_MAX = 100_000
 SAMPLES_MAX = 64
 _NOT_FOR_RULES = frozenset(
     {"__import__", "breakpoint", "eval", "exec", "globals", "hash", "id", "input", "open", "vars"}
 )
-_BACKWARDS: ContextVar[bool] = ContextVar("backwards", default=False)
 
 
 class BadRule(ValueError):
     """A function that cannot take its slot; the message repeats the slot's question."""
-
-
-class _TooLong(BaseException):
-    """A rule took more lines than any rule needs; no `except Exception` of the rule hides it."""
 
 
 class Rule:
@@ -93,34 +92,18 @@ class Rule:
         return first
 
     def _once(self, asked: tuple[object, ...], *, backwards: bool) -> object:
-        left, printed = LINES_MAX, StringIO()
-
-        def count(_frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
-            nonlocal left
-            left -= event == "line"
-            if left < 0:
-                raise _TooLong
-            return count
-
-        order, before = _BACKWARDS.set(backwards), sys.gettrace()
         try:
-            with redirect_stdout(printed), redirect_stderr(printed):
-                sys.settrace(count)
-                try:
-                    answer = self._decide(*asked)
-                finally:
-                    sys.settrace(before)
-        except _TooLong:
+            return ask_once(self._decide, asked, backwards=backwards)
+        except TooLong:
             raise self._bad(f"asked {_told(asked)}, was not done after {LINES_MAX} lines") from None
+        except Printed:
+            raise self._bad(
+                f"asked {_told(asked)}, printed: a rule only returns its answer"
+            ) from None
         except Exception as wrong:
             raise self._bad(
                 f"asked {_told(asked)}, raised {type(wrong).__name__}: {wrong}"
             ) from wrong
-        finally:
-            _BACKWARDS.reset(order)
-        if printed.getvalue():
-            raise self._bad(f"asked {_told(asked)}, printed: a rule only returns its answer")
-        return answer
 
     def _bad(self, what: str) -> BadRule:
         return bad_rule(self.slot, self.__name__, what)
@@ -295,73 +278,9 @@ def _is_constant(value: object) -> bool:
 def _compiled(text: str, name: str) -> Callable[..., object]:
     file = f"<rule {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    tree = ast.fix_missing_locations(_Sets().visit(ast.parse(text)))
-    code: CodeType = compile(tree, file, "exec")
-    space: dict[str, object] = {"_AnyOrder": AnyOrder, "_AnyOrderFrozen": AnyOrderFrozen}
+    code: CodeType = compile(in_any_order(ast.parse(text)), file, "exec")
+    space: dict[str, object] = dict(ANY_ORDER)
     exec(code, space)  # noqa: S102 - a reader's own function, which they gave to propose()
     made = space[name]
     assert isinstance(made, FunctionType)
     return made
-
-
-class _Sets(ast.NodeTransformer):
-    """Puts sets whose order can be turned around where a rule makes sets."""
-
-    def visit_Set(self, node: ast.Set) -> ast.AST:
-        self.generic_visit(node)
-        return _call(ast.List(node.elts, ast.Load()), node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        self.generic_visit(node)
-        return _call(ast.ListComp(node.elt, node.generators), node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        other = {"set": "_AnyOrder", "frozenset": "_AnyOrderFrozen"}.get(node.id)
-        if other is None or not isinstance(node.ctx, ast.Load):
-            return node
-        return ast.copy_location(ast.Name(other, node.ctx), node)
-
-
-def _call(inner: ast.expr, at: ast.AST) -> ast.AST:
-    return ast.copy_location(ast.Call(ast.Name("_AnyOrder", ast.Load()), [inner], []), at)
-
-
-def _in_order(items: Iterator[object]) -> Iterator[object]:
-    return iter(sorted(items, key=repr, reverse=_BACKWARDS.get()))
-
-
-class AnyOrder(set[object]):
-    """A set that is walked in one order the first time a rule is asked, and the other way round the second time."""
-
-    def __iter__(self) -> Iterator[object]:
-        return _in_order(super().__iter__())
-
-    def pop(self) -> object:
-        """Remove the element that comes first."""
-        first = next(iter(self))
-        self.remove(first)
-        return first
-
-
-class AnyOrderFrozen(frozenset[object]):
-    """The same for a frozenset."""
-
-    def __iter__(self) -> Iterator[object]:
-        return _in_order(super().__iter__())
-
-
-def _giving(kind: type, name: str) -> None:
-    there = getattr(kind, name)
-
-    def operation(self: object, *others: object) -> object:
-        found = there(self, *others)
-        return found if found is NotImplemented else kind(found)
-
-    setattr(kind, name, operation)
-
-
-for _kind_of_set in (AnyOrder, AnyOrderFrozen):
-    for _name in ("__and__", "__or__", "__sub__", "__xor__", "copy", "difference"):
-        _giving(_kind_of_set, _name)
-    for _name in ("intersection", "symmetric_difference", "union"):
-        _giving(_kind_of_set, _name)

@@ -48,6 +48,7 @@ from kipviz.views import (
 )
 from kipviz.views.facts import Card, spans
 from kipviz.views.machines import Machine, Pair
+from kipviz.views.own_view import OwnView
 from kipviz.views.shares import Finished
 
 Parts = tuple[Any, ...]
@@ -69,8 +70,8 @@ class CardHead(Value, frozen=True):
 class Cards:
     """The cards of one cluster, made step by step along one line of a trace."""
 
-    def __init__(self, model: ClusterModel) -> None:
-        """Lay out the cards of a cluster; they stay the same on every branch."""
+    def __init__(self, model: ClusterModel, views: tuple[OwnView, ...] = ()) -> None:
+        """Lay out the cards of a cluster, then those of a reader's own views; they stay the same on every branch."""
         self._model = model
         self._spec = model.spec
         self._stages = _stages(model)
@@ -86,6 +87,9 @@ class Cards:
         self.machines: list[Machine] = []
         self._makers: list[tuple[str, Callable[[World], Parts], Callable[..., Card]]] = []
         self._lay_out()
+        for place, view in enumerate(views):
+            head = CardHead(view.id, view.title, view.sentence, "own", None, 100 + place)
+            self._add(head, lambda w: (w,), view.card)
 
     def snapshot(self, world: World) -> dict[str, Card]:
         """Give every card of the world that was observed last."""

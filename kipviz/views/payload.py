@@ -49,6 +49,7 @@ from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.machines import drawing
 from kipviz.views.moments import clause
+from kipviz.views.own_view import OwnView
 from kipviz.views.real_clients import ClientLogs
 from kipviz.views.real_clients import lanes as lanes_of_clients
 from kipviz.views.rests import rests
@@ -70,13 +71,18 @@ class Telling:
     """One line of a trace being told, from its start; `since` cuts what the page knows already."""
 
     def __init__(
-        self, model: ClusterModel, since: int, lives: Lifetimes, goals: tuple[str, ...] = ()
+        self,
+        model: ClusterModel,
+        since: int,
+        lives: Lifetimes,
+        goals: tuple[str, ...] = (),
+        views: tuple[OwnView, ...] = (),
     ) -> None:
         """Start to tell; rows and choices up to and including `since` are known."""
         self._lesson = LessonTelling(model, goals)
         self._model = model
         self._since = since
-        self.cards = Cards(model)
+        self.cards = Cards(model, views)
         self._causes = Causes(model)
         self.beliefs = Beliefs(model.spec)
         self._logs = ClientLogs(model)
@@ -370,12 +376,14 @@ def payload(
     trace: Trace,
     chapters: tuple[Chapter, ...],
     head: str = "",
+    views: tuple[OwnView, ...] = (),
 ) -> tuple[Part, Lifetimes]:
     """Tell the line that a trace stands on, whole; give the rows' lifetimes for branches, too.
 
-    `head` is what a permalink says of the run before its steps; without it there is none.
+    `head` is what a permalink says of the run before its steps; without it there is none. `views` are
+    the reader's own, which have cards behind all others.
     """
-    telling = Telling(model, -1, Lifetimes(), goals_of(scenario))
+    telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views)
     telling.line(trace, trace.line)
     telling.to_the_end(trace, trace.line[-1], chapters)
     told = telling.suffix()
@@ -427,10 +435,11 @@ def branch(
     at: int,
     parent: Lifetimes,
     goals: tuple[str, ...] = (),
+    views: tuple[OwnView, ...] = (),
 ) -> tuple[Part, Lifetimes]:
     """Tell what differs on another line that leaves a told one after step `at`."""
     lives = parent.fork(at)
-    telling = Telling(model, at, lives, goals)
+    telling = Telling(model, at, lives, goals, views)
     telling.line(trace, path)
     telling.to_the_end(trace, path[-1])
     return {**telling.suffix(), "rows": lives.rows, "closes": lives.closes, "bigs": []}, lives

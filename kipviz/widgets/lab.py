@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from kipviz.checking import runs
@@ -14,6 +15,7 @@ from kipviz.core.given import path as path_given
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.views.own_view import OwnView, View, own_views
 from kipviz.widgets.keeper import Keeper, recovered
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.stepper import Stepper
@@ -36,7 +38,11 @@ class HasRun(Protocol):
 
 
 def open_run(
-    scenario: str | HasRun, design: str | None = None, *, keep: str | os.PathLike[str] | None = None
+    scenario: str | HasRun,
+    design: str | None = None,
+    *,
+    keep: str | os.PathLike[str] | None = None,
+    views: Sequence[View] = (),
 ) -> Stepper:
     """Open a scenario in the stepper, under its own design or another one; or a permalink.
 
@@ -53,10 +59,20 @@ def open_run(
         stepper.fault_at("B1 crashes after PREPARE_COMMIT")
         stepper.take("B1 starts").run_on(seed=7).name("the coordinator dies")
 
+    With `views`, functions of your own from a world to rows or to an SVG, each has a card beside the others;
+    `Stepper.view` says what such a function returns.
+
     Example:
         >>> import kipviz
         >>> kipviz.open("kip-1289-group-commit").last_step
         39
+        >>> def running(world):
+        ...     '''Which brokers are running.'''
+        ...     return {f"broker {broker}": "runs" for broker in world.up}
+        >>> stepper = kipviz.open("kip-1289-group-commit", views=[running])
+        >>> print(stepper.why("running", "broker 1"))
+        running, broker 1: runs, since step 0
+        0 start
 
     Raises:
         ValueError: if there is no such scenario or design, the design makes a part of the
@@ -64,24 +80,25 @@ def open_run(
             something else.
         TraceFileError: if the file cannot be read or written, in one sentence.
     """
+    own = own_views(views)
     if not isinstance(scenario, str):
-        return _open_served(scenario, alone=design is None and keep is None)
+        return _open_served(scenario, own, alone=design is None and keep is None)
     link = is_link(scenario)
     if link and design is not None:
         raise ValueError("a permalink brings its own design: leave the other one out")
     keep = keep if keep is None else path_given("keep", keep)
     if keep is not None and os.path.lexists(keep):
-        stepper = _left(_kept(keep, scenario if not link else None, design))
+        stepper = _left(_kept(keep, scenario if not link else None, design), own)
     elif link:
-        stepper = _left(open_link(scenario))
+        stepper = _left(open_link(scenario), own)
     else:
-        stepper = stepper_of(runs.play(scenario, design))
+        stepper = stepper_of(runs.play(scenario, design), own)
     if keep is not None:
         Keeper(stepper, keep).write()
     return stepper
 
 
-def _open_served(given: object, *, alone: bool) -> Stepper:
+def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> Stepper:
     """Open what has a run of its own; `alone` says that nothing else was given with it."""
     if not isinstance(given, HasRun):
         what = type(given).__name__
@@ -92,7 +109,7 @@ def _open_served(given: object, *, alone: bool) -> Stepper:
         raise ValueError(
             "a served cluster has its design already, and save() keeps its run: leave design and keep out"
         )
-    return _left(given.run())
+    return _left(given.run(), views)
 
 
 def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
@@ -163,9 +180,9 @@ def open_trace(path: str | os.PathLike[str]) -> Stepper:
     return _left(runs.load(path_given("a trace file", path)))
 
 
-def _left(run: Run) -> Stepper:
+def _left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
     """Open a run where it was left, and warn of what came out differently."""
-    stepper = stepper_of(run)
+    stepper = stepper_of(run, views)
     for change in (*run.changes, *stepper.lab.lost):
         warnings.warn(change, TraceChanged, stacklevel=3)
     stepper.learn(run.learned)
@@ -220,9 +237,9 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
     )
 
 
-def stepper_of(run: Run) -> Stepper:
+def stepper_of(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
     """Open any run in the stepper; `lab` of the stepper is what answers for it."""
-    lab = Lab(run)
+    lab = Lab(run, views)
     stepper = Stepper(lab.payload, lab.respond)
     stepper.lab = lab
     return stepper

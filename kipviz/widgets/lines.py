@@ -14,6 +14,7 @@ from kipviz.checking.runs import KeptLine, Run
 from kipviz.views.choices import choice_id
 from kipviz.views.lesson import goals_of
 from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.own_view import OwnView
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.payload import payload as tell
 from kipviz.widgets import whatif
@@ -66,8 +67,9 @@ class Lab:
     `lost` says which lines of a file are gone because the model has moved on.
     """
 
-    def __init__(self, run: Run) -> None:
-        """Tell the main line, and the lines that the run has already."""
+    def __init__(self, run: Run, views: tuple[OwnView, ...] = ()) -> None:
+        """Tell the main line, and the lines that the run has already; `views` are the reader's own."""
+        self.views = views
         self.model = run.model
         self.lost: list[str] = []
         self._runs = list(run.trees)
@@ -77,7 +79,7 @@ class Lab:
         self._runs[0] = run.at(trace)
         told = self._runs[0].told
         head = head_of(run)
-        self.payload, lives = tell(run.scenario, run.design, run.model, trace, told, head)
+        self.payload, lives = tell(run.scenario, run.design, run.model, trace, told, head, views)
         path = trace.path(kept[0].tip)
         self._lines = {0: _Shown(0, kept[0].name, -1, 0, 0, path, lives)}
         self._number = 0
@@ -132,10 +134,12 @@ class Lab:
             learned=learned.renamed(now, same),
         )
 
-    def another(self, branch: int, step: int, learned: Learned) -> tuple[Lab, Learned]:
+    def another(
+        self, branch: int, step: int, learned: Learned, views: tuple[OwnView, ...]
+    ) -> tuple[Lab, Learned]:
         """Return an independent lab of the same run and its lines, and what was answered as it names questions."""
         run = self.kept_at(branch, step, learned)
-        return Lab(run), run.learned
+        return Lab(run, views), run.learned
 
     def place_of(self, node: int, path: tuple[int, ...] = ()) -> tuple[int, int]:
         """Give the line and the step at which a node of the run is shown, on `path` if it is."""
@@ -235,7 +239,7 @@ class Lab:
         self._number += 1
         run = self._runs[tree]
         goals = goals_of(run.scenario)
-        suffix, lives = tell_branch(run.model, run.trace, path, at, parent.lives, goals)
+        suffix, lives = tell_branch(run.model, run.trace, path, at, parent.lives, goals, self.views)
         if tree:  # another trace counts its nodes from 0, too
             suffix["steps"] = [{**s, "node": f"{tree}:{s['node']}"} for s in suffix["steps"]]
         line = _Shown(

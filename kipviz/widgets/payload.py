@@ -182,7 +182,15 @@ class CardInfo(_Part):
     id: str
     title: str
     kind: Literal[
-        "records", "log", "entries", "facts", "application", "machine", "metrics", "beliefs"
+        "records",
+        "log",
+        "entries",
+        "facts",
+        "application",
+        "machine",
+        "metrics",
+        "beliefs",
+        "own",
     ]
     where: str = ""
     lane: str | None = None

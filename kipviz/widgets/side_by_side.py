@@ -10,6 +10,7 @@ from kipviz.checking import runs
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task, Verdict
 from kipviz.scenarios.library import is_scenario
+from kipviz.views.own_view import View
 from kipviz.widgets.columns import BadColumns, Columns
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
@@ -27,6 +28,7 @@ def compare(
     right: str | int | None = None,
     *,
     names: tuple[str, str] | None = None,
+    views: Sequence[View] = (),
 ) -> Compare: ...
 
 
@@ -40,6 +42,7 @@ def compare(
     right: str | int | None = None,
     *more: str,
     names: tuple[str, str] | None = None,
+    views: Sequence[View] = (),
 ) -> Compare | Columns:
     """Show two runs side by side, stepped together; or a scenario under three and more designs, in columns.
 
@@ -55,6 +58,7 @@ def compare(
         right: what is on the right.
         more: further designs; all are held against the first one.
         names: what to call the two sides, if not by their designs, branches or seeds.
+        views: functions of your own, as `Stepper.view` takes them, with a card on both sides; columns have no cards.
 
     A run is a stepper, a `Run`, a campaign's task or verdict, or the path of a trace file.
 
@@ -69,6 +73,10 @@ def compare(
         ValueError: if a word names nothing, or a design makes a part of the story impossible.
         TraceFileError: if a file cannot be read.
     """
+    if more and views:
+        raise ValueError(
+            "three and more designs stand in columns, which have no cards: leave views out"
+        )
     if more:
         return columns(_word(what), [_word(each) for each in (left, right, *more)])
     if right is None:
@@ -80,8 +88,11 @@ def compare(
     else:
         one, other = (stepper_of(runs.play(_word(what), _word(each))) for each in (left, right))
         lines = (0, 0)
-    sides = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
     called = names or _names((one, other), lines)
+    if views:
+        one, other = one.view(*views, branch=lines[0]), other.view(*views, branch=lines[1])
+        lines = (one.branch, other.branch)
+    sides = [{**s.payload, "branches": s.known_branches} for s in (one, other)]
     return Compare(sides[0], sides[1], lines=lines, names=called)
 
 

@@ -19,6 +19,7 @@ import traitlets
 
 from kipviz.checking.learned import Learned
 from kipviz.views import hexdump
+from kipviz.views.own_view import OwnView, View, own_views
 from kipviz.views.svg import svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import reasons, twin
@@ -262,12 +263,40 @@ class Stepper(Discoverable, Asking, WithCursor):
             ValueError: when this branch has no such step, with those that it has.
         """
         at = self.step if step is None else step
-        branch, at = self._place_of({"branch": self.branch, "step": at})
+        return self._another(self.branch, at, () if self.lab is None else self.lab.views)
+
+    def view(self, *functions: View, branch: int | None = None) -> Stepper:
+        """Return an independent stepper of this run, with a card for each of your functions beside the others.
+
+        A function takes a world and returns what its card shows: a mapping of labels to values, a list of rows
+        (label, value) or (label, value, tone), or the text of an SVG. A tone is calm, pending, done, warning, broken
+        or gone. The function's name is the card's title, the first line of its docstring stands beside it. It depends
+        on the world alone. What is wrong with it is one sentence on its card. `kipviz.compare` and an exported page
+        have these cards, too; a saved run or a link has not, because no code is written into a file.
+
+        Args:
+            functions: from a world to rows or to an SVG.
+            branch: the branch that it stands on, if not this one.
+
+        Raises:
+            ValueError: if one is no function of one argument, two have one name, or there is no model
+                behind this stepper.
+        """
+        if self.lab is None:
+            raise ValueError(
+                "This stepper shows a recorded run: there is no model behind it whose worlds a view could be asked about."
+            )
+        number = self.branch if branch is None else branch
+        at = min(self.step, line_of(self.payload, self.known_branches, number).last)
+        return self._another(number, at, own_views(functions))
+
+    def _another(self, number: int, at: int, views: tuple[OwnView, ...]) -> Stepper:
+        branch, at = self._place_of({"branch": number, "step": at})
         learned = self.learned
         if self.lab is None:
             made = Stepper({**self.payload, "branches": self.known_branches}, self._respond)
         else:
-            lab, learned = self.lab.another(branch, at, learned)
+            lab, learned = self.lab.another(branch, at, learned, views)
             branch, at = lab.place
             made = Stepper(lab.payload, lab.respond)
             made.lab = lab

@@ -4,12 +4,13 @@
 import { Application, Facts } from "./cards/facts.js";
 import { Log } from "./cards/log.js";
 import { Machine } from "./cards/machine.js";
+import { Own } from "./cards/own.js";
 import { sameRows, wordsOf } from "./cards/rows.js";
 import { Records } from "./cards/strip.js";
 import { Keyed, attr, h, icon, show } from "./dom.js";
 import { group } from "./line.js";
 
-const KINDS = { records: Records, log: Log, application: Application, machine: Machine };
+const KINDS = { records: Records, log: Log, application: Application, machine: Machine, own: Own };
 
 export class Cards {
   constructor(app) {

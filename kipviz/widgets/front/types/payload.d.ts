@@ -79,7 +79,7 @@ export interface Note {
 export interface CardInfo {
   id: string;
   title: string;
-  kind: "application" | "beliefs" | "entries" | "facts" | "log" | "machine" | "metrics" | "records";
+  kind: "application" | "beliefs" | "entries" | "facts" | "log" | "machine" | "metrics" | "own" | "records";
   where?: string;
   lane?: string | null;
   order?: number;

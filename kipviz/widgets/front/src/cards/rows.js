@@ -7,9 +7,9 @@ export const rowKey = (row) => `${row.card} ${row.id}`;
 
 const written = new WeakMap();
 
-/** Everything a row says, as one text; written once per row. */
+/** Everything a row says, as one text; written once per row. Its place among the rows is nothing that it says. */
 export function wordsOf(row) {
-  if (!written.has(row)) written.set(row, `${row.id} ${row.tone} ${JSON.stringify(row.cells)}`);
+  if (!written.has(row)) written.set(row, `${row.id} ${row.tone} ${JSON.stringify({ ...row.cells, order: undefined })}`);
   return written.get(row);
 }
 
