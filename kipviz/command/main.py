@@ -23,6 +23,7 @@ from kipviz.command import (
     check_timeouts,
     clauses,
     compare,
+    conform,
     course,
     explore,
     export,
@@ -72,6 +73,7 @@ COMMANDS = {
     "review": review,
     "serve": serve,
     "watch": watch,
+    "conform": conform,
     "course": course,
     "lab": lab,
 }

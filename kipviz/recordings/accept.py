@@ -28,7 +28,6 @@ from itertools import product
 from typing import Any, TypeVar
 
 from kipviz.brokers.partition_log import PartitionLog, forget
-from kipviz.brokers.transaction_metadata import TransactionMetadata
 from kipviz.cluster import dispatch, refusals
 from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import World
@@ -46,6 +45,7 @@ from kipviz.recordings.admission import Admission
 from kipviz.recordings.answering import ANYBODY, admitting, answer, said_in, serving
 from kipviz.recordings.appends import PRODUCE, Appends
 from kipviz.recordings.arrival import as_early, as_written, span_of
+from kipviz.recordings.coordinator_memory import epoch_before, in_transition
 from kipviz.recordings.effects import Effects
 from kipviz.recordings.elections import (
     LEARNS_MS,
@@ -74,10 +74,10 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_book import RequestBook
 from kipviz.recordings.sayings import Asked, Question, Said, refused_in
+from kipviz.recordings.share_groups_apart import group_by_group
 from kipviz.recordings.share_sayings import at_broker
 from kipviz.recordings.sharing import MEMBERS, Sharing
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
-from kipviz.records.transaction_state import TransactionRecord
 
 T = TypeVar("T")
 
@@ -217,21 +217,20 @@ class Acceptor(RequestBook):
         return self._setting_aside(self._followed)
 
     def _followed(self) -> tuple[Asked, ...]:
-        """Follow the members of share groups.
-
-        They are followed in the order of the lines, and if need be with requests that came earlier than these say.
-
-        Raises:
-            RecordingError: if an exchange lacks what its API has.
-        """
+        """Follow the members of share groups, group by group."""
         with self._reading("A share fetch or acknowledgement lacks what it has"):
-            best = self._shared(self.exchanges)
-            early = as_early(self.exchanges, MEMBERS)
-            for at_once in (False, True):
-                if refused_in(best):
-                    other = self._shared(early, states_at_once=at_once)
-                    best = min((best, other), key=refused_in)
-            return best
+            groups = group_by_group(self.exchanges)
+            return tuple(each for group in groups for each in self._followed_in(group))
+
+    def _followed_in(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
+        """Follow in the order of the lines, and if need be with requests that came earlier than these say."""
+        best = self._shared(exchanges)
+        early = as_early(exchanges, MEMBERS)
+        for at_once in (False, True):
+            if refused_in(best):
+                other = self._shared(early, states_at_once=at_once)
+                best = min((best, other), key=refused_in)
+        return best
 
     def _shared(
         self, exchanges: tuple[Exchange, ...], *, states_at_once: bool = False
@@ -487,9 +486,17 @@ class Acceptor(RequestBook):
                 yield from self._grouped(leveled, message, exchange)
             else:
                 yield leveled
+            if name := getattr(message, "transactional_id", None):
+                coming = self._coming(at, exchange)
+                yield from in_transition(leveled, exchange.broker or BROKER, name, coming)
             role: Any = world.roles.get(key)
             if hasattr(role, "loading") and self._may_load(key[2], exchange):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _coming(self, at: int, exchange: Exchange) -> tuple[Entry, ...]:
+        """Return the entries behind a moment that were written before an answer."""
+        first = at + self._skipped
+        return self._entries[first : max(first, bisect_right(self._times, exchange.answered_ms))]
 
     def _may_load(self, home: str, exchange: Exchange) -> bool:
         """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
@@ -541,24 +548,12 @@ class Acceptor(RequestBook):
         roles = [world.roles]
         known = role.transactions.get(name) if name and role is not None else None
         if known is not None:
-            last = known.but(last_producer_epoch=self._epoch_before(at, known))
+            entries = self._entries[: at + self._skipped]
+            last = known.but(last_producer_epoch=epoch_before(entries, known))
             remembering = role.but(transactions=role.transactions.set(name, last))
             roles.append(world.roles.set(key, remembering))
         for each, given in product(roles, self._given.next_of(exchange)):
             yield world.but(roles=each, next_producer_id=given)
-
-    def _epoch_before(self, at: int, known: TransactionMetadata) -> int:
-        """Give the epoch before the present one: it is in the coordinator's memory only."""
-        now = (known.producer_id, known.producer_epoch)
-        for entry in reversed(self._entries[: at + self._skipped]):
-            for record in reversed(entry.batch.records):
-                if (
-                    isinstance(record, TransactionRecord)
-                    and record.transactional_id == known.transactional_id
-                    and (record.producer_id, record.producer_epoch) != now
-                ):
-                    return record.producer_epoch
-        return -1
 
 
 def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:

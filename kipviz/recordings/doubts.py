@@ -12,7 +12,7 @@ from typing import Any
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgeType
-from kipviz.recordings.appends import PRODUCE
+from kipviz.recordings.appends import PRODUCE, answers_of
 from kipviz.recordings.causes import Subject, subjects_of
 from kipviz.recordings.joining import JOINING
 from kipviz.recordings.recorded import Exchange
@@ -49,6 +49,12 @@ OF_SEQUENCE = frozenset(
     error.name for error in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.DUPLICATE_SEQUENCE_NUMBER)
 )
 NO_BATCH = "no evidence: a refused batch is in no log, and its producer id, epoch and sequence stand nowhere"
+# With these a leader refuses a batch whose transaction it has asked the coordinator about.
+OF_CHECKS = (Errors.TRANSACTION_ABORTABLE, Errors.INVALID_TXN_STATE, Errors.CONCURRENT_TRANSACTIONS)
+REMEMBERED = (
+    "no evidence: a leader remembers the sequence of a batch whose transaction was checked in vain "
+    "(VerificationStateEntry), and no log has it"
+)
 UPGRADE = (
     "NOT MODELLED: a group that changes between the classic and the consumer protocol (KIP-848, "
     "online upgrade)"
@@ -80,6 +86,7 @@ def doubts_about(
     that begin by the age of records.
     """
     changing = groups_that_change(exchanges)
+    in_vain = _checked_in_vain(exchanges, names)
     found = []
     uncertain: dict[Subject, int] = {}
     for each in asked:
@@ -96,6 +103,9 @@ def doubts_about(
             why = why or UNREAD
         if exchange.api == PRODUCE:
             why = _why_of_batch(each, exchange, noted=each.number in noted)
+            name = exchange.request["transactionalId"]
+            if in_vain.get(name, each.number) < each.number:
+                why = why or _why_of_memory(each)
         found.append(each.but(doubt=why))
     return tuple(found)
 
@@ -144,6 +154,22 @@ def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
     if not noted and error in (OF_IDENTITY if unnamed else OF_SEQUENCE):
         return NO_BATCH
     return ""
+
+
+def _why_of_memory(asked: Asked) -> str:
+    error = dict(asked.recorded).get("error")
+    return REMEMBERED if error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER.name else ""
+
+
+def _checked_in_vain(exchanges: Iterable[Exchange], names: Names) -> dict[str, int]:
+    """Return the transactional ids of which a batch was refused for its transaction, with the first such request."""
+    found: dict[str, int] = {}
+    for number, exchange in enumerate(exchanges):
+        if exchange.api == PRODUCE and (name := exchange.request["transactionalId"]):
+            errors = [told["errorCode"] for _, told in answers_of(exchange, names)]
+            if any(error in OF_CHECKS for error in errors):
+                found.setdefault(name, number)
+    return found
 
 
 def groups_of(exchange: Exchange) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from kipviz.recordings.admission import BROKERS, Admission
 from kipviz.recordings.group_configs import ConfigChange, configured
 from kipviz.recordings.handling import handling
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Asked, Said, partitions_of
+from kipviz.recordings.sayings import Asked, Said, error_name, partitions_of
 from kipviz.recordings.share_sayings import (
     STATES,
     acknowledgements_of,
@@ -67,6 +67,8 @@ NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
 NOT_YET: Said = (("error", "no answer yet"),)
 # The partitions of one request are told apart by their place in it.
 MOST_PARTITIONS = 1_000
+# What a whole request is refused with for its session.
+OF_SESSIONS = (Errors.INVALID_SHARE_SESSION_EPOCH.name, Errors.SHARE_SESSION_NOT_FOUND.name)
 Step = tuple[int, int, int]
 
 
@@ -201,7 +203,8 @@ class Sharing:
                 # It is refused before its session is looked at.
                 self._refused += self._without_right(number, now, Errors.INVALID_REQUEST)
                 continue
-            sessions[member] = now
+            if not _is_of_another_session(exchange):
+                sessions[member] = now
             told = parts_of(exchange.response["responses"], self._names)
             # Of one that loads its state nothing is told, and what is told first comes first.
             order = sorted(now, key=lambda p: p not in told)
@@ -335,7 +338,9 @@ class Sharing:
         epoch, more = message.session_epoch, len(messages) > place + 1
         who = (message.group_id, message.member_id)
         known = way.leader.sessions.get(who)
-        before = None if known is None else known.epoch - (place > 0 and epoch > 0)
+        # One that was refused for its session at the first partition has counted nothing.
+        counted = epoch > 0 and place > 0 and not _refused_for_session(way, number)
+        before = None if known is None else known.epoch - counted
         leader = way.leader
         if place and epoch >= 0 and known is not None:
             renewed = leader.sessions.set(who, known.but(epoch=before))
@@ -536,6 +541,17 @@ class Sharing:
         answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
         return self._carried_out(way, done, on)
+
+
+def _is_of_another_session(exchange: Exchange) -> bool:
+    """Say whether a request was refused for its session, which then stays as it was (SharePartitionManager.newContext)."""
+    return error_name(exchange.response.get("errorCode", 0)) in OF_SESSIONS
+
+
+def _refused_for_session(way: Follower, number: int) -> bool:
+    """Say whether a request's first partition was told that its share session is another one, or is none."""
+    said = way.answers.get(number * MOST_PARTITIONS)
+    return said is not None and said[0][1] in OF_SESSIONS
 
 
 def _of_brokers(exchange: Exchange) -> Exchange:

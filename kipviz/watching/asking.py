@@ -15,7 +15,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.wire import acls, admin, group_admin, groups, list_offsets, metadata
 from kipviz.messages.wire import share_admin as shares
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.schema import Schema
+from kipviz.messages.wire.question import Question
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_of, topic_of
 
 ANY_BROKER = -1
@@ -26,14 +26,6 @@ PARTITIONS_AT_ONCE, NAMES_AT_ONCE = 1_000, 200
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST = -1
 _STATES = {name: state.value for state, name in STATE_NAMES.items()}
-
-
-class Question(Value, frozen=True):
-    """A request and its response; `highest` is the newest version that is asked in, where not the schema's."""
-
-    request: Schema
-    response: Schema
-    highest: int = 99
 
 
 class NoAnswer(Exception):

@@ -16,10 +16,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from kipviz.core.missing_part import MissingPart
-from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head, encode
-from kipviz.messages.wire.fitting import fitting
-from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, framed, header_version
-from kipviz.watching.asking import ANY_BROKER, NoAnswer, Question
+from kipviz.messages.wire.codec import Struct, WireError
+from kipviz.messages.wire.question import Question
+from kipviz.watching.asking import ANY_BROKER, NoAnswer
 
 CLIENT_ID = "kipviz-watch"
 # The internals that carry a request are those of this version.
@@ -50,12 +49,10 @@ class _Request:
     _min_version = _max_version = None
 
     def __init__(self, question: Question, values: Struct) -> None:
-        first, _, last = question.request.versions.partition("-")
         self.name = question.request.name
         self.API_KEY = question.request.key
         self.API_VERSION: int | None = None
-        self.min_version = int(first)
-        self.max_version = min(int(last or first), question.highest)
+        self.min_version, self.max_version = question.versions
         self.header: _Header | None = None
         self._question, self._values = question, values
         self._client_id = ""
@@ -70,19 +67,9 @@ class _Request:
     def encode(self, *, framed: bool, header: bool) -> bytes:
         assert framed
         assert header
-        return self._bytes()
-
-    def _bytes(self) -> bytes:
-        schema, version = self._question.request, self._version
         assert self.header is not None
-        head = {
-            "RequestApiKey": self.API_KEY,
-            "RequestApiVersion": version,
-            "CorrelationId": self.header.correlation_id,
-            "ClientId": self._client_id,
-        }
-        body = encode(schema, version, fitting(schema.fields, version, self._values))
-        return framed(encode(REQUEST_HEADER, header_version(schema, version), head), body).data
+        number = self.header.correlation_id
+        return self._question.frame(self._version, number, self._client_id, self._values)
 
     @property
     def _version(self) -> int:
@@ -90,16 +77,12 @@ class _Request:
         return self.API_VERSION
 
     def parse_header(self, buffer: Any) -> Any:
-        data = buffer.read()
-        head, start = decode_head(
-            RESPONSE_HEADER, header_version(self._question.response, self._version), data
-        )
-        buffer.seek(len(start.data))
-        return _Head(head["CorrelationId"])
+        number, start = self._question.head_of(self._version, buffer.read())
+        buffer.seek(start)
+        return _Head(number)
 
     def decode(self, buffer: Any) -> _Response:
-        told, _ = decode(self._question.response, self._version, buffer.read())
-        return _Response(told)
+        return _Response(self._question.body_of(self._version, buffer.read()))
 
 
 class _Head:

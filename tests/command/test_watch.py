@@ -12,6 +12,9 @@ from kipviz.command.main import main
 from kipviz.serving.serve import cluster_of
 from tests.watching.wire import attached
 
+# kafka-python leaves a socket to the collector where a broker went away.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
 
 @pytest.fixture(scope="module")
 def server():

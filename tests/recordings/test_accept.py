@@ -9,6 +9,7 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.changed_answers import changes
 from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.fetching import CLOSES, UNKNOWN_SESSION
 from kipviz.recordings.not_judged import (
@@ -21,7 +22,6 @@ from kipviz.recordings.not_judged import (
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.report import of_evidence
-from tests.recordings.changed import changes
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

@@ -36,7 +36,7 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_admin import AlterShareGroupOffsets
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
-from kipviz.recordings import fronts, joining
+from kipviz.recordings import accept, fronts, joining
 from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.evidence import of_recording
 
@@ -148,7 +148,7 @@ def the_latest_snapshot_alone_is_kept(patch: Patch) -> None:
 
 
 def nobody_remembers_the_epoch_before(patch: Patch) -> None:
-    patch.setattr(Acceptor, "_epoch_before", lambda *_: -1)
+    patch.setattr(accept, "epoch_before", lambda *_: -1)
 
 
 def one_replica_is_enough(patch: Patch) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.changed_answers import changed
 from kipviz.recordings.evidence import Evidence, elections_of, of_recording
 from kipviz.recordings.joining import JOINING
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from tests.recordings.changed import changed
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 FOLLOWED = [

@@ -8,13 +8,13 @@ import pytest
 
 from kipviz.messages.errors import Errors
 from kipviz.recordings.accept import Acceptor
+from kipviz.recordings.changed_answers import changed
 from kipviz.recordings.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.sayings import Asked
 from kipviz.recordings.share_sayings import STATES, acknowledgements_of
 from kipviz.recordings.sharing import MEMBERS
-from tests.recordings.changed import changed
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

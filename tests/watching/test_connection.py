@@ -1,14 +1,28 @@
 """What cannot be attached to is one sentence: refused, silent, no broker, too old, badly named."""
 
 import contextlib
+import gc
 import socket
 import threading
+import warnings
 
 import pytest
 
 import kipviz
+from kipviz.messages.wire.question import Question
 from kipviz.watching import asking, connection
 from kipviz.watching.connection import Connection, Unreachable
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    """Collect here what kafka-python leaves open when it cannot connect, so that no later test is warned of it."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @contextlib.contextmanager
@@ -89,7 +103,7 @@ def test_another_version_of_the_client_is_one_sentence(monkeypatch):
 
 def test_a_request_that_an_older_broker_lacks_and_a_broker_that_is_gone_have_sentences():
     lacking = asking.SHARE_OFFSETS.request.but(key=9_999)
-    question = asking.Question(lacking, asking.SHARE_OFFSETS.response)
+    question = Question(lacking, asking.SHARE_OFFSETS.response)
     with kipviz.serve() as served, Connection(served.bootstrap_servers) as attached:
         with pytest.raises(asking.NoAnswer, match="it takes no DescribeShareGroupOffsets"):
             attached.ask(1, question, {"Groups": ()})

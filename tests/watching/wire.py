@@ -16,7 +16,7 @@ from kipviz.messages.wire import (
 from kipviz.messages.wire import (
     groups as group_requests,
 )
-from kipviz.watching.asking import Question
+from kipviz.messages.wire.question import Question
 from kipviz.watching.connection import Connection
 from tests.recordings import made_logs
 

@@ -1,0 +1,227 @@
+"""`kipviz conform`: random programs at a real broker, and whether the model could have given each of its answers."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kipviz.command.arguments import add_json, count, seed
+from kipviz.command.output import GoingOn, Progress, answer, until_interrupted
+from kipviz.command.refused import Refused
+
+if TYPE_CHECKING:
+    from kipviz.conforming.judging import Mutants
+    from kipviz.conforming.programs import Program
+    from kipviz.conforming.rounds import Refusal, Round
+
+HELP = "play random programs at a real broker, and ask the model for every answer"
+PROGRAMS, STEPS, AT_ONE_BROKER, MUTANTS = 50, 40, 50, 2_000
+# So many refused programs are shrunk and kept, one for each kind of refusal.
+KEPT_MAX = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say which arguments it takes."""
+    parser.add_argument(
+        "--kafka",
+        required=True,
+        metavar="FOLDER_OF_JARS",
+        help="the libs folder of a Kafka release; its broker runs on 127.0.0.1 in a folder that does not stay",
+    )
+    parser.add_argument(
+        "--programs", type=count, default=PROGRAMS, metavar="N", help=f"how many ({PROGRAMS})"
+    )
+    parser.add_argument(
+        "--steps",
+        type=count,
+        default=STEPS,
+        metavar="N",
+        help=f"how many steps each has ({STEPS})",
+    )
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first one (1)")
+    parser.add_argument("--program", metavar="FILE", help="play the program that was kept instead")
+    parser.add_argument(
+        "--mutants",
+        type=_from_0,
+        default=MUTANTS,
+        metavar="N",
+        help=f"change so many answers by one in one number, and say which the model accepts ({MUTANTS}; 0: none)",
+    )
+    parser.add_argument(
+        "--keep", metavar="FOLDER", help="keep each refused program there, as short as it gets"
+    )
+    add_json(parser)
+
+
+def _from_0(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"it takes a whole number from 0, not {text!r}")
+    return int(text)
+
+
+class _Found:
+    """What all rounds have shown so far."""
+
+    def __init__(self) -> None:
+        self.played = self.asked = self.accepted = 0
+        self.doubted = self.refused = 0
+        self.refusals: list[Refusal] = []
+        self.elsewhere: list[str] = []
+        self.mutants: Mutants | None = None
+
+    def add(self, played: Round) -> None:
+        """Take in a round."""
+        judged, report = played.judged, played.judged.report
+        self.played += played.played
+        self.asked += len(report.asked)
+        self.accepted += len(report.accepted)
+        self.refused += len(report.refused)
+        self.doubted += len(report.doubted)
+        self.refusals += filter(None, played.refusals())
+        # Of the warm-up, and between brokers about nothing that a program has named.
+        self.elsewhere += map(str, judged.refused.get("", ()))
+        self.mutants = judged.mutants or self.mutants
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play programs, and print what the model could not have said.
+
+    Raises:
+        Refused: if there is no broker to play them at.
+    """
+    from kipviz.conforming.plain_client import Lost
+    from kipviz.conforming.real_broker import CannotStart, release_of
+    from kipviz.recordings.recording_error import RecordingError
+
+    jars = Path(arguments.kafka)
+    programs = tuple(_programs(arguments))
+    found = _Found()
+    try:
+        release = release_of(jars)
+        place = _place(arguments.keep)
+        with Progress() as progress, until_interrupted(lambda *_: None) as go_on:
+            _play(jars, programs, arguments.mutants, found, progress, go_on)
+            kept = _keep(found, jars, place, progress, go_on) if found.refusals else []
+    except (CannotStart, Lost, RecordingError) as wrong:
+        raise Refused(str(wrong)) from None
+    except OSError as wrong:
+        raise Refused(f"cannot write {wrong.filename}: {wrong.strerror}") from None
+    answer(_document(found, kept, release), _lines(found, kept, release), as_json=arguments.json)
+    return int(bool(found.refused))
+
+
+def _programs(arguments: argparse.Namespace) -> Iterator[Program]:
+    from kipviz.conforming.programs import program, read
+
+    if arguments.program is None:
+        for at in range(arguments.programs):
+            yield program(arguments.seed + at, arguments.steps)
+        return
+    try:
+        yield read(Path(arguments.program).read_bytes())
+    except OSError as wrong:
+        raise Refused(f"cannot read {arguments.program}: {wrong.strerror or wrong}") from None
+    except ValueError as wrong:
+        raise Refused(f"{arguments.program}: {wrong}") from None
+
+
+def _place(to: str | None) -> Path | None:
+    if to is None:
+        return None
+    place = Path(to)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Refused(f"--keep takes a folder that is empty or not there yet, and {to} is neither")
+    return place
+
+
+def _play(
+    jars: Path,
+    programs: tuple[Program, ...],
+    mutants: int,
+    found: _Found,
+    progress: Progress,
+    go_on: GoingOn,
+) -> None:
+    """Play all programs, so many at one broker; the answers of the first round are changed, too."""
+    from kipviz.conforming.rounds import play_round
+
+    for first in range(0, len(programs), AT_ONE_BROKER):
+        if not go_on():
+            return
+        some = programs[first : first + AT_ONE_BROKER]
+        with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
+            changed = 0 if first else mutants
+            found.add(play_round(jars, Path(home), some, progress.say, go_on, changed))
+
+
+def _keep(
+    found: _Found, jars: Path, place: Path | None, progress: Progress, go_on: GoingOn
+) -> list[tuple[Refusal, str]]:
+    """Shrink one refused program of each kind, and keep it if there is a place."""
+    from kipviz.conforming.rounds import attempts_at, keep, shrink
+
+    kinds = {each.kind: each for each in reversed(found.refusals)}
+    kept = []
+    for number, each in enumerate(list(reversed(kinds.values()))[:KEPT_MAX], 1):
+        if not go_on():
+            break
+        progress.say(f"shrinking a program of {len(each.program.steps)} steps", last=True)
+        short = shrink(each, attempts_at(jars, progress.say, go_on), go_on)
+        said = ""
+        if place is not None:
+            to = place / f"refusal-{number}"
+            again = keep(short, jars, to, progress.say)
+            said = f"{to}" if again else f"{to} (refused before, and not this time)"
+        kept.append((short, said))
+    return kept
+
+
+def _lines(found: _Found, kept: list[tuple[Refusal, str]], release: str) -> Iterator[str]:
+    from kipviz.conforming.judging import lines_of_mutants
+
+    yield (
+        f"Kafka {release}, one broker: {found.played} programs, {found.asked:,} answers compared: "
+        f"{found.accepted:,} accepted, {found.refused:,} refused, {found.doubted:,} that cannot be judged."
+    )
+    for refusal, place in kept:
+        yield ""
+        yield from refusal.lines()
+        if place:
+            yield f"  kept: {place}"
+    shown = {id(refusal) for refusal, _ in kept}
+    more = len(found.refusals) - len(shown)
+    if more > 0:
+        seeds = ", ".join(str(each.program.seed) for each in found.refusals[:20])
+        yield f"refused programs: {len(found.refusals)}, of the seeds {seeds}"
+    yield from (f"refused outside of the programs: {each}" for each in found.elsewhere)
+    if found.mutants is not None:
+        yield ""
+        yield from lines_of_mutants(found.mutants)
+
+
+def _document(found: _Found, kept: list[tuple[Refusal, str]], release: str) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "kafka": release,
+        "brokers": 1,
+        "programs": found.played,
+        "answers": found.asked,
+        "accepted": found.accepted,
+        "refused": found.refused,
+        "cannot_judge": found.doubted,
+        "refusals": [
+            {
+                "program": msgspec.to_builtins(refusal.program),
+                "answer": str(refusal.first),
+                "kept": place,
+            }
+            for refusal, place in kept
+        ],
+        "refused_seeds": [each.program.seed for each in found.refusals],
+        "refused_elsewhere": found.elsewhere,
+        "mutants": msgspec.to_builtins(found.mutants),
+    }

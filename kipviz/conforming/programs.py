@@ -1,0 +1,136 @@
+"""Programs: what several clients do, one request after the other, drawn from a seed.
+
+A program names no ids, epochs or offsets. A step says "the identity before" or "one sequence too high", and what that is
+follows from the answers when it is played (`playing`). So any steps can be left out and the rest is a program, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from kipviz.core.values import Value, digest_of
+
+STEPS = 40
+PARTITIONS = 2
+# How often each kind of step is drawn, relative to the others; who does it, and what it may be told.
+PRODUCERS, READER, OPERATOR, MEMBERS, SHARERS = (
+    ("a", "b"),
+    ("r",),
+    ("o",),
+    ("m", "n"),
+    ("s", "t"),
+)
+NOW, BEFORE, LATER = "now", "before", "later"
+_WHOSE = (NOW,) * 6 + (BEFORE, LATER)
+_SEQUENCES = ("next",) * 7 + ("again", "gap")
+KINDS: tuple[tuple[str, int, tuple[str, ...], tuple[tuple[str, ...], ...]], ...] = (
+    ("init", 4, PRODUCERS, (("new", "new", "again"),)),
+    ("add", 4, PRODUCERS, (_WHOSE, ("0", "1"))),
+    ("produce", 12, PRODUCERS, (_WHOSE, ("0", "1"), _SEQUENCES)),
+    ("stage", 4, PRODUCERS, (_WHOSE, ("0", "1"))),
+    ("end", 8, PRODUCERS, (_WHOSE, ("commit", "commit", "abort"))),
+    ("plain", 3, ("b",), (("0", "1"),)),
+    ("read", 5, READER, (("committed", "uncommitted"), ("0", "1"))),
+    ("offsets", 4, READER, (("stable", "any"),)),
+    ("describe", 3, OPERATOR, ()),
+    ("list", 1, OPERATOR, ()),
+    ("producers", 3, OPERATOR, (("0", "1"),)),
+    ("join", 3, MEMBERS, ()),
+    ("beat", 4, MEMBERS, (_WHOSE,)),
+    ("commit", 4, MEMBERS, (_WHOSE, ("0", "1"))),
+    ("leave", 1, MEMBERS, ()),
+    ("share-join", 4, SHARERS, ()),
+    ("share-beat", 3, SHARERS, (_WHOSE,)),
+    ("share-fetch", 7, SHARERS, (_WHOSE, ("1", "2", "500"))),
+    ("share-acknowledge", 6, SHARERS, (_WHOSE, ("accept", "accept", "release", "reject"))),
+    ("share-leave", 1, SHARERS, ()),
+    ("share-describe", 1, OPERATOR, ()),
+    ("share-offsets", 2, OPERATOR, ()),
+)
+_DRAWN = tuple(kind for kind in KINDS for _ in range(kind[1]))
+
+
+class Step(Value, frozen=True):
+    """What one client does: the kind of its request, and what it is told beside that."""
+
+    client: str
+    does: str
+    told: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((self.client, self.does, *self.told))
+
+
+class Program(Value, frozen=True):
+    """Steps in their order; `old` are the producers that speak as clients before transaction version 2 do.
+
+    `shared` says that both producers have one transactional id.
+    """
+
+    seed: int
+    steps: tuple[Step, ...]
+    old: tuple[str, ...] = ()
+    shared: bool = False
+
+    def lines(self) -> Iterable[str]:
+        """Return the program as text, a line each."""
+        names = "one transactional id" if self.shared else "a transactional id each"
+        old = f"; {' and '.join(self.old)} as before transaction version 2" if self.old else ""
+        yield f"seed {self.seed}: the producers have {names}{old}"
+        yield from (f"  {number:>3}  {step}" for number, step in enumerate(self.steps, 1))
+
+
+def program(seed: int, steps: int = STEPS) -> Program:
+    """Return the program of a seed; the same one on every machine."""
+    told = _dice(seed, -1)
+    old = tuple(who for at, who in enumerate(PRODUCERS) if told[at] % 3 == 0)
+    made = [_step(seed, number) for number in range(steps)]
+    # What comes first lets the rest do something: identities, and members.
+    first = [Step(who, "init", ("new",)) for who in PRODUCERS]
+    joined = [Step("s", "share-join"), Step("m", "join")]
+    opening = [*first, *(each for at, each in enumerate(joined) if told[4 + at] % 2)]
+    return Program(seed, (*opening, *made)[:steps], old, told[3] % 2 == 0)
+
+
+def _step(seed: int, number: int) -> Step:
+    dice = _dice(seed, number)
+    does, _, who, choices = _DRAWN[int.from_bytes(dice[:4], "big") % len(_DRAWN)]
+    told = tuple(_one(dice, 8 + at, some) for at, some in enumerate(choices))
+    return Step(_one(dice, 4, who), does, told)
+
+
+def _dice(seed: int, number: int) -> bytes:
+    return digest_of(f"{seed} {number}".encode())
+
+
+def _one(dice: bytes, at: int, some: Sequence[str]) -> str:
+    return some[dice[at] % len(some)]
+
+
+def written(made: Program) -> bytes:
+    """Return a program as JSON."""
+    return msgspec.json.format(msgspec.json.encode(made), indent=1)
+
+
+def read(data: bytes) -> Program:
+    """Return the program that JSON says.
+
+    Raises:
+        ValueError: if it is none, in one sentence.
+    """
+    try:
+        found = msgspec.json.decode(data, type=Program)
+    except msgspec.MsgspecError as wrong:
+        raise ValueError(f"this is no program: {wrong}") from None
+    known: dict[str, Any] = {kind[0]: kind for kind in KINDS}
+    for step in found.steps:
+        kind = known.get(step.does)
+        if kind is None or step.client not in kind[2] or len(step.told) != len(kind[3]):
+            raise ValueError(f"this is no step of a program: {step}")
+        for word, choices in zip(step.told, kind[3], strict=True):
+            if word not in choices:
+                raise ValueError(f"a step {step.does} is told one of {choices}, not {word!r}")
+    return found

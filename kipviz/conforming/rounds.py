@@ -1,0 +1,206 @@
+"""Rounds: programs at a fresh broker, judged together; a refused one is shrunk, and what is left is kept.
+
+A round costs the start of a broker, so all programs of a round share one, and each attempt at shrinking plays all of its
+candidates at one. Programs at one broker do not meet: each has names of its own, but for a broker's producer ids.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
+
+from kipviz.conforming.judging import Judged, evidence_of, judge
+from kipviz.conforming.playing import Names, Playing, topic_of
+from kipviz.conforming.programs import Program, Step, written
+from kipviz.conforming.real_broker import RealBroker
+from kipviz.core.values import Value
+from kipviz.recordings.sayings import Asked, sayings
+from kipviz.recordings.sent import Request
+
+# Of one refused program so many attempts at shrinking are made, each at a broker of its own.
+ATTEMPTS_MAX = 16
+PROGRAM, LOGS, REQUESTS, REPORT = "program.json", "logs", "kafka-request.log", "report.txt"
+
+
+class Refusal(Value, frozen=True):
+    """A program with an answer that the model could not have given, and the first such answer.
+
+    `at` is the place of the step that asked for it, -1 where brokers asked each other.
+    """
+
+    program: Program
+    first: Asked
+    at: int = -1
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What another refusal has to share to be the same one: the request, and what the broker said first of all."""
+        (_, said), *_ = self.first.recorded
+        return self.first.api, str(said)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the answer, what the model could have said, and the program."""
+        yield f"{self.first.api}, {self.first.about}"
+        yield f"  the broker: {sayings(self.first.recorded)}"
+        yield from (f"  the model:  {sayings(said)}" for said in self.first.possible)
+        yield from self.program.lines()
+
+
+class Round(Value, frozen=True):
+    """Programs that were played at one broker, in their order, and what the model said of it."""
+
+    programs: tuple[Program, ...]
+    played: int
+    judged: Judged
+    steps: dict[Request, int]
+
+    def refusals(self) -> tuple[Refusal | None, ...]:
+        """Return for each program its refusal, None if there is none."""
+        return tuple(self._refusal(at, each) for at, each in enumerate(self.programs))
+
+    def _refusal(self, place: int, made: Program) -> Refusal | None:
+        refused = self.judged.refused.get(prefix_at(place), ())
+        if not refused:
+            return None
+        asked = self.judged.requests[refused[0].number]
+        return Refusal(made, refused[0], self.steps.get(asked, -1))
+
+
+# Plays programs at a fresh broker and judges them: for each its refusal, None if there is none.
+Try = Callable[[Sequence[Program]], tuple[Refusal | None, ...]]
+
+
+class Told(Protocol):
+    """What is told of the progress: in one sentence."""
+
+    def __call__(self, words: str) -> object:
+        """Take a sentence."""
+
+
+def prefix_at(place: int) -> str:
+    """Return the prefix of the names of the program at a place of its round."""
+    return f"p{place}"
+
+
+def play_round(
+    jars: Path,
+    home: Path,
+    programs: Sequence[Program],
+    tell: Told,
+    go_on: Callable[[], bool] = lambda: True,
+    mutants_max: int = 0,
+) -> Round:
+    """Play programs at one broker, stop it, and ask the model for every answer.
+
+    Args:
+        jars: the jars of a Kafka release.
+        home: an empty folder, in which logs and request log stay.
+        programs: what is played, one after the other.
+        tell: takes the progress.
+        go_on: whether to play the next one.
+        mutants_max: how many changed answers the model is asked about, 0 for none.
+
+    Raises:
+        CannotStart: if there is no broker.
+        Lost: if the broker does not answer.
+        RecordingError: if what it wrote cannot be read.
+    """
+    tell("starting a broker")
+    sent, played = [], 0
+    steps: dict[Request, int] = {}
+    with RealBroker(jars, home) as broker:
+        ids = broker.create([topic_of(prefix_at(at)) for at in range(len(programs))])
+        for at, made in enumerate(programs):
+            if not go_on():
+                break
+            tell(f"{at} of {len(programs)} programs played")
+            prefix = prefix_at(at)
+            playing = Playing(made, Names(prefix, ids[topic_of(prefix)]), broker.connect)
+            playing.play()
+            sent += playing.sent
+            steps |= playing.asked
+            played += 1
+        tell("stopping the broker")
+    tell("asking the model")
+    evidence = evidence_of(broker.logs, broker.requests, sent)
+    return Round(tuple(programs), played, judge(evidence, mutants_max, go_on), steps)
+
+
+def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: True) -> Refusal:
+    """Return the shortest program found that has the same refusal.
+
+    What comes behind the refused answer is left out first. The rest is delta debugging: pieces are left out, halves
+    first, then smaller ones; all pieces of one size are tried in one attempt, and those that were not needed alone are left out
+    together in the next one. A refusal that depends on the moment may not come again; then the program stays longer.
+    """
+    best, pieces, attempts = refusal, 2, 0
+
+    def refused(shorter: Sequence[tuple[Step, ...]]) -> list[Refusal | None]:
+        tried = attempt([best.program.but(steps=steps) for steps in shorter])
+        return [each if each and each.kind == refusal.kind else None for each in tried]
+
+    while len(best.program.steps) > 1 and attempts < ATTEMPTS_MAX and go_on():
+        attempts += 1
+        steps = best.program.steps
+        if 0 <= best.at < len(steps) - 1:
+            (found,) = refused((steps[: best.at + 1],))
+            best = best.but(at=-1) if found is None else found
+            continue
+        pieces = min(pieces, len(steps))
+        cuts = [round(at * len(steps) / pieces) for at in range(pieces + 1)]
+        spans = tuple(pairwise(cuts))
+        tried = refused([_without(steps, (span,)) for span in spans])
+        spare = [span for span, found in zip(spans, tried, strict=True) if found]
+        if spare:
+            attempts += 1
+            half = len(spare) // 2
+            several = [
+                _without(steps, some) for some in (spare, spare[:half], spare[half:]) if some
+            ]
+            found_again = [each for each in (*refused(several), *tried) if each]
+            best = min(found_again, key=lambda each: len(each.program.steps))
+        elif pieces == len(steps):
+            break
+        else:
+            pieces *= 2
+    return best
+
+
+def _without(steps: tuple[Step, ...], spans: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
+    """Return the steps but for those in some spans, (first, behind the last)."""
+    gone = {at for first, behind in spans for at in range(first, behind)}
+    return tuple(step for at, step in enumerate(steps) if at not in gone)
+
+
+def attempts_at(jars: Path, tell: Told, go_on: Callable[[], bool]) -> Try:
+    """Return what plays programs at a fresh broker in a folder that does not stay."""
+
+    def attempt(programs: Sequence[Program]) -> tuple[Refusal | None, ...]:
+        with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
+            return play_round(jars, Path(home), programs, tell, go_on).refusals()
+
+    return attempt
+
+
+def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
+    """Play a refused program alone at a fresh broker, and keep what it wrote; say whether it was refused again.
+
+    The folder has the program, the broker's logs and its request log, and the report: `kipviz log FOLDER/logs --accept
+    --requests FOLDER/kafka-request.log` asks the model again.
+
+    Raises:
+        OSError: if the folder cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
+        played = play_round(jars, Path(home), (refusal.program,), tell)
+        to.mkdir(parents=True)
+        shutil.copytree(Path(home) / LOGS, to / LOGS)
+        shutil.copyfile(Path(home) / REQUESTS, to / REQUESTS)
+    (to / PROGRAM).write_bytes(written(refusal.program))
+    report = (*refusal.lines(), "", *played.judged.report.lines())
+    (to / REPORT).write_text("".join(f"{line}\n" for line in report), "utf-8")
+    return any(played.refusals())

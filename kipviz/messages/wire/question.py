@@ -1,0 +1,57 @@
+"""A request and its response as frames, whoever carries them."""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.messages.wire.codec import Struct, decode, decode_head, encode
+from kipviz.messages.wire.fitting import fitting
+from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, framed, header_version
+from kipviz.messages.wire.schema import Schema
+
+
+class Question(Value, frozen=True):
+    """A request and its response; `highest` is the newest version that is asked in, where not the schema's."""
+
+    request: Schema
+    response: Schema
+    highest: int = 99
+
+    @property
+    def versions(self) -> tuple[int, int]:
+        """The oldest and the newest version that is asked in."""
+        first, _, last = self.request.versions.partition("-")
+        return int(first), min(int(last or first), self.highest)
+
+    def frame(self, version: int, correlation_id: int, client_id: str, values: Struct) -> bytes:
+        """Return the request with its size in front; of `values` it takes what the version has room for.
+
+        Raises:
+            WireError: if a value does not fit its field.
+        """
+        head = {
+            "RequestApiKey": self.request.key,
+            "RequestApiVersion": version,
+            "CorrelationId": correlation_id,
+            "ClientId": client_id,
+        }
+        header = encode(REQUEST_HEADER, header_version(self.request, version), head)
+        body = fitting(self.request.fields, version, values)
+        return framed(header, encode(self.request, version, body)).data
+
+    def head_of(self, version: int, data: bytes) -> tuple[int, int]:
+        """Return a response's correlation id, and where its body begins; `data` has no size in front.
+
+        Raises:
+            WireError: if it is no response.
+        """
+        head, read = decode_head(RESPONSE_HEADER, header_version(self.response, version), data)
+        return int(head["CorrelationId"]), len(read.data)
+
+    def body_of(self, version: int, data: bytes, start: int = 0) -> Struct:
+        """Return a response's fields.
+
+        Raises:
+            WireError: if it is another response.
+        """
+        told, _ = decode(self.response, version, data, start)
+        return told

@@ -1,0 +1,48 @@
+"""Programs are drawn from a seed, and any steps of one are a program, too."""
+
+import pytest
+
+from kipviz.conforming.programs import KINDS, Step, program, read, written
+
+
+def test_a_seed_gives_the_same_program_everywhere():
+    assert program(7) == program(7)
+    assert program(7) != program(8)
+    assert [str(step) for step in program(7, 4).steps] == FIRST_OF_SEVEN
+
+
+FIRST_OF_SEVEN = ["a init new", "b init new", "s share-join", "m join"]
+
+
+def test_every_kind_of_step_is_drawn_with_every_word_that_it_may_be_told():
+    drawn = {step for seed in range(120) for step in program(seed).steps}
+    assert {step.does for step in drawn} == {kind[0] for kind in KINDS}
+    for does, _, who, choices in KINDS:
+        own = [step for step in drawn if step.does == does]
+        assert {step.client for step in own} == set(who)
+        for at, words in enumerate(choices):
+            assert {step.told[at] for step in own} == set(words)
+
+
+def test_a_program_is_written_and_read():
+    assert read(written(program(3))) == program(3)
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ((Step("a", "fly"),), "this is no step of a program: a fly"),
+        ((Step("r", "init", ("new",)),), "this is no step of a program: r init new"),
+        ((Step("a", "end", ("now",)),), "this is no step of a program: a end now"),
+        ((Step("a", "end", ("now", "maybe")),), "not 'maybe'"),
+    ],
+)
+def test_what_is_no_step_is_refused_in_one_sentence(steps, said):
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as refused:
+        read(written(program(1).but(steps=steps)))
+    assert said in str(refused.value)
+
+
+def test_what_is_no_program_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match=r"^this is no program: [^\n]*$"):
+        read(b'{"seed": "x"}')
