@@ -6,6 +6,7 @@ from nbformat import v4
 
 from tests.notebooks import canonical
 from tests.notebooks.rules import offences
+from tests.notebooks.shown_steppers import moves
 
 
 def stored(folder, *cells, name="10-sample.ipynb"):
@@ -45,6 +46,40 @@ def test_a_cell_that_breaks_a_rule_is_named(tmp_path, cell, words):
     (sentence,) = offences(stored(tmp_path, cell))
     assert sentence.startswith("code cell 1 ")
     assert words in sentence
+
+
+SHOWN = v4.new_output("display_data", {canonical.WIDGET: {"model_id": "1"}})
+
+
+@pytest.mark.parametrize(
+    "mover", ["run.step = 3", "run.last()", "run.go_to('x').take('y')", "if 1:\n    run.step += 1"]
+)
+def test_a_stepper_that_a_cell_shows_is_not_moved_by_a_later_one(tmp_path, mover):
+    cells = [("run = open()\nrun.take('x')", {"outputs": [SHOWN]}), "1", mover]
+    (sentence,) = offences(stored(tmp_path, *cells))
+    assert sentence.startswith(
+        "code cell 3 moves run, which code cell 1 shows; show run.copy(step)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("run", "run.copy(3).last()"),
+        ("run", "run = open()\nrun.last()"),
+        ("run.copy(2)", "run.last()"),
+        ("run", "run.why()\nprint(run.step)"),
+        ("other", "run.last()"),
+        ("run", "# run.last()"),
+    ],
+)
+def test_a_copy_a_new_run_and_a_question_leave_what_is_shown_as_it_is(tmp_path, first, later):
+    assert offences(stored(tmp_path, (first, {"outputs": [SHOWN]}), later)) == []
+
+
+def test_every_move_of_a_stepper_is_known_by_its_type():
+    assert {"go_to", "take", "last", "fault_at", "run_on", "skip", "change"} <= moves()
+    assert not {"possible", "points", "on_the_wire"} & moves()
 
 
 def test_words_that_only_look_like_a_definition_are_taken(tmp_path):
