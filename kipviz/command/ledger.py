@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
-from kipviz.command.output import answer, gathered, write_whole
+from kipviz.command.output import GoingOn, answer, check_place, gathered, write_whole
+from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.explore import ProgressTold
     from kipviz.studies.claims import Entry
+    from kipviz.studies.draft_ledger import Entries
+    from kipviz.studies.draft_ledger import Entry as Row
     from kipviz.studies.statements import JudgedStatement, Text
 
 HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
@@ -24,10 +27,28 @@ our words, under one design. The search of a claim ends where the claim breaks.
 
 """
 
+OF_DRAFTS = """# KIP-1289's draft implementation: each iteration, in each arrangement
+
+Made by `kipviz ledger --drafts --into DRAFTS.md`; a test makes rows of it again. The iterations are those of pull
+request 22357 (draft implementation, seen in source); where their source says nothing the reading is our inference.
+The jobs follow FLIP-573 (draft). Nothing here was run on a broker.
+
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("--into", metavar="FILE", help="write it as a page, such as LEDGER.md")
+    parser.add_argument(
+        "--drafts",
+        action="store_true",
+        help="instead: KIP-1289's draft implementation, each iteration in each arrangement; a page such as DRAFTS.md",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="FILE",
+        help="with --drafts: keep the rows that are judged in this file, and go on from those that are there",
+    )
     add_json(parser)
 
 
@@ -37,6 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.studies.texts import judged_texts
     from kipviz.views.ledger_of_texts import ledger_of_texts
     from kipviz.views.review import ledger
+
+    if arguments.drafts:
+        return _drafts(arguments)
+    if arguments.keep is not None:
+        raise Refused("--keep belongs to --drafts")
 
     def judgements(go_on: ProgressTold) -> Iterator[Entry | tuple[Text, JudgedStatement]]:
         yield from judged(progress=go_on)
@@ -80,5 +106,59 @@ def run(arguments: argparse.Namespace) -> int:
     page = f"{ledger(entries)}\n{ledger_of_texts(told)}"
     if arguments.into is not None:
         write_whole(arguments.into, HEAD + page)
+    answer(document, page.splitlines(), as_json=arguments.json)
+    return 0
+
+
+def _drafts(arguments: argparse.Namespace) -> int:
+    """Judge the draft implementation; the status is 0, because a promise that breaks is a finding, not a failure."""
+    from kipviz.studies.draft_ledger import ledger
+    from kipviz.studies.kept_ledger import KeptLedger, LedgerFileError
+    from kipviz.views.draft_ledger import draft_ledger_page, words_of
+
+    check_place(arguments.keep)
+    try:
+        kept = None if arguments.keep is None else KeptLedger(arguments.keep)
+    except LedgerFileError as wrong:
+        raise Refused(str(wrong)) from None
+    except OSError as error:
+        raise Refused(f"cannot read {arguments.keep}: {error.strerror or error}") from None
+
+    def keep(name: str, rows: Entries) -> None:
+        if kept is not None:
+            try:
+                kept.keep(name, rows)
+            except OSError as error:
+                raise Refused(f"cannot write {arguments.keep}: {error.strerror or error}") from None
+
+    def judgements(go_on: GoingOn) -> Iterator[Row]:
+        known = {} if kept is None else kept.cases
+        for rows in ledger(go_on, known, keep):
+            yield from rows
+
+    entries = gathered(arguments.into, judgements, lambda progress: progress.parts)
+    document = {
+        "rows": [
+            {
+                "arrangement": each.arrangement,
+                "design": each.design,
+                "scenario": each.scenario,
+                "faults": each.faults,
+                "property": each.promise,
+                "verdict": each.verdict,
+                "words": words_of(each),
+                "states": each.states,
+                "steps": each.steps,
+                "reason": each.reason,
+                "blame": each.blame,
+                "repair": list(each.repair),
+                "link": each.link,
+            }
+            for each in entries
+        ]
+    }
+    page = draft_ledger_page(entries)
+    if arguments.into is not None:
+        write_whole(arguments.into, OF_DRAFTS + page)
     answer(document, page.splitlines(), as_json=arguments.json)
     return 0

@@ -1,7 +1,9 @@
 """Written once: no source record has two committed outputs, and none is acknowledged by a transaction without any.
 
 It is weaker than "atomic": a record whose output is committed may be free for a while, if it is acknowledged before it
-is delivered again. A job that commits outputs and acknowledgements one after the other is judged by this.
+is delivered again. A job that commits outputs and acknowledgements one after the other is judged by this. A record that
+is archived is lost once no process has it in hand and no output of it is open: these programs reject none, so it was
+the delivery limit that archived it.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from kipviz.records.share_group_state import RecordState
 
 
 class Written(Part, frozen=True):
-    """Outputs of undecided transactions, committed outputs of each record, and records that owe one."""
+    """Outputs of undecided transactions, committed outputs of each record, and records that owe one.
+
+    `archived` are the archived records without a committed output.
+    """
 
     open: Open = Table.of()
     committed: Table[str, int] = Table.of()
     owed: Table[str, bool] = Table.of()
+    archived: Table[str, bool] = Table.of()
     broken: str = ""
 
 
@@ -31,7 +37,7 @@ class WrittenOnce:
     """The property itself: it breaks with a second committed output, and when an owed one cannot come any more."""
 
     name = "written once"
-    sentence = "No source record is written twice, and none is acknowledged without its output."
+    sentence = "No source record is written twice, and none is acknowledged or archived without its output."
 
     def initial(self, world: Any) -> Written:
         """Start with nothing written."""
@@ -53,11 +59,21 @@ class WrittenOnce:
                         record = f"{event.partition}@{offset}"
                         if not seen.committed.get(record, 0):
                             seen = seen.but(owed=seen.owed.set(record, True))
+                case RecordsMoved(after=RecordState.ARCHIVED):
+                    for offset in range(event.first, event.last + 1):
+                        record = f"{event.partition}@{offset}"
+                        if not seen.committed.get(record, 0):
+                            seen = seen.but(archived=seen.archived.set(record, True))
                 case _:
                     pass
-        for record in () if seen.broken else seen.owed:
-            if not any(record == output for each in seen.open.values() for output, _ in each):
-                seen = seen.but(broken=f"{record} is acknowledged, and its output is lost")
+        if seen.broken:
+            return seen
+        for record in seen.owed:
+            if not _is_open(seen, record):
+                return seen.but(broken=f"{record} is acknowledged, and its output is lost")
+        for record in seen.archived:
+            if not _is_open(seen, record) and record not in _in_hand(outcome.world):
+                return seen.but(broken=f"{record} is archived, and its output is lost")
         return seen
 
     def finding(self, seen: Written) -> Finding:
@@ -65,7 +81,18 @@ class WrittenOnce:
         return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
 
 
+def _is_open(seen: Written, record: str) -> bool:
+    return any(record == output for each in seen.open.values() for output, _ in each)
+
+
+def _in_hand(world: Any) -> tuple[str, ...]:
+    """Return the records of the last poll() of each process: it may still write them."""
+    running = (each for each in world.applications.values() if each.alive and not each.ended)
+    return tuple(f"{r.partition}@{r.offset}" for each in running for r in each.records)
+
+
 def _counted(seen: Written, record: str) -> Written:
     count = seen.committed.get(record, 0) + 1
     seen = seen.but(committed=seen.committed.set(record, count), owed=seen.owed.without(record))
+    seen = seen.but(archived=seen.archived.without(record))
     return seen.but(broken=f"{record} is written twice") if count > 1 else seen

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from kipviz.checking.axes import LOCK, TIMEOUT, Axis
+from kipviz.checking.axes import LIMIT, LOCK, TIMEOUT, Axis
 from kipviz.checking.breaking import Breaking, breaking
 from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import CANCELLED, Search
@@ -19,7 +19,7 @@ from kipviz.checking.landscape import LOOK_UP_MS
 from kipviz.checking.runs import follow
 from kipviz.checking.runs import judge as judge_run
 from kipviz.checking.saves import under
-from kipviz.checking.verdicts import BREAKS, HOLDS, SO_FAR, Judged, judge, property_named
+from kipviz.checking.verdicts import BREAKS, HOLDS, Judged, judge, property_named
 from kipviz.cluster.clock import ms
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import REPAIRED, design
@@ -33,6 +33,7 @@ from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, co
 
 PROMISES = ("atomic", "nothing pending for ever")
 STATES_MAX = 30_000
+NOT_DECIDED = f"not decided within {STATES_MAX:,} states"
 APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
 CLUSTERS = {APART: "source and state on two brokers", TOGETHER: "on one broker"}
 EARLY, MIDDLE, LATE = "draft-early", "draft-middle", "draft-late"
@@ -58,13 +59,13 @@ class Case(Value, frozen=True):
     design: str
     faults: str = ""
 
-    def judged(self, under: str, tell: Tell) -> Judged:
+    def judged(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
         """Search the case under a design until a promise breaks.
 
         Raises:
             StoppedEarly: if `tell` says False.
         """
-        asked = tuple(property_named(name) for name in PROMISES)
+        asked = tuple(property_named(name) for name in promises)
         bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
         budget = budget_of(self.faults)
         found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
@@ -78,12 +79,18 @@ def breaks(found: Judged) -> bool:
     return any(cell.verdict == BREAKS for cell in found.cells)
 
 
-def repair(case: Case, tell: Tell = content) -> tuple[str, ...]:
-    """Return a smallest set of slots that, filled as in the repaired design, mends a case.
+def repair(
+    case: Case,
+    tell: Tell = content,
+    known: tuple[str, ...] = (),
+    promises: tuple[str, ...] = PROMISES,
+) -> tuple[str, ...]:
+    """Return a smallest set of slots that, filled as in the repaired design, mends the promises; () if all do not.
 
-    One slot alone is tried first, with each that is asked in the cluster. If none is enough, all are filled so
-    and taken back one by one: what is left cannot lack any of its own. A run that broke a promise before is made
-    again under each candidate before a search: one that breaks there, too, need not be searched.
+    `known` is such a set of the same case with fewer accidents: what mends this case mends that one, so `known` is
+    the answer if it mends this one. One slot alone is tried next, with each that is asked in the cluster. If none is
+    enough, all that are filled are taken back one by one: what is left cannot lack any of its own. A run that broke a
+    promise before is made again under each candidate before a search: one that breaks there, too, need not be searched.
 
     Raises:
         StoppedEarly: if `tell` says False.
@@ -96,26 +103,28 @@ def repair(case: Case, tell: Tell = content) -> tuple[str, ...]:
         slot for slot, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(slot), spec)
     )
 
-    known: list[Breaking] = []
+    broken: list[Breaking] = []
 
     def mends(slots: Iterable[str]) -> bool:
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
         candidate = base.but(**(choices | filled))
-        if any(_breaks_again(made, candidate) for made in known):
+        if any(_breaks_again(made, candidate) for made in broken):
             return False
-        found = case.judged(candidate.name, tell)
+        found = case.judged(candidate.name, tell, promises)
         cell = next((each for each in found.cells if each.verdict == BREAKS), None)
         if cell is not None:
             run = follow(scenario(case.scenario), candidate, found.budget, cell.actions)
-            known.append(breaking(run, cell.asked))
+            broken.append(breaking(run, cell.asked))
         return cell is None
 
+    if not mends(differ):
+        return ()
+    if known and mends(known):
+        return known
     for slot in differ:
         if mends((slot,)):
             return (slot,)
     kept = differ
-    if not mends(kept):
-        return ()
     for slot in differ:
         fewer = tuple(each for each in kept if each != slot)
         if mends(fewer):
@@ -131,12 +140,10 @@ def _breaks_again(made: Breaking, candidate: Design) -> bool:
 
 
 def _cells(found: Judged) -> tuple[str, ...]:
-    """Give the words of each promise; where the search ended at a break the others are not decided."""
-    ended = breaks(found)
-    undecided = "not asked further"
-    return tuple(
-        cell.words if cell.verdict == BREAKS or not ended else undecided for cell in found.cells
-    )
+    """Give the words of each promise; where the search ended at a break or a bound, the others are not decided."""
+    undecided = "not asked further" if breaks(found) else NOT_DECIDED
+    decided = (BREAKS,) if breaks(found) else (BREAKS, HOLDS)
+    return tuple(cell.words if cell.verdict in decided else undecided for cell in found.cells)
 
 
 def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
@@ -206,13 +213,26 @@ def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
 
 # Checkpoint interval: how long a batch is worked on before the first commit of the program.
 INTERVALS, LOCKS, TIMEOUTS = (10_000, 40_000), (15_000, 30_000, 60_000), (30_000, 60_000)
+# Kafka takes a delivery limit from 2 on; 5 is its default.
+LIMITS, LIMIT_OF_KAFKA = (2, 5), 5
 TIMED_STATES_MAX = 20_000
+TIMED_NOT_DECIDED = f"not decided within {TIMED_STATES_MAX:,} states"
 
 
-def timed(arrangement: str, interval: int, lock: int, timeout: int, tell: Tell = content) -> str:
+def timed(
+    arrangement: str,
+    interval: int,
+    lock: int,
+    timeout: int,
+    tell: Tell = content,
+    *,
+    limit: int = LIMIT_OF_KAFKA,
+    restarts: int = 0,
+) -> str:
     """Search one cell on the timed clock and say whether every record is written once.
 
-    A lock and a transaction may run out once each. A job of two-phase commit has no transaction time-out.
+    A lock may run out as often as a record may be delivered, and a transaction as often where the job does not restart.
+    With `restarts` the job may crash so often. A job of two-phase commit has no transaction time-out.
 
     Raises:
         StoppedEarly: if `tell` says False.
@@ -228,10 +248,12 @@ def timed(arrangement: str, interval: int, lock: int, timeout: int, tell: Tell =
         f"refresh_ms={LOOK_UP_MS}",
         *(f"{app.name}.work_ms={interval}" for app in apps),
         *Axis(LOCK, (lock,)).changes(spec, lock),
+        *Axis(LIMIT, (limit,)).changes(spec, limit),
         *(f"{app.name}.transaction_timeout_ms={timeout}" for app in limited),
     )
     spec, chosen = changed(spec, design(WITH_KIP_939), settings)
-    model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1,time_out=1"))
+    ends = f"crash_client={restarts}" if restarts else f"time_out={limit}"
+    model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={limit},{ends}"))
     search = Search(model, (WrittenOnce(),))
     bounds = Bounds(states_max=TIMED_STATES_MAX, breaks_max=1)
     found = search.run(bounds, searching(tell))
@@ -240,15 +262,32 @@ def timed(arrangement: str, interval: int, lock: int, timeout: int, tell: Tell =
     broken = search.found.get(WrittenOnce.name)
     if broken is not None:
         return f"{broken.reason} (after {len(broken.actions)})"
-    return HOLDS if found.complete else SO_FAR
+    return HOLDS if found.complete else TIMED_NOT_DECIDED
 
 
-def _timed(arrangement: str, interval: int, timeout: int, tell: Tell) -> tuple[Row, ...]:
-    """Search one checkpoint interval and time-out against every lock duration."""
-    words = tuple(timed(arrangement, interval, lock, timeout, tell) for lock in LOCKS)
+def _timed(
+    arrangement: str, interval: int, timeout: int, limit: int, tell: Tell
+) -> tuple[Row, ...]:
+    """Search one checkpoint interval, time-out and delivery limit against every lock duration."""
+    words = tuple(timed(arrangement, interval, lock, timeout, tell, limit=limit) for lock in LOCKS)
     limited = not any(a.two_phase_commit for a in scenario(arrangement).spec.applications)
-    limit = ms(timeout) if limited else "none (two-phase commit)"
-    return ((ARRANGEMENTS[arrangement], ms(interval), limit, *words),)
+    ends = ms(timeout) if limited else "none (two-phase commit)"
+    return ((ARRANGEMENTS[arrangement], ms(interval), ends, str(limit), *words),)
+
+
+# How often the job restarts at most.
+RESTARTS = (1, 2)
+DELIVERIES = (2, 3)
+
+
+def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
+    """Search one delivery limit against every number of restarts, with a short interval and Kafka's lock."""
+    shortest, lock, timeout = INTERVALS[0], LOCKS[1], TIMEOUTS[-1]
+    words = tuple(
+        timed(arrangement, shortest, lock, timeout, tell, limit=limit, restarts=restarts)
+        for restarts in RESTARTS
+    )
+    return ((ARRANGEMENTS[arrangement], str(limit), *words),)
 
 
 ARRANGEMENT_PARTS = Parts(
@@ -272,23 +311,53 @@ WHICH_ARRANGEMENT = Study(
     parts=ARRANGEMENT_PARTS,
 )
 TIMED_PARTS = Parts(
-    ("arrangement", "checkpoint interval", TIMEOUT, *(f"lock {ms(lock)}" for lock in LOCKS)),
+    ("arrangement", "checkpoint interval", TIMEOUT, LIMIT, *(f"lock {ms(lock)}" for lock in LOCKS)),
     tuple(
         Part(
-            f"{ARRANGEMENTS[where]}, checkpoint every {ms(interval)}, time-out {ms(timeout)}",
-            partial(_timed, where, interval, timeout),
+            f"{ARRANGEMENTS[where]}, checkpoint every {ms(interval)}, time-out {ms(timeout)}, delivery limit {limit}",
+            partial(_timed, where, interval, timeout, limit),
         )
         for where in ARRANGEMENTS
         for interval in INTERVALS
         for timeout in (TIMEOUTS if where == STAGES_LATE else TIMEOUTS[-1:])
+        for limit in LIMITS
     ),
 )
 UNDER_WHICH_SETTINGS = Study(
     "arrangement-settings",
-    "Under which checkpoint interval, lock duration and time-out is every record written once?",
-    "FLIP-573 (draft), 'lock against checkpoint'; group.share.record.lock.duration.ms",
-    "Every interleaving on the timed clock, late iteration, in which a lock and a transaction may run out once. The "
-    "interval passes before the first commit; acknowledgements are staged before it, or at the checkpoint behind it.",
+    "Under which checkpoint interval, lock duration, time-out and delivery limit is every record written once?",
+    "FLIP-573 (draft), 'lock against checkpoint'; group.share.record.lock.duration.ms, group.share.delivery.count.limit",
+    "Every interleaving on the timed clock, late iteration, in which a lock and a transaction may run out as often as a "
+    "record may be delivered. The interval passes before the first commit; acknowledgements are staged before it, or at "
+    "the checkpoint behind it. Nothing crashes: arrangement-restarts has the crashes.",
     parts=TIMED_PARTS,
 )
-STUDIES: tuple[Study, ...] = (WHICH_ITERATION, WHICH_ARRANGEMENT, UNDER_WHICH_SETTINGS)
+RESTART_PARTS = Parts(
+    (
+        "arrangement",
+        LIMIT,
+        *(f"at most {n} {'restarts' if n > 1 else 'restart'}" for n in RESTARTS),
+    ),
+    tuple(
+        Part(
+            f"{ARRANGEMENTS[where]}, delivery limit {limit}",
+            partial(_restarting, where, limit),
+        )
+        for where in ARRANGEMENTS
+        for limit in DELIVERIES
+    ),
+)
+HOW_MANY_RESTARTS = Study(
+    "arrangement-restarts",
+    "How many restarts of a job does the delivery limit allow before a record is lost?",
+    "FLIP-573 (draft); KIP-932, group.share.delivery.count.limit",
+    "The timed clock, late iteration, a checkpoint every 10 s, a lock of 30 s. A run that dies before it has staged a "
+    "record costs one delivery: its lock runs out. At the limit the record is archived, and its output is lost.",
+    parts=RESTART_PARTS,
+)
+STUDIES: tuple[Study, ...] = (
+    WHICH_ITERATION,
+    WHICH_ARRANGEMENT,
+    UNDER_WHICH_SETTINGS,
+    HOW_MANY_RESTARTS,
+)

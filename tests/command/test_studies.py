@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking import runs
+from kipviz.studies import draft_ledger
+from kipviz.studies.kept_ledger import KeptLedger
 
 
 def test_without_a_name_the_questions_are_listed(kipviz):
@@ -196,3 +198,22 @@ def test_no_other_study_is_written_as_a_page(kipviz, tmp_path):
     done = kipviz("study", "B1", "--into", str(tmp_path / "page.md"))
     assert done.status == 2
     assert "--into writes the page of `kipviz study findings`" in done.err
+
+
+def test_the_ledger_of_the_drafts_prints_its_rows_and_keeps_them(kipviz, tmp_path, monkeypatch):
+    first = draft_ledger.every_case()[:1]
+    monkeypatch.setattr(draft_ledger, "every_case", lambda: first)
+    kept, page = tmp_path / "kept.json", tmp_path / "DRAFTS.md"
+    done = kipviz("ledger", "--drafts", "--keep", str(kept), "--into", str(page), "--json")
+    assert done.status == 0
+    assert [row["verdict"] for row in done.document["rows"]] == ["holds", "holds"]
+    assert page.read_text(encoding="utf-8").startswith("# KIP-1289's draft implementation")
+    assert len(KeptLedger(kept).cases) == 1
+
+
+def test_what_the_ledger_of_the_drafts_cannot_do_is_told_in_a_sentence(refused, tmp_path):
+    assert "--keep belongs to --drafts" in refused("ledger", "--keep", str(tmp_path / "kept"))
+    wrong = tmp_path / "wrong"
+    wrong.write_text("no rows", encoding="utf-8")
+    assert "keeps no rows of a ledger" in refused("ledger", "--drafts", "--keep", str(wrong))
+    assert "it is a folder" in refused("ledger", "--drafts", "--keep", str(tmp_path))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.verdicts import HOLDS
+from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
+from kipviz.designs.catalogue import design
 from kipviz.messages.events import BatchAppended, RecordsMoved, TransactionDecided
+from kipviz.messages.producing import FetchedRecord
 from kipviz.properties.verdict import BROKEN
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
 from kipviz.studies import implementation
 from kipviz.studies.implementation import (
     ACKS,
@@ -99,11 +103,39 @@ def test_the_lock_has_to_outlast_the_checkpoint_interval_where_it_is_staged_ther
     assert timed(arrangement, interval, lock, timeout) == found
 
 
+@pytest.mark.parametrize(
+    ("arrangement", "limit", "restarts", "found"),
+    [
+        (ONE, 2, 2, "src-0@100 is archived, and its output is lost (after 27)"),
+        (STAGES_LATE, 2, 2, "src-0@100 is archived, and its output is lost (after 35)"),
+    ],
+)
+def test_as_many_restarts_as_the_delivery_limit_lose_a_record(
+    arrangement: str, limit: int, restarts: int, found: str
+) -> None:
+    assert timed(arrangement, 10_000, 30_000, 60_000, limit=limit, restarts=restarts) == found
+
+
+def test_a_cell_that_was_searched_only_in_part_says_up_to_how_many_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(implementation, "TIMED_STATES_MAX", 100)
+    words = timed(ONE, 10_000, 30_000, 60_000, limit=3, restarts=2)
+    assert words == implementation.TIMED_NOT_DECIDED == "not decided within 20,000 states"
+
+
+@pytest.mark.parametrize("limit", implementation.LIMITS)
+def test_without_a_crash_the_delivery_limit_changes_nothing(limit: int) -> None:
+    assert timed(STAGES_LATE, 40_000, 60_000, 60_000, limit=limit) == HOLDS
+    words = timed(STAGES_LATE, 40_000, 30_000, 60_000, limit=limit)
+    assert words == "src-0@100 is written twice (after 91)"
+
+
 def test_the_studies_are_found_by_name_and_have_a_part_for_each_case() -> None:
     parts = study("implementation").parts
     assert parts is not None
     assert len(parts.each) == len(implementation.cases())
-    for name in ("arrangements", "arrangement-settings"):
+    for name in ("arrangements", "arrangement-settings", "arrangement-restarts"):
         assert study(name).parts is not None
 
 
@@ -112,10 +144,14 @@ def test_the_studies_are_found_by_name_and_have_a_part_for_each_case() -> None:
 
 def told(*events: object) -> str:
     """Give why the property is broken after some events, "" if it holds."""
+    return told_in(None, *events)
+
+
+def told_in(world: World | None, *events: object) -> str:
     prop = WrittenOnce()
-    state = prop.initial(None)
+    state = prop.initial(world)
     for event in events:
-        state = prop.observe(state, None, Outcome(None, (event,)))
+        state = prop.observe(state, None, Outcome(world, (event,)))
     finding = prop.finding(state)
     return finding.reason if finding.status == BROKEN else ""
 
@@ -130,13 +166,17 @@ def decided(epoch: int, *, committed: bool) -> TransactionDecided:
 
 
 def acknowledged() -> RecordsMoved:
+    return became(RecordState.ACKNOWLEDGED)
+
+
+def became(after: RecordState) -> RecordsMoved:
     return RecordsMoved(
         "src-0",
         "g1",
         100,
         100,
         RecordState.TX_PENDING,
-        RecordState.ACKNOWLEDGED,
+        after,
         1,
         "M1",
         "it is so",
@@ -156,3 +196,18 @@ def test_a_second_committed_output_and_an_aborted_one_of_an_acknowledged_record_
     assert told(put(0), acknowledged(), decided(0, committed=False)) == lost
     assert told(acknowledged()) == lost
     assert told(put(0), decided(0, committed=False)) == ""
+
+
+def test_an_archived_record_is_lost_once_nobody_can_write_it_any_more() -> None:
+    story = scenario("kip-1289-draft-small")
+    world = story.model(design(LATE)).initial()
+    app = world.applications["app-1"].but(records=(FetchedRecord("src-0", 100, "a", 2),))
+    in_hand = world.but(applications=world.applications.set("app-1", app))
+    archived = became(RecordState.ARCHIVED)
+    lost = "src-0@100 is archived, and its output is lost"
+    assert told_in(world, archived) == lost
+    assert told_in(in_hand, archived) == ""
+    assert told_in(world, put(0), archived) == ""
+    assert told_in(world, put(0), archived, decided(0, committed=True)) == ""
+    assert told_in(world, put(0), archived, decided(0, committed=False)) == lost
+    assert told_in(world, put(0), decided(0, committed=True), archived) == ""
