@@ -20,7 +20,7 @@ TOLD = 20
 def lines(look: Look) -> Iterator[str]:
     """Yield the lines of a look."""
     name = look.cluster_id or "the cluster"
-    size = f"{look.brokers} brokers, {look.partitions} partitions"
+    size = f"{_counted(look.brokers, 'broker')}, {_counted(look.partitions, 'partition')}"
     yield f"{name}: {size}, {moment_of(look.at_ms)} by this machine's clock"
     yield from ("", _counted(len(look.owned), "open transaction") + (":" if look.owned else "."))
     yield from _some(f"  {_owned(each, look)}" for each in look.owned)

@@ -8,24 +8,46 @@ from pathlib import Path
 import pytest
 
 from kipviz.command.main import main
-from kipviz.conforming.real_broker import CannotStart, release_of
+from kipviz.conforming.playing import Names, Playing, topic_of
+from kipviz.conforming.programs import Program, Step
+from kipviz.conforming.real_broker import CannotStart, RealBroker, release_of
 
 JARS = Path(os.environ.get("KIPVIZ_KAFKA_JARS", "/no/such/folder"))
 
 
-def test_a_program_is_played_at_a_real_broker_and_every_answer_is_accepted(capsys):
-    try:
-        release = release_of(JARS)
-    except CannotStart as why:
-        pytest.skip(f"{why}: set KIPVIZ_KAFKA_JARS")
+@pytest.fixture
+def release():
     if shutil.which("java") is None:
         pytest.skip("there is no java")
+    try:
+        return release_of(JARS)
+    except CannotStart as why:
+        pytest.skip(f"{why}: set KIPVIZ_KAFKA_JARS")
+
+
+def test_a_program_is_played_at_a_real_broker_and_every_answer_is_accepted(release, capsys):
     status = main(["conform", "--kafka", str(JARS), "--programs", "3", "--mutants", "50", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert (status, found["kafka"], found["programs"]) == (0, release, 3)
     assert found["refused"] == 0
     assert found["answers"] > 100
     assert found["mutants"]["asked"] == 50
+
+
+def test_a_real_broker_is_watched(release, tmp_path, capsys):
+    told = ("a init new", "a add now 0", "a produce now 0 next", "a stage now 0")
+    made = (Step(*words[:2], tuple(words[2:])) for words in map(str.split, told))
+    topic = topic_of("p0")
+    with RealBroker(JARS, tmp_path) as broker:
+        names = Names("p0", broker.create([topic])[topic])
+        Playing(Program(0, tuple(made), ("a",)), names, broker.connect).play()
+        servers = f"127.0.0.1:{broker.port}"
+        status = main(["watch", "--bootstrap-server", servers, "--once", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (status, found["not_seen"], found["brokers"]) == (0, [], 1)
+    assert [row["partition"] for row in found["rows"]] == [f"{topic}-0"]
+    assert found["rows"][0]["blocks"]
+    assert [row["group_id"] for row in found["pending"]] == ["p0-readers"]
 
 
 @pytest.mark.parametrize(

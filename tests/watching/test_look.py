@@ -80,7 +80,10 @@ def test_an_idle_cluster_has_nothing_open(hands):
     found = look(ask, now)
     assert (found.owned, found.rows, found.pending, found.not_seen) == ((), (), (), ())
     assert not found.is_wrong
-    assert "No open transactions." in tuple(lines(found))
+    said = tuple(lines(found))
+    assert said[0].startswith("kipviz-simulated-cluster: 3 brokers, 12 partitions, ")
+    assert "No open transactions." in said
+    assert "1 broker, 1 partition, " in next(lines(found.but(brokers=1, partitions=1)))
 
 
 def test_an_open_transaction_is_told_with_owner_and_age_and_who_holds_the_last_stable_offset(hands):
