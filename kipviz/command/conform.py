@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         release = release_of(jars)
         place = _place(arguments.keep)
-        with Progress() as progress, until_interrupted(lambda *_: None) as go_on:
+        with _stopped_in_order(), Progress() as progress, until_interrupted(_nothing) as go_on:
             _play(jars, programs, arguments.mutants, found, progress, go_on)
             kept = _keep(found, jars, place, progress, go_on) if found.refusals else []
     except (CannotStart, Lost, RecordingError) as wrong:
@@ -111,6 +113,28 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(f"cannot write {wrong.filename}: {wrong.strerror}") from None
     answer(_document(found, kept, release), _lines(found, kept, release), as_json=arguments.json)
     return int(bool(found.refused))
+
+
+def _nothing(*_: object) -> None:
+    """Tell nothing: a round tells its progress itself."""
+
+
+@contextlib.contextmanager
+def _stopped_in_order() -> Iterator[None]:
+    """Let SIGTERM end the work as an exception does, so that no broker stays behind."""
+
+    def stop(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # it is not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _programs(arguments: argparse.Namespace) -> Iterator[Program]:

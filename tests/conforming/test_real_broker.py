@@ -3,10 +3,12 @@
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 
+from kipviz.command import conform
 from kipviz.command.main import main
 from kipviz.conforming.playing import Names, Playing, topic_of
 from kipviz.conforming.programs import Program, Step
@@ -71,3 +73,11 @@ def test_a_folder_to_keep_in_has_to_be_empty(tmp_path, capsys):
         (tmp_path / f"{name}.jar").touch()
     assert main(["conform", "--kafka", str(tmp_path), "--keep", str(tmp_path)]) == 2
     assert "--keep takes a folder that is empty" in capsys.readouterr().err
+
+
+def test_a_kill_ends_the_work_as_an_exception_does_so_that_no_broker_stays():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, conform._stopped_in_order():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == before
