@@ -116,6 +116,15 @@ def test_as_many_restarts_as_the_delivery_limit_lose_a_record(
     assert timed(arrangement, 10_000, 30_000, 60_000, limit=limit, restarts=restarts) == found
 
 
+def test_what_breaks_with_fewer_restarts_breaks_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(*_arguments: object, limit: int, restarts: int) -> str:
+        return "lost (after 3)" if limit == restarts == 1 else implementation.TIMED_NOT_DECIDED
+
+    monkeypatch.setattr(implementation, "timed", searched)
+    rows = [implementation._restarting(ONE, limit, content)[0][2:] for limit in (1, 2)]
+    assert rows == [("lost (after 3)",) * 2, (implementation.TIMED_NOT_DECIDED,) * 2]
+
+
 def test_a_cell_that_was_searched_only_in_part_says_up_to_how_many_states(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
