@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.command import telling
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.library import scenario as scenario_named
-    from kipviz.views.review import review
+    from kipviz.views.review_pack import write_pack
 
     if arguments.drafts:
         return _drafts(arguments)
@@ -73,8 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as progress, until_interrupted(progress.designs) as go_on:
         bounds = Bounds(states_max=arguments.states_max)
         rows = verdict_table(scenario.name, designs, budget, bounds, go_on)
-    write_whole(str(folder / "review.md"), review(rows))
-    files = ["review.md", *_stories(folder, rows)]
+    with telling.refusing():
+        try:
+            files = list(write_pack(rows, folder))
+        except OSError as error:
+            raise Refused(f"cannot write {error.filename}: {error.strerror or error}") from None
     verdicts = [_verdict(row) for row in rows]
     document = {"folder": str(folder), "files": files, "verdicts": verdicts}
     answer(document, [f"{folder}/{name}" for name in files], as_json=arguments.json)
@@ -147,21 +150,3 @@ def _verdict(row: Judged) -> dict[str, Any]:
             for c in row.cells
         ],
     }
-
-
-def _stories(folder: Path, rows: Sequence[Judged]) -> Iterator[str]:
-    """Write every shortest counterexample as a diagram and as a trace that reopens."""
-    from kipviz.checking.verdicts import BREAKS
-    from kipviz.command import telling
-    from kipviz.views.mermaid import mermaid
-    from kipviz.views.review import told
-
-    for row in rows:
-        for cell in row.cells:
-            if cell.verdict != BREAKS:
-                continue
-            made = told(row, cell).run
-            name = f"{row.design}--{cell.asked.replace(' ', '-')}"
-            write_whole(str(folder / f"{name}.mmd"), mermaid(telling.payload_of(made)))
-            telling.save(made, str(folder / f"{name}.trace"))
-            yield from (f"{name}.mmd", f"{name}.trace")

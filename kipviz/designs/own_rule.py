@@ -87,7 +87,7 @@ class Rule:
             )
         if not fits(first, self._gives):
             raise self._bad(
-                f"asked {_told(asked)}, answered {first!r}, which is no {_kind(self._gives)}"
+                f"asked {_told(asked)}, answered {first!r}, which is no {kind_words(self._gives)}"
             )
         return first
 
@@ -199,7 +199,8 @@ def samples(kind: object) -> tuple[object, ...]:
     return ()
 
 
-def _kind(kind: object) -> str:
+def kind_words(kind: object) -> str:
+    """Return a type as a reader writes it."""
     return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
 
 

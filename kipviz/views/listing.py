@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,10 @@ from kipviz.checking.budgets import KINDS, budget_words
 from kipviz.checking.faults import FAULTS
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import CATALOGUE
+from kipviz.designs.design import slot_named
 from kipviz.designs.options import SLOTS
+from kipviz.designs.own_rule import kind_words, question_of
+from kipviz.designs.slot import Slot
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.blocks import TableCell, TextTable, rows_of
 
@@ -83,31 +87,48 @@ def designs() -> Listing:
     return Listing("designs", entries, _told(rows), TextTable("designs", heads, cells))
 
 
-def slots() -> Listing:
-    """Give the questions on which designs disagree, with the options of each."""
+def slots(*names: str) -> Listing:
+    """Give the questions on which designs disagree, with the options of each; all of them, if none is named.
+
+    The line below a question says what a rule of your own takes there, and of which type its answer is.
+
+    Raises:
+        UnknownDesign: if there is no such slot.
+    """
+    chosen = tuple(map(slot_named, names)) or SLOTS
     entries = tuple(
         {
             "name": slot.name,
             "question": slot.question,
             "finding": slot.finding,
+            "rule": _rule(slot),
             "options": [
                 {"name": o.name, "sentence": o.sentence, "status": o.status, "source": o.source}
                 for o in slot.options
             ],
         }
-        for slot in SLOTS
+        for slot in chosen
     )
     lines = []
-    for slot in SLOTS:
+    for slot in chosen:
         lines.append(f"{slot.name}: {slot.question}")
+        lines.append(f"    a rule of your own {_rule(slot)}")
         lines += [f"    {o.name} ({o.status}): {o.sentence}" for o in slot.options]
     cells = rows_of(
         (slot.name, slot.question, o.name, o.status, o.sentence, o.source)
-        for slot in SLOTS
+        for slot in chosen
         for o in slot.options
     )
     heads = ("slot", "question", "option", "status", "what it says", "source")
     return Listing("slots", entries, tuple(lines), TextTable("slots", heads, cells))
+
+
+def _rule(slot: Slot) -> str:
+    """Say what a rule of a reader's own takes in a slot, and what it returns."""
+    takes, gives = question_of(slot)
+    names = inspect.signature(slot.options[0].choose).parameters
+    given = ", ".join(f"{n}: {kind_words(kind)}" for n, kind in zip(names, takes, strict=True))
+    return f"takes ({given}) and returns {kind_words(gives)}"
 
 
 def faults() -> Listing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from kipviz.checking.budgets import budget_of
@@ -9,11 +10,12 @@ from kipviz.checking.critical_path import Latencies
 from kipviz.checking.found import Bounds
 from kipviz.checking.interrupted import until_interrupted
 from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
-from kipviz.core.given import several
+from kipviz.core.given import path, several
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
 from kipviz.views.blocks import Blocks, Paragraph, keys_of
 from kipviz.views.review import review_blocks, study_blocks, told
+from kipviz.views.review_pack import write_pack
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage
@@ -51,6 +53,21 @@ class Verdicts(ResultPage):
             LookupError: as `open` does.
         """
         return saves_of(told(*self._broken(design, prop)), search=search)
+
+    def review(self, folder: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Write a folder for a mailing list: review.md, and a diagram and a trace for each story that breaks.
+
+        The folder is made if it is not there. Return the names of the files. `kipviz.open_trace` opens a trace; its
+        reader proposes your own rules first.
+
+        Raises:
+            ValueError: if the folder is no path.
+            OSError: if a file cannot be written.
+            TraceFileError: if a trace cannot be written.
+        """
+        place = path("the folder of a review", folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return write_pack(self.judged, place)
 
     def _broken(self, design: str, prop: str) -> tuple[Judged, Cell]:
         for row in self.judged:

@@ -69,15 +69,23 @@ def designs() -> ListingPage:
     return ListingPage(listing.designs())
 
 
-def slots() -> ListingPage:
-    """List the questions on which designs disagree, and the options of each.
+def slots(*names: str) -> ListingPage:
+    """List the questions on which designs disagree, and the options of each; all of them, if none is named.
+
+    As text, a line below each question says what a rule of your own takes there and what it returns.
+
+    Args:
+        names: slots, such as "marker_epoch".
 
     Example:
         >>> import kipviz
-        >>> "marker_epoch" in kipviz.list_slots()
-        True
+        >>> print(repr(kipviz.list_slots("marker_epoch")).splitlines()[1].strip())
+        a rule of your own takes (staged_epoch: int, marker_epoch: int) and returns bool
+
+    Raises:
+        UnknownDesign: if there is no such slot.
     """
-    return ListingPage(listing.slots())
+    return ListingPage(listing.slots(*names))
 
 
 def faults() -> ListingPage:

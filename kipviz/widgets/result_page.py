@@ -31,6 +31,13 @@ class OpenRequest(msgspec.Struct, frozen=True):
     run: str
 
 
+def _plain_name(value: object) -> str:
+    """Return the name of a reader's own design or story, which keeps more than a text."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise NotImplementedError
+
+
 class ResultPage(ABC):
     """Something that a notebook shows as searchable tables, and a shell as a page of Markdown."""
 
@@ -76,7 +83,9 @@ class ResultPage(ABC):
 
     def payload(self) -> dict[str, Any]:
         """Return what the page is sent, in plain values."""
-        made: dict[str, Any] = msgspec.to_builtins(ResultPayload(self.blocks(), self._pictures))
+        made: dict[str, Any] = msgspec.to_builtins(
+            ResultPayload(self.blocks(), self._pictures), enc_hook=_plain_name
+        )
         return made
 
 

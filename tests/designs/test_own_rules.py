@@ -1,5 +1,6 @@
 """Rules of a reader's own: what is taken, what is refused and how, and that runs use them."""
 
+import json
 import pickle
 import random
 from collections.abc import Callable, Iterator
@@ -99,6 +100,11 @@ def answers_a_number(staged: int, marker: int) -> int:
 def opens(staged: int, marker: int) -> bool:
     """Wrong."""
     return bool(open("rules"))  # noqa: PTH123 - what the test is about
+
+
+def same_epoch(staged: int, marker: int) -> bool:
+    """Only a marker with the same epoch resolves a vote."""
+    return marker == staged
 
 
 def right(staged: int, marker: int) -> bool:
@@ -219,3 +225,34 @@ def test_a_campaigns_folder_is_that_of_one_rule_not_only_of_its_name(tmp_path: P
     kipviz.propose("mine", "repaired", marker_epoch=any_marker)
     with pytest.raises(ValueError, match="another campaign"):
         KeptRuns(tmp_path / "kept", make_plan("kip-1289-two-members", "mine", runs=1))
+
+
+def test_a_table_of_verdicts_of_a_proposal_is_shown_and_written_as_a_folder(tmp_path):
+    mine = kipviz.propose("same-epoch", kipviz.design("repaired"), marker_epoch=same_epoch)
+    table = kipviz.verdicts("kip-1289-small", [mine])
+    assert json.loads(json.dumps(table.payload()))["blocks"]
+    files = table.review(tmp_path / "review")
+    stem = "same-epoch--nothing-pending-for-ever"
+    assert files == ("review.md", f"{stem}.mmd", f"{stem}.trace")
+    assert sorted(files) == sorted(path.name for path in (tmp_path / "review").iterdir())
+    assert (
+        "Only a marker with the same epoch"
+        not in (tmp_path / "review" / f"{stem}.trace").read_text()
+    )
+    assert (
+        kipviz.open_trace(tmp_path / "review" / f"{stem}.trace").payload["design"]["name"]
+        == "same-epoch"
+    )
+    with pytest.raises(ValueError, match="the folder of a review is a path"):
+        table.review("")
+
+
+def test_a_slot_says_what_a_rule_takes_and_returns():
+    told = repr(kipviz.list_slots("marker_epoch"))
+    assert (
+        "a rule of your own takes (staged_epoch: int, marker_epoch: int) and returns bool" in told
+    )
+    assert list(kipviz.list_slots("marker_epoch", "lock_expiry")) == ["marker_epoch", "lock_expiry"]
+    assert all(entry["rule"].startswith("takes (") for entry in kipviz.list_slots().listing.entries)
+    with pytest.raises(ValueError, match="there is no slot 'marker'"):
+        kipviz.list_slots("marker")

@@ -86,6 +86,16 @@ def test_words_that_only_look_like_a_definition_are_taken(tmp_path):
     assert offences(stored(tmp_path, "default = 'def '\ndefault")) == []
 
 
+def test_a_cell_with_what_the_reader_brings_may_define_a_function_and_be_longer(tmp_path):
+    tags = {"metadata": {"tags": ["your-own"]}}
+    cell = "def f():\n" + "\n".join(f"    x{i} = {i}" for i in range(20))
+    assert offences(stored(tmp_path, (cell, tags))) == []
+    assert (
+        "has 61 lines, at most 50"
+        in offences(stored(tmp_path, (f"{cell}\n" + "1\n" * 40, tags)))[0]
+    )
+
+
 def test_forty_cells_are_the_most(tmp_path):
     assert offences(stored(tmp_path, *["1"] * 39)) == []
     assert offences(stored(tmp_path, *["1"] * 40)) == ["it has 41 cells, at most 40 are allowed"]
