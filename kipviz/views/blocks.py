@@ -13,6 +13,7 @@ from html import escape
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import astuple
 
 from kipviz.views.markdown import plain, table_row
 
@@ -31,6 +32,8 @@ _TONES: tuple[tuple[str, Tone], ...] = (
     ("breaks", "breaks"),
 )
 _WORDS: dict[str, Tone] = {"yes": "holds", "no": "breaks"}
+# A table with more columns, and so few rows, is read more easily with its rows beside each other.
+WIDE, FEW_ROWS = 8, 5
 _LINK = re.compile(r"kv[0-9]+\.[A-Za-z0-9_-]+")
 _CODE = re.compile(r"`([^`]*)`")
 _IN_CODE = r"<code>\1</code>"
@@ -72,6 +75,17 @@ class TextTable(msgspec.Struct, frozen=True, tag_field="kind", tag="table"):
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
+
+    def fitted(self) -> TextTable:
+        """Return the table as a page as wide as a notebook's has it: a wide one of few rows is turned."""
+        if len(self.heads) <= WIDE or not 0 < len(self.rows) <= FEW_ROWS:
+            return self
+        first, *others = zip(*self.rows, strict=True)
+        heads = (self.heads[0], *(cell.text for cell in first))
+        named = zip(self.heads[1:], others, strict=True)
+        return TextTable(
+            self.caption, heads, tuple((TableCell(head), *cells) for head, cells in named)
+        )
 
 
 class BrokenRun(msgspec.Struct, frozen=True, tag_field="kind", tag="broken"):
@@ -159,7 +173,8 @@ def _still(block: Block, pictures: Pictures, opened: str) -> str:
         case Paragraph(text, code):
             words = escape(text, quote=False)
             return f"<p>{_CODE.sub(_IN_CODE, words) if code else words}</p>"
-        case TextTable(caption, heads, rows):
+        case TextTable() as table:
+            caption, heads, rows = astuple(table.fitted())
             names = "".join(f"<th {LEFT}>{_breakable(head)}</th>" for head in heads)
             lines = (f"<tr>{''.join(map(_still_cell, row))}</tr>" for row in rows)
             head = f"<caption>{_breakable(caption)}</caption>\n<thead><tr>{names}</tr></thead>"

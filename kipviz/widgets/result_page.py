@@ -16,7 +16,7 @@ import ipywidgets
 import msgspec
 import traitlets
 
-from kipviz.views.blocks import Blocks, BrokenRun, ResultPayload, keys_of, still, written
+from kipviz.views.blocks import Blocks, BrokenRun, ResultPayload, TextTable, keys_of, still, written
 from kipviz.widgets.stepper import Stepper
 
 FRONT = Path(__file__).parent / "static" / "results.js"
@@ -83,8 +83,9 @@ class ResultPage(ABC):
 
     def payload(self) -> dict[str, Any]:
         """Return what the page is sent, in plain values."""
+        blocks = tuple(b.fitted() if isinstance(b, TextTable) else b for b in self.blocks())
         made: dict[str, Any] = msgspec.to_builtins(
-            ResultPayload(self.blocks(), self._pictures), enc_hook=_plain_name
+            ResultPayload(blocks, self._pictures), enc_hook=_plain_name
         )
         return made
 

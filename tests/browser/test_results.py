@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 
+import nbformat
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from nbformat import v4
 from playwright.sync_api import expect
 
+import kipviz
 from tests.browser.test_accessible import AXE
+from tests.notebooks import canonical
 
 pytestmark = pytest.mark.browser
 
@@ -101,3 +105,27 @@ def test_the_arrow_keys_go_from_story_to_story_and_no_key_reaches_the_notebook(
     expect(page.locator(".kr tbody button[tabindex='0']")).to_have_count(1)
     if PICTURES:
         page.screenshot(path=f"{PICTURES}/stories-light.png")
+
+
+def test_a_notebook_that_nobody_ran_shows_the_table_and_the_picture(lab, open_notebook) -> None:
+    found = kipviz.verdicts("kip-1289-small", ["finding-I"])
+    bundle = found._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    output = v4.new_output("execute_result", data, execution_count=1)
+    cell = v4.new_code_cell("found", execution_count=1, outputs=[output], id="cell-0")
+    made = v4.new_notebook(cells=[cell], metadata=canonical.METADATA)
+    nbformat.write(made, lab.root / "stored.ipynb")
+    page = open_notebook(name="stored.ipynb", width=1280, height=800).page
+    stored = page.locator(".jp-RenderedHTML")
+    expect(stored.locator("summary")).to_have_text(
+        "finding-I: “nothing pending for ever” breaks after 20 steps"
+    )
+    expect(stored.get_by_text("✗ breaks after 20")).to_be_visible()
+    image = stored.locator("img")
+    expect(image).to_be_visible()
+    assert image.evaluate("image => image.naturalWidth > 300")
+    assert page.evaluate(STICKS_OUT) == 0
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/stored-light.png")
+        image.scroll_into_view_if_needed()
+        page.screenshot(path=f"{PICTURES}/stored-picture-light.png")

@@ -83,6 +83,21 @@ def test_a_long_name_breaks_after_its_parts_and_a_cell_breaks_its_lines():
     assert page.count("white-space:normal") == page.count("<td ") + page.count("<th ")
 
 
+def test_a_wide_table_of_few_rows_is_turned_and_keeps_its_runs():
+    heads = ("design", *(f"p{n}" for n in range(9)))
+    rows = tuple((TableCell(d), *(verdict("holds", f"{d}{n}") for n in range(9))) for d in "ab")
+    turned = TextTable("verdicts", heads, rows).fitted()
+    assert turned.heads == ("design", "a", "b")
+    assert [row[0].text for row in turned.rows] == list(heads[1:])
+    assert turned.rows[3][1:] == (verdict("holds", "a3"), verdict("holds", "b3"))
+    narrow = TextTable("verdicts", heads[:5], tuple(row[:5] for row in rows))
+    assert narrow.fitted() is narrow
+    long = TextTable("verdicts", heads, rows * 3)
+    assert long.fitted() is long
+    assert "<th" in still((TextTable("verdicts", heads, rows),), {})
+    assert still((TextTable("verdicts", heads, rows),), {}).count("<tr>") == 1 + 9
+
+
 def test_only_the_first_counterexample_is_open_and_a_picture_has_its_words():
     page = still((PAGE[-1], PAGE[-1]), {"k": SVG})
     assert page.count("<details open>") == 1
