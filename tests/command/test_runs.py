@@ -271,8 +271,8 @@ def test_everything_there_is_comes_in_one_list(kipviz):
 
 
 def test_a_listed_story_can_be_played_under_the_last_design_it_is_listed_for(kipviz):
-    """Every fourth: tests/scenarios plays each under all of them; the last one breaks most."""
-    for entry in kipviz("list", "scenarios", "--json").document["scenarios"][::4]:
+    """Every twelfth: tests/scenarios plays each under all of them; the last one breaks most."""
+    for entry in kipviz("list", "scenarios", "--json").document["scenarios"][::12]:
         done = kipviz("play", entry["name"], "--design", entry["designs"][-1], "--json")
         assert done.status == (0 if json.loads(done.out)["holds"] else 1)
 

@@ -397,21 +397,21 @@ def broken_by(name: str, seeds: range) -> set[str]:
 
 @pytest.mark.parametrize("name", ["kafka", "repaired"])
 def test_a_whole_design_keeps_every_promise_in_hostile_runs(name: str) -> None:
-    assert broken_by(name, range(2)) == set()
+    assert broken_by(name, range(1)) == set()
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["kafka", "repaired"])
 def test_a_whole_design_keeps_every_promise_in_many_hostile_runs(name: str) -> None:
-    assert broken_by(name, range(2, 12)) == set()
+    assert broken_by(name, range(1, 12)) == set()
 
 
 def test_a_lock_that_runs_on_breaks_the_promises_it_should() -> None:
-    assert {"committed stays", "staged waits"} <= broken_by("finding-D", range(3))
+    assert {"committed stays", "staged waits"} <= broken_by("finding-D", range(1))
 
 
 def test_votes_in_memory_do_not_survive() -> None:
-    assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(4, 6))
+    assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(5, 6))
 
 
 def test_all_promises_share_one_pass_over_the_facts() -> None:

@@ -191,7 +191,7 @@ def test_spark_runs_on_the_package_when_the_machine_has_no_java(tmp_path):
     assert running.startswith("21.")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_spark_runs_on_the_java_of_the_machine():
     places = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}

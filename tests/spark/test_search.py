@@ -166,6 +166,7 @@ def test_what_cannot_be_judged_at_its_start_is_told_without_spark():
 
 
 @spark_test
+@pytest.mark.thorough
 def test_the_counts_are_those_of_tlc(spark):
     rms, distinct, _ = TWO_PHASE_BY_TLC[0]
     found = search(TwoPhaseCommit(rms), properties=(), spark=spark)
@@ -352,7 +353,7 @@ def with_bombs(folder, mark):
 
 
 @spark_test
-@pytest.mark.parametrize("kept_too", [False, True])
+@pytest.mark.parametrize("kept_too", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_folder_of_another_hand_runs_nothing(spark, tmp_path, monkeypatch, kept_too):
     monkeypatch.setattr("kipviz.spark.search.NARROW", 0)
     place, mark = tmp_path.as_uri(), tmp_path / "it-ran"
