@@ -37,7 +37,7 @@ class Entry(Value, frozen=True):
 
     `verdict` is "holds", "breaks" or `NOT_DECIDED`; of a break `steps`, `reason`, `blame` and `link` tell the
     shortest run, and `bare` says that it is the run without an accident: where none is needed, none is searched.
-    `repair` is a smallest set of slots that mends the whole case, or this promise alone if nothing mends the other one;
+    `repair` is a set of slots that mends the whole case and cannot be shortened, or this promise alone if nothing mends the other one;
     () if nothing mends it or it does not break. `states` is how many states were visited.
     """
 

@@ -1,7 +1,7 @@
 """KIP-1289 as it is being implemented: which iteration keeps its promises, and which arrangement of a job does.
 
 Each row is searched: an iteration of the draft in a small cluster with one accident, or a job's arrangement under a
-design. Where something breaks, the smallest set of decisions is looked for that mends it: each decision of the
+design. Where something breaks, a set of decisions is looked for that mends it and cannot be shortened: each decision of the
 repaired design alone, and if none is enough, all of them less those that can be left out.
 """
 
@@ -85,7 +85,10 @@ def repair(
     known: tuple[str, ...] = (),
     promises: tuple[str, ...] = PROMISES,
 ) -> tuple[str, ...]:
-    """Return a smallest set of slots that, filled as in the repaired design, mends the promises; () if all do not.
+    """Return slots that, filled as in the repaired design, mend the promises, and none of which can be left out.
+
+    To mend is to break no promise within the limit of states; () if not even all slots do. Pairs are not tried, so a
+    shorter set of other slots may exist.
 
     `known` is such a set of the same case with fewer accidents: what mends this case mends that one, so `known` is
     the answer if it mends this one. One slot alone is tried next, with each that is asked in the cluster. If none is
@@ -165,7 +168,14 @@ def cases() -> tuple[tuple[str, Case], ...]:
 
 
 ITERATION_PARTS = Parts(
-    ("iteration", "cluster", "accidents", *PROMISES, "searched", "a smallest repair"),
+    (
+        "iteration",
+        "cluster",
+        "accidents",
+        *PROMISES,
+        "searched",
+        "a repair that cannot be shortened",
+    ),
     tuple(
         Part(
             f"{label}, {CLUSTERS[case.scenario]}, {case.faults or NO_ACCIDENT}",

@@ -67,7 +67,7 @@ def _rows(entries: Sequence[Entry]) -> str:
         "verdict",
         "searched",
         "what happens",
-        "a smallest repair",
+        "a repair that cannot be shortened",
         "the run",
     )
     rows = [
