@@ -14,6 +14,7 @@ What a notebook needs, each in one call:
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
     kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").saves()
     kipviz.outcomes("kip-1289-small", "repaired"), kipviz.ablate()
+    kipviz.repair("kip-1289-small", "as-written")          the smallest set of decisions that repairs a design
     kipviz.landscape(), kipviz.landscape(work_ms=40_000).run().map()
     kipviz.findings("A", "X1"), kipviz.findings(kip=1310), kipviz.corners(["repaired"])
     kipviz.study("cost", kipviz.Latencies(fsync_ms=5))     what the designs cost, and how long they take
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from kipviz.widgets.outcomes import ablate as ablate
     from kipviz.widgets.outcomes import outcomes as outcomes
     from kipviz.widgets.rebuilt import rebuild as rebuild
+    from kipviz.widgets.repaired import repair as repair
     from kipviz.widgets.search import search as explore
     from kipviz.widgets.side_by_side import compare as compare
     from kipviz.widgets.side_by_side import two_views as two_views
@@ -106,6 +108,7 @@ __all__ = [
     "permalink",
     "propose",
     "rebuild",
+    "repair",
     "save",
     "saves",
     "serve",
@@ -141,6 +144,7 @@ _HOMES = {
     "open_trace": "kipviz.widgets.lab:open_trace",
     "propose": "kipviz.designs.proposals:propose",
     "rebuild": "kipviz.widgets.rebuilt:rebuild",
+    "repair": "kipviz.widgets.repaired:repair",
     "permalink": "kipviz.widgets.lab:permalink",
     "two_views": "kipviz.widgets.side_by_side:two_views",
     "save": "kipviz.widgets.lab:save",

@@ -16,15 +16,13 @@ from kipviz.checking.budgets import budget_of
 from kipviz.checking.explore import CANCELLED, Search
 from kipviz.checking.found import Bounds
 from kipviz.checking.landscape import LOOK_UP_MS
+from kipviz.checking.repair import made_again
 from kipviz.checking.runs import follow
-from kipviz.checking.runs import judge as judge_run
-from kipviz.checking.saves import under
 from kipviz.checking.verdicts import BREAKS, HOLDS, Judged, judge, property_named
 from kipviz.cluster.clock import ms
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.designs.design import Design, comes_up, slot_named
-from kipviz.properties.verdict import BROKEN
+from kipviz.designs.design import comes_up, slot_named
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.connector_programs import looping
@@ -111,7 +109,7 @@ def repair(
     def mends(slots: Iterable[str]) -> bool:
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
         candidate = base.but(**(choices | filled))
-        if any(_breaks_again(made, candidate) for made in broken):
+        if any(made_again(made, candidate) is not None for made in broken):
             return False
         found = case.judged(candidate.name, tell, promises)
         cell = next((each for each in found.cells if each.verdict == BREAKS), None)
@@ -133,13 +131,6 @@ def repair(
         if mends(fewer):
             kept = fewer
     return kept
-
-
-def _breaks_again(made: Breaking, candidate: Design) -> bool:
-    """Say whether a run breaks its promise under another design, too, as far as its steps are possible there."""
-    other, _ = under(made, candidate)
-    (judged,) = judge_run(other, (property_named(made.broken),))
-    return judged.status == BROKEN
 
 
 def _cells(found: Judged) -> tuple[str, ...]:

@@ -1,0 +1,105 @@
+"""The smallest set of decisions that repairs a design: what is tried, and what is said of it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from kipviz.checking.budgets import budget_of
+from kipviz.checking.repair import BREAKS, HOLDS, NOT_DECIDED, Question, Repair, repair
+from kipviz.checking.verdicts import judge
+
+SMALL = "kip-1289-small"
+
+
+@pytest.fixture(scope="module")
+def expiring() -> Repair:
+    """As written, where a lock may run out early: two decisions are needed."""
+    return repair(Question(SMALL, "as-written", faults=budget_of("expire_lock=1")))
+
+
+def test_the_smallest_set_that_repairs_the_text_is_found(expiring: Repair) -> None:
+    assert [each.slots for each in expiring.repairs] == [("lock_expiry", "marker_epoch")]
+    assert expiring.sentence == (
+        "kip-1289-small, expire_lock=1: lock_expiry + marker_epoch, filled as in repaired, repairs as-written. "
+        "Every smaller set was tried, and none holds."
+    )
+
+
+def test_every_set_of_a_size_is_tried_before_the_next_and_none_behind_a_repair(
+    expiring: Repair,
+) -> None:
+    tried = [each.slots for each in expiring.attempts]
+    sets = [chosen for size in range(3) for chosen in combinations(expiring.slots, size)]
+    assert tried == sets
+
+
+def test_a_repair_was_searched_to_its_end_and_what_breaks_has_a_run_of_its_own(
+    expiring: Repair,
+) -> None:
+    (found,) = expiring.repairs
+    assert found.states == judge(SMALL, found.design, budget_of("expire_lock=1")).explored.states
+    broken = [each for each in expiring.attempts if each.verdict == BREAKS]
+    assert len(broken) == len(expiring.attempts) - 1
+    assert sum(1 for each in broken if each.states) == 2
+    for attempt in (*broken[:3], *broken[-3:]):
+        made = attempt.broken()
+        assert made.run.design.name == attempt.design
+        assert made.broken == attempt.promise
+        assert made.step == attempt.step
+
+
+def test_a_design_that_keeps_its_promises_has_nothing_to_repair() -> None:
+    found = repair(Question(SMALL, "finding-D", promises=("one owner",)))
+    assert [each.verdict for each in found.attempts] == [HOLDS]
+    assert found.repairs == ()
+    assert found.sentence.endswith("there is nothing to repair.")
+
+
+def test_what_only_larger_sets_repair_is_said_with_how_far_was_tried() -> None:
+    asked = Question(SMALL, "as-written", faults=budget_of("expire_lock=1"), decisions_max=1)
+    found = repair(asked)
+    assert found.repairs == ()
+    assert found.sentence == (
+        "kip-1289-small, expire_lock=1: no set of up to 1 of the 16 decisions in which repaired differs repairs as-written."
+    )
+
+
+def test_a_search_that_came_to_its_limit_repairs_nothing() -> None:
+    found = repair(Question(SMALL, "finding-A", decisions_max=1, states_max=100))
+    assert found.repairs == ()
+    assert found.undecided
+    assert found.undecided[0].verdict == NOT_DECIDED
+    assert "not decided within the limit of states" in found.sentence
+
+
+def test_who_stops_it_keeps_what_was_tried() -> None:
+    asked = Question(SMALL, "as-written", faults=budget_of("expire_lock=1"))
+    told = []
+
+    def three(design: str, states: int, depth: int) -> bool:
+        told.append(design)
+        return len(set(told)) <= 3
+
+    found = repair(asked, three)
+    assert not found.whole
+    assert 1 <= len(found.attempts) <= 3
+    assert found.sentence.endswith("what is behind the last attempt was not tried.")
+    assert repair(asked, lambda *_: False).attempts == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (Question("none", "as-written"), "there is no scenario 'none'"),
+        (Question(SMALL, "none"), "there is no design 'none'"),
+        (Question(SMALL, "as-written", "none"), "there is no design 'none'"),
+        (Question(SMALL, "as-written", promises=("none",)), "none"),
+        (Question(SMALL, "as-written", decisions_max=0), "decisions_max is a whole number from 1"),
+    ],
+)
+def test_a_word_that_names_nothing_is_one_sentence(question: Question, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as wrong:
+        repair(question)
+    assert "\n" not in str(wrong.value)
