@@ -17,6 +17,7 @@ from kipviz.conforming.judging import Judged, evidence_of, judge
 from kipviz.conforming.playing import Names, Playing, topic_of
 from kipviz.conforming.programs import Program, Step, written
 from kipviz.conforming.real_broker import RealBroker
+from kipviz.core import whole_file
 from kipviz.core.values import Value
 from kipviz.recordings.sayings import Asked, sayings
 from kipviz.recordings.sent import Request
@@ -200,7 +201,7 @@ def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
         to.mkdir(parents=True)
         shutil.copytree(Path(home) / LOGS, to / LOGS)
         shutil.copyfile(Path(home) / REQUESTS, to / REQUESTS)
-    (to / PROGRAM).write_bytes(written(refusal.program))
+    whole_file.write(to / PROGRAM, written(refusal.program))
     report = (*refusal.lines(), "", *played.judged.report.lines())
-    (to / REPORT).write_text("".join(f"{line}\n" for line in report), "utf-8")
+    whole_file.write(to / REPORT, "".join(f"{line}\n" for line in report).encode())
     return any(played.refusals())
