@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kipviz.checking.interrupted import until_interrupted
 from kipviz.command.arguments import add_json
 from kipviz.command.output import answer
 from kipviz.command.refused import Refused
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 HELP = "watch a running cluster: open transactions, what they hold back, share groups' backlogs; read-only"
 EVERY_S, TIMEOUT_S = 5.0, 10.0
 INTERRUPTED = 130
+# How soon an interrupt is noticed between two looks.
+NOTICE_S = 0.1
 # Puts the cursor home and clears what is below it.
 CLEAR = "\x1b[H\x1b[J"
 
@@ -97,23 +101,43 @@ def _config(path: str | None) -> dict[str, Any]:
 
 
 def _watch(ask: Any, arguments: argparse.Namespace) -> int:
+    # An interrupt in the middle of a request would leave its connection in the middle, too: the first one ends the
+    # watch behind the look that is under way, and a second one is not waited for.
+    with until_interrupted() as go_on:
+        while True:
+            status = _looked(ask, arguments)
+            if arguments.once and go_on():
+                return status
+            if not _paused(arguments.every, go_on):
+                raise KeyboardInterrupt
+
+
+def _looked(ask: Any, arguments: argparse.Namespace) -> int:
+    """Look once and show it; the status is 1 if something is wrong."""
     from kipviz.watching.asking import NoAnswer
     from kipviz.watching.look import look
 
-    while True:
-        try:
-            found = look(ask, _now_ms, arguments.bootstrap_server)
-        except NoAnswer as why:
-            sentence = f"no broker of {arguments.bootstrap_server} answers: {why}"
-            if arguments.once:
-                raise Refused(sentence) from None
-            print(f"kipviz: {shown(sentence)}; asking again", file=sys.stderr, flush=True)
-        else:
-            if arguments.once:
-                _show(found, arguments)
-                return int(found.is_wrong)
-            _show_again(found, arguments)
-        time.sleep(arguments.every)
+    try:
+        found = look(ask, _now_ms, arguments.bootstrap_server)
+    except NoAnswer as why:
+        sentence = f"no broker of {arguments.bootstrap_server} answers: {why}"
+        if arguments.once:
+            raise Refused(sentence) from None
+        print(f"kipviz: {shown(sentence)}; asking again", file=sys.stderr, flush=True)
+        return 1
+    (_show if arguments.once else _show_again)(found, arguments)
+    return int(found.is_wrong)
+
+
+def _paused(seconds: float, go_on: Callable[[], bool]) -> bool:
+    """Wait until the next look; False at once if somebody interrupts."""
+    end = time.monotonic() + seconds
+    while go_on():
+        left = end - time.monotonic()
+        if left <= 0:
+            return True
+        time.sleep(min(left, NOTICE_S))
+    return False
 
 
 def _now_ms() -> int:
