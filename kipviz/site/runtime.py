@@ -77,7 +77,7 @@ def fetch(into: Path) -> Path:
         _run([*pip, *words, wheel["package"]])
         (file,) = made.glob("*.whl")
         _check(file, wheel)
-        made.rename(done)
+        _put(made, done)
     return done
 
 
@@ -100,8 +100,17 @@ def fetch_wheels(listed: Path, into: Path) -> Path:
         for file in made.iterdir():
             name, version = file.name.split("-")[:2]
             _check(file, asked[f"{name.replace('_', '-')}=={version}"], listed)
-        made.rename(done)
+        _put(made, done)
     return done
+
+
+def _put(made: Path, done: Path) -> None:
+    """Move a finished folder to its place; one that came first stays, its files have the same hashes."""
+    try:
+        made.rename(done)
+    except OSError:
+        if not done.is_dir():
+            raise
 
 
 def _run(words: list[str]) -> None:
