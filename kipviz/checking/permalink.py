@@ -1,21 +1,22 @@
 """A permalink: one line of text that opens a run again at this very step.
 
-It holds actions, as a trace file does, and four bits of the fingerprint of every world, so that a
-model which has moved on since is noticed at the step where it shows, and said in words.
+It holds actions, as a trace file does, a checksum of the fingerprints of all worlds, and two bits of each. The
+checksum shows that the model has changed since the link was made. The two bits show the step:
+they differ at the first changed step three times in four.
 """
 
 from __future__ import annotations
 
 import itertools
-import zlib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, assert_never
 
 import msgspec
 
 import kipviz
 from kipviz.checking.budgets import budget_of, budget_words
 from kipviz.checking.faults import FAULTS
+from kipviz.checking.link_head import OWN, Head, read_head, write_head
 from kipviz.checking.runs import Run
 from kipviz.checking.task import Task
 from kipviz.cluster.actions import ClusterAction
@@ -23,20 +24,26 @@ from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec, FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core.linkcode import (
+from kipviz.core.bits import BadBits, letters_of
+from kipviz.core.link import (
     LENGTH_MAX,
     MARK_SIZE,
     BadLink,
+    CursorMark,
+    Leg,
     Link,
     Part,
+    SumOfMarks,
     Taken,
-    joined,
-    read,
-    write,
+    Witness,
+    check_of,
+    link_of,
+    sum_of,
 )
+from kipviz.core.linkcode import read, write
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
-from kipviz.core.values import Value, fingerprint
+from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.catalogue import to_propose
 from kipviz.designs.slot import UnknownDesign
@@ -45,37 +52,12 @@ from kipviz.scenarios.library import carried, document_of
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
 
-OWN = "own"  # the budget of the scenario
-STORY_MAX = 100_000  # bytes of a document that a link carries
-
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(ClusterAction)
 
 
 class TooLong(ValueError):
     """A run that is too long for a permalink; the message says what to do instead."""
-
-
-class Head(Value, frozen=True, array_like=True):
-    """What was run: the start of everything that the actions then change.
-
-    `ends` are the steps at which the story's big steps end; `dice` is (faults, seed, steps_max) of
-    a seeded run; `settings` are changes, each of the form name=value. `story` is the document of a
-    story that is none of the library's, packed.
-    """
-
-    scenario: str
-    design: str
-    budget: str
-    kafka: str
-    kipviz: str
-    ends: tuple[int, ...] = ()
-    dice: tuple[str, int, int] | None = None
-    settings: tuple[str, ...] = ()
-    story: str = ""
-
-
-_head_decoder = msgspec.json.Decoder(Head)
 
 
 def is_link(text: str) -> bool:
@@ -112,37 +94,9 @@ def head_of(run: Run) -> str:
         tuple(chapter.end for chapter in run.chapters),
         dice,
         run.settings,
-        packed(text) if text else "",
+        text,
     )
-    # Most links carry no story, and say nothing of it: their letters are what they always were.
-    said = msgspec.to_builtins(head)
-    return _encode(said if text else said[:-1]).decode()
-
-
-def packed(text: str) -> str:
-    """Return a document in few letters: zlib's, in base64url."""
-    return urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-
-
-def unpacked(letters: str) -> str:
-    """Return a document from its letters, "" from none.
-
-    Raises:
-        ValueError: if they are no document, or one that is too long.
-    """
-    if not letters:
-        return ""
-    try:
-        data = urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
-        opened = zlib.decompressobj()
-        text = opened.decompress(data, STORY_MAX).decode()
-    except (ValueError, zlib.error):
-        raise ValueError("the story that it carries is cut off or damaged") from None
-    if not opened.eof:
-        raise ValueError(
-            f"the story that it carries is cut off, or longer than {STORY_MAX:,} bytes"
-        )
-    return text
+    return write_head(head)
 
 
 def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:
@@ -165,12 +119,7 @@ def mark_of(world: World) -> bytes:
 
 def mark_text(world: World) -> str:
     """Give a mark as the page has it, in base64url."""
-    return urlsafe_b64encode(mark_of(world)).decode().rstrip("=")
-
-
-def check_of(mark: bytes) -> int:
-    """Give the four bits of a mark that every step carries."""
-    return mark[0] >> 4
+    return letters_of(mark_of(world))
 
 
 def permalink(run: Run) -> str:
@@ -181,22 +130,21 @@ def permalink(run: Run) -> str:
         TooLong: if the link would have more letters than mail and chat programs let through.
     """
     trace = run.trace
-    chain: list[Part] = []
+    chain: list[Leg] = []
     branches = {branch.tip: branch for branch in trace.branches()}
     by_id = {branch.id: branch for branch in branches.values()}
     branch = branches[trace.line[-1]]
     while True:
         own = trace.path(branch.tip)[branch.at :]
-        chain.append(Part(branch.at, tuple(_steps(run.model, [trace.node(n) for n in own]))))
+        chain.append(Leg(branch.at, tuple(_steps(run.model, [trace.node(n) for n in own]))))
         if branch.parent is None:
             break
         branch = by_id[branch.parent]
-    start = mark_of(trace.node(0).world)
-    return sealed(head_of(run), start, mark_of(trace.world), trace.depth, chain[::-1])
+    return sealed(head_of(run), mark_of(trace.node(0).world), trace.depth, chain[::-1])
 
 
-def sealed(head: str, start: bytes, mark: bytes, step: int, chain: list[Part]) -> str:
-    """Give the text of a link, and see that it is not too long.
+def sealed(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> str:
+    """Return the text of a link to a step of the line that branches lead to, and see that it is not too long.
 
     Raises:
         ValueError: if there is no head: nobody could open the link.
@@ -207,7 +155,7 @@ def sealed(head: str, start: bytes, mark: bytes, step: int, chain: list[Part]) -
             "a permalink names a scenario of the library or carries a story, and this run is of no such "
             "scenario: save it as a trace file"
         )
-    text = write(Link(head, start[0], mark, step, joined(chain)))
+    text = write(link_of(head, start, step, chain))
     if len(text) > LENGTH_MAX:
         raise TooLong(
             f"the permalink would have {len(text):,} letters, and {LENGTH_MAX:,} is the most that "
@@ -216,9 +164,9 @@ def sealed(head: str, start: bytes, mark: bytes, step: int, chain: list[Part]) -
     return text
 
 
-def _steps(model: ClusterModel, nodes: list[Node]) -> list[Taken]:
+def _steps(model: ClusterModel, nodes: list[Node]) -> list[tuple[int | str, bytes]]:
     return [
-        Taken(pick_of(model, before.world, node.action), check_of(mark_of(node.world)))
+        (pick_of(model, before.world, node.action), mark_of(node.world))
         for before, node in itertools.pairwise(nodes)
     ]
 
@@ -261,13 +209,13 @@ def open_link(text: str) -> Run:
 
 def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
     try:
-        head = _head_decoder.decode(text)
+        head = read_head(text)
         design = design_named(head.design)
-        story = carried(head.scenario, unpacked(head.story))
+        story = carried(head.scenario, head.story)
         scenario = under(story, design, head.settings)
         budget = None if head.budget == OWN else budget_of(head.budget)
         model = scenario.model(design, budget)
-    except msgspec.DecodeError as wrong:
+    except BadBits as wrong:
         raise BadLink(f"this permalink is not one of kipviz: {wrong}") from None
     except UnknownDesign as wrong:
         said = to_propose(wrong, head.design)
@@ -298,15 +246,29 @@ class _Replay:
         self.trace = Trace.start(model, PROPERTIES)
         self._line = [0]  # the nodes of the line so far
         self._differs: int | None = None  # the first step of the line that is not as it was
-        if mark_of(self.trace.world)[0] != link.start:
+        self._marks = [mark_of(self.trace.world)]  # of the start and of every step taken
+        self._check_bits = link.check_bits
+        if self._marks[0][0] != link.start:
             self._note(0, "already the start is another one")
         for part in link.parts:
             self._follow(part)
         self.trace = self.trace.jump(self._line[-1])
         self.trace = self.trace.jump(self._line[min(link.step, len(self._line) - 1)])
-        same = self.trace.depth == link.step and mark_of(self.trace.world) == link.mark
-        if not same and not self.changes:
-            self._note(link.step, f"the state at step {link.step} is another one")
+        if not self.changes:
+            self._compare(link.witness)
+
+    def _compare(self, witness: Witness) -> None:
+        """Compare the replayed worlds with what a link holds of the worlds that it was made with."""
+        match witness:
+            case SumOfMarks(sum=then):
+                if sum_of(self._marks) != then:
+                    self._note(self.trace.depth, "a state of the run is another one than it was")
+            case CursorMark(mark=then):
+                if mark_of(self.trace.world) != then:
+                    step = self.trace.depth
+                    self._note(step, f"the state at step {step} is another one")
+            case never:
+                assert_never(never)
 
     def _follow(self, part: Part) -> None:
         """Take the steps of one part, as far as they are possible."""
@@ -323,7 +285,9 @@ class _Replay:
                 self._note(step, f"step {step} is not possible any more ({why}); it is left out")
                 return
             self._line.append(self.trace.cursor)
-            if self._differs is None and check_of(mark_of(self.trace.world)) != taken.check:
+            self._marks.append(mark_of(self.trace.world))
+            differs = check_of(self._marks[-1], self._check_bits) != taken.check
+            if self._differs is None and differs:
                 before = self.trace.node(self._line[-2]).world
                 name = label(before, self.trace.action)
                 self._note(step, f"step {step}, {name}, leads to another state than it did")

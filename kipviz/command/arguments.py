@@ -76,7 +76,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "scenario",
         nargs="?",
         metavar="SCENARIO",
-        help="see `kipviz list scenarios`; or a permalink, kv1.…",
+        help="see `kipviz list scenarios`; or a permalink, kv2.…",
     )
     parser.add_argument("--design", metavar="DESIGN", help="the scenario's own if left out")
     parser.add_argument("--from-trace", metavar="FILE", help="a run that was saved, instead")

@@ -14,7 +14,7 @@ HELP = "show an exercise of the course, its hints, or what the judge says of you
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("name", metavar="NAME", help="see `kipviz course`")
-    parser.add_argument("--check", metavar="LINK", help="judge the run of a permalink, kv1.…")
+    parser.add_argument("--check", metavar="LINK", help="judge the run of a permalink, kv2.…")
     parser.add_argument(
         "--hints", type=count, default=0, metavar="N", help="show the first N hints"
     )

@@ -13,7 +13,7 @@ from kipviz.checking.faults import UnknownFaults
 from kipviz.checking.permalink import head_of, is_link, open_link, permalink
 from kipviz.checking.runs import Judgement, Run
 from kipviz.command.refused import Refused
-from kipviz.core.linkcode import BadLink
+from kipviz.core.link import BadLink
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
 from kipviz.designs.options import UnknownDesign

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 from html import escape, unescape
 
+from kipviz.core.linkcode import PATTERN
+
 _FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n(?P<code>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
+_RUN = re.compile(PATTERN)
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
@@ -55,7 +58,7 @@ def _table(lines: list[str], stories: frozenset[str]) -> str:
     rows = []
     for line in lines[2:]:
         cells = _cells(line)
-        words = escape(" ".join(c for c in cells if "kv1." not in c).lower(), quote=True)
+        words = escape(" ".join(c for c in cells if not _RUN.search(c)).lower(), quote=True)
         body = "".join(f"<td>{inline(cell, stories)}</td>" for cell in cells)
         rows.append(f'<tr data-words="{words}">{body}</tr>')
     return (
@@ -87,7 +90,7 @@ def inline(text: str, stories: frozenset[str]) -> str:
 
 
 def _code(text: str, stories: frozenset[str]) -> str:
-    if re.fullmatch(r"kv\d+\.[A-Za-z0-9_-]+", text):
+    if _RUN.fullmatch(text):
         return f'<a href="open.html#{text}">open the run</a>'
     if text in stories:
         return f'<a href="story/{text}.html">{text}</a>'

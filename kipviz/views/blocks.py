@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import astuple
 
+from kipviz.core.linkcode import PATTERN
 from kipviz.views.markdown import plain, table_row
 
 Tone: TypeAlias = Literal["", "holds", "breaks", "open"]
@@ -34,7 +35,7 @@ _TONES: tuple[tuple[str, Tone], ...] = (
 _WORDS: dict[str, Tone] = {"yes": "holds", "no": "breaks"}
 # A table with more columns, and so few rows, is read more easily with its rows beside each other.
 WIDE, FEW_ROWS = 8, 5
-_LINK = re.compile(r"kv[0-9]+\.[A-Za-z0-9_-]+")
+_LINK = re.compile(PATTERN)
 _CODE = re.compile(r"`([^`]*)`")
 _IN_CODE = r"<code>\1</code>"
 

@@ -49,7 +49,7 @@ CRITICAL_PATH = (
     "benchmark of a broker."
 )
 
-HOW_TO_OPEN = 'A run opens with `kipviz open kv1.…`, or `kipviz.open("kv1.…")` in a notebook.'
+HOW_TO_OPEN = 'A run opens with `kipviz open kv2.…`, or `kipviz.open("kv2.…")` in a notebook.'
 
 # A longer link than this makes the row of a table hard to read.
 LINK_MAX = 400

@@ -191,7 +191,7 @@ def _left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
 
 
 def permalink(stepper: Stepper) -> str:
-    """Give the line of text that opens a stepper's run at this very step: kipviz.open("kv1.…").
+    """Give the line of text that opens a stepper's run at this very step: kipviz.open("kv2.…").
 
     Example:
         >>> import kipviz

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kipviz.checking.permalink import check_of, sealed
-from kipviz.core.linkcode import MARK_SIZE, Part, Taken
+from kipviz.checking.permalink import sealed
+from kipviz.core.bits import bytes_of
+from kipviz.core.link import MARK_SIZE, Leg
 from kipviz.widgets.line import line_of
 
 Span = Mapping[str, Any]
@@ -26,21 +26,20 @@ def permalink_of(
     """
     known = {one["id"]: one for one in branches}
     tree = _tree(known, branch)
-    chain: list[Part] = []
+    chain: list[Leg] = []
     number = branch
     while number and _tree(known, known[number]["parent"]) == tree:
         own = known[number]
-        chain.append(Part(own["at"], _taken(own["steps"])))
+        chain.append(Leg(own["at"], _taken(own["steps"])))
         number = own["parent"] or 0
     # The first line of a run under other settings stands for the whole of that run.
     origin = known[number] if number else payload
     first = line_of(payload, branches, number).steps
-    chain.append(Part(0, _taken(first[1:])))
+    chain.append(Leg(0, _taken(first[1:])))
     start = _mark({"mark": origin["start"]} if number else first[0])
     steps = line_of(payload, branches, branch).steps
     here = min(step, len(steps) - 1)
-    mark = _mark(steps[here]) if here else start
-    return sealed(origin.get("head", ""), start, mark, here, chain[::-1])
+    return sealed(origin.get("head", ""), start, here, chain[::-1])
 
 
 def _tree(known: Mapping[int, Mapping[str, Any]], number: int | None) -> int:
@@ -112,11 +111,11 @@ def _span_key(span: Span) -> tuple[Any, ...]:
     return tuple(value for name, value in span.items() if name != "to")
 
 
-def _taken(steps: Sequence[Mapping[str, Any]]) -> tuple[Taken, ...]:
-    return tuple(Taken(step.get("pick", 0), check_of(_mark(step))) for step in steps)
+def _taken(steps: Sequence[Mapping[str, Any]]) -> tuple[tuple[int | str, bytes], ...]:
+    return tuple((step.get("pick", 0), _mark(step)) for step in steps)
 
 
 def _mark(step: Mapping[str, Any]) -> bytes:
     """Give the first bytes of a step's fingerprint; a payload made elsewhere may have none."""
     text = step.get("mark", "")
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4)) if text else bytes(MARK_SIZE)
+    return bytes_of(text) if text else bytes(MARK_SIZE)

@@ -382,7 +382,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return reasons.held_at(self.payload, self.known_branches, self.branch, self.step)
 
     def permalink(self) -> str:
-        """Give the line of text that opens this run at this very step: kipviz.open("kv1.…").
+        """Give the line of text that opens this run at this very step: kipviz.open("kv2.…").
 
         Raises:
             ValueError: when the run is of no scenario of the library, or is too long for a link.

@@ -102,7 +102,7 @@ def steps_by_keys(page) -> None:
     expect(stands).to_have_text(re.compile("^2 of "))
     expect(left.locator(".kv-say")).not_to_have_text(right.locator(".kv-say").text_content())
     left.press("s")
-    page.wait_for_function("() => document.querySelector('.kv-link-text').value.startsWith('kv1.')")
+    page.wait_for_function("() => document.querySelector('.kv-link-text').value.startsWith('kv2.')")
     with page.expect_download(timeout=60_000) as coming:
         left.get_by_role("button", name="pytest", exact=True).click()
     assert coming.value.suggested_filename.startswith("test_kip_1289_small_step_")

@@ -16,7 +16,7 @@ def test_every_symptom_is_listed_with_its_cause_and_way_out(kipviz):
 def test_one_symptom_comes_with_the_permalink_to_its_step(kipviz):
     (entry,) = kipviz("pains", "2", "--json").document["pains"]
     assert entry["story"] == "pain-timed-out"
-    assert entry["permalink"].startswith("kv1.")
+    assert entry["permalink"].startswith("kv2.")
     opened = kipviz("play", entry["permalink"], "--json").document
     assert opened["scenario"] == "pain-timed-out"
 

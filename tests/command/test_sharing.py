@@ -10,6 +10,7 @@ import pytest
 
 from kipviz.checking import runs
 from kipviz.checking.permalink import permalink
+from kipviz.core.link import SumOfMarks
 from kipviz.core.linkcode import read, write
 
 STORY = "kip-1289-lock-expiry"
@@ -30,7 +31,7 @@ def test_a_permalink_is_played_as_its_story(kipviz, link):
 
 
 def test_a_permalink_of_another_model_says_so(kipviz, link):
-    other = write(read(link).but(mark=b"another!"))
+    other = write(read(link).but(witness=SumOfMarks(5)))
     assert (
         "changed: the model has changed since this permalink was made" in kipviz("play", other).out
     )
@@ -38,7 +39,7 @@ def test_a_permalink_of_another_model_says_so(kipviz, link):
 
 def test_what_is_no_permalink_is_refused(refused, link):
     assert "cut off or damaged" in refused("play", link[:-9])
-    assert "cut off or damaged" in refused("export", "kv1.<script>", "--to", "x.html")
+    assert "cut off or damaged" in refused("export", "kv2.<script>", "--to", "x.html")
     assert "is about the design finding-D" in refused("play", link, "--design", "repaired")
 
 

@@ -110,7 +110,7 @@ def saved_runs() -> None:
 
 
 def links() -> None:
-    """Permalinks of the same runs and of a seeded one."""
+    """Permalinks of the same runs and of a seeded one; first_links.txt has them in the first format."""
     from kipviz.checking.task import Task
 
     made = [permalink(runs.play(name)) for name in STORIES]

@@ -7,7 +7,6 @@ import random
 import types
 import typing
 import zlib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,8 @@ from kipviz.checking import kept, runs
 from kipviz.checking.kept import SearchFileError
 from kipviz.checking.permalink import open_link
 from kipviz.cluster.spec import BadSpec, ClusterSpec
-from kipviz.core.linkcode import PREFIX, BadLink
+from kipviz.core.bits import bytes_of, letters_of
+from kipviz.core.link import BadLink
 from kipviz.core.serialization import NotAValue, deserialize, serialize
 from kipviz.core.trace import Trace
 from kipviz.core.tracefile import TraceFileError
@@ -40,6 +40,8 @@ from tests.fuzz.fuzzing import Target
 from tests.fuzz.mutation import ODD, as_json, of_bytes, of_json
 
 SEARCHED = "kip-890-small"
+# A name in the letters of a link that no story and no design has: a byte that is no UTF-8, and half a sign.
+ODD_NAME = "~FF~00=~"
 
 
 @cache
@@ -133,26 +135,53 @@ def _whole_runs() -> dict[str, frozenset[tuple[Any, ...]]]:
 
 
 @cache
-def _links() -> list[bytes]:
+def _first_links() -> list[bytes]:
+    """The bytes of links of the first format, behind their checksum."""
+    lines = (PLACE / "first_links.txt").read_text(encoding="ascii").split()
+    return [bytes_of(line.removeprefix("kv1."))[4:] for line in lines]
+
+
+@cache
+def _links() -> list[tuple[str, str, bytes, bytes]]:
+    """The story, the design, the rest of the head, and the bytes behind the checksum of every link."""
     found = []
     for line in (PLACE / "links.txt").read_text(encoding="ascii").split():
-        letters = line.removeprefix(PREFIX)
-        found.append(urlsafe_b64decode(letters + "=" * (-len(letters) % 4))[4:])
+        _, story, chosen, head, letters = line.split(".")
+        found.append((story, chosen, bytes_of(head), bytes_of(letters)[4:]))
     return found
 
 
 def _link(dice: random.Random) -> bytes:
-    body = dice.choice(_links())
+    text = _new_link(dice) if dice.randrange(3) else _first_link(dice)
+    return text if dice.randrange(4) else of_bytes([text], dice)
+
+
+def _new_link(dice: random.Random) -> bytes:
+    story, chosen, head, body = dice.choice(_links())
+    match dice.randrange(5):
+        case 0:
+            story, chosen = dice.choice(
+                ((chosen, story), (ODD_NAME, chosen), (story, ODD_NAME), (story, "~2E~zz"))
+            )
+        case 1 | 2:
+            head = of_bytes([each for _, _, each, _ in _links()], dice)
+        case _:
+            body = of_bytes([each for _, _, _, each in _links()], dice)
+    before = f"kv2.{story}.{chosen}.{letters_of(head)}".encode()
+    whole = zlib.crc32(body, zlib.crc32(before)).to_bytes(4, "big") + body
+    return before + b"." + letters_of(whole).encode()
+
+
+def _first_link(dice: random.Random) -> bytes:
+    body = dice.choice(_first_links())
     if dice.randrange(2):  # the head: its length in seven bits to a byte, then JSON
         size, at = (body[0], 1) if body[0] < 0x80 else (body[0] & 0x7F | body[1] << 7, 2)
         head = as_json(of_json(json.loads(body[at : at + size]), dice))
         length = bytes((len(head) & 0x7F | 0x80, len(head) >> 7 & 0x7F))
         body = length + head + body[at + size :]
     else:
-        body = of_bytes(_links(), dice)
-    whole = zlib.crc32(body).to_bytes(4, "big") + body
-    text = PREFIX.encode() + urlsafe_b64encode(whole).rstrip(b"=")
-    return text if dice.randrange(4) else of_bytes([text], dice)
+        body = of_bytes(_first_links(), dice)
+    return b"kv1." + letters_of(zlib.crc32(body).to_bytes(4, "big") + body).encode()
 
 
 def _read_link(data: bytes, _: Path) -> object:

@@ -81,7 +81,7 @@ def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(ope
     opened.wait_for_function("() => window.model.get('step') > 0")
     step = opened.evaluate("() => window.model.get('step')")
     opened.click("#share")
-    opened.wait_for_function("() => location.hash.startsWith('#kv1.')")
+    opened.wait_for_function("() => location.hash.startsWith('#kv2.')")
     opened.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
     address = opened.url
     served.shutdown()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.core.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import runtime
 from kipviz.site.build import ASSETS, stored_run, story_page
@@ -128,10 +129,10 @@ def test_lists_are_written_as_columns_and_a_mark_of_the_format_is_refused():
 def test_every_run_of_the_papers_opens_and_every_symptom_is_there(site):
     root = Path(__file__).parents[2]
     for name, paper in (("ledger", "LEDGER.md"), ("findings", "FINDINGS.md")):
-        links = re.findall(r"`(kv1\.[A-Za-z0-9_-]+)`", (root / paper).read_text())
+        links = re.findall(rf"`({PATTERN})`", (root / paper).read_text())
         page = (site / f"{name}.html").read_text()
         assert len(links) > 50
-        assert re.findall(r'href="open\.html#(kv1\.[^"]+)"', page) == links
+        assert re.findall(r'href="open\.html#(kv[^"]+)"', page) == links
     assert (site / "symptoms.html").read_text().count("<li ") == 25
 
 
@@ -163,10 +164,11 @@ def test_a_package_with_another_hash_is_refused(tmp_path):
 
 
 def test_a_paper_becomes_a_page_in_which_runs_and_stories_are_links_and_html_is_text():
-    text = "# A <b>\n\n| a | b |\n| --- | --- |\n| `kv1.AB-_` | `one` x\\|y \\_z |\n\n[KIPs](KIPS.md) **now**"
+    text = "# A <b>\n\n| a | b |\n| --- | --- |\n| `kv1.AB-_` `kv2.one.a+b=c.AB-_` | `one` x\\|y \\_z |\n\n[KIPs](KIPS.md) **now**"
     page = html_of(text, frozenset({"one"}))
     assert "<h1>A &lt;b&gt;</h1>" in page
-    assert '<a href="open.html#kv1.AB-_">open the run</a>' in page
+    for link in ("kv1.AB-_", "kv2.one.a+b=c.AB-_"):
+        assert f'<a href="open.html#{link}">open the run</a>' in page
     assert '<td><a href="story/one.html">one</a> x|y _z</td>' in page
     assert '<p><a href="kips.html">KIPs</a> <strong>now</strong></p>' in page
 

@@ -37,7 +37,7 @@ def test_a_claim_that_was_searched_only_in_part_does_not_hold() -> None:
 
 def test_a_claim_that_breaks_has_a_permalink_that_opens_where_it_breaks() -> None:
     (stuck,) = judged((CLAIMS[1].but(under=("finding-I",)),))
-    link = next(cell for cell in ledger([stuck]).split("`") if cell.startswith("kv1."))
+    link = next(cell for cell in ledger([stuck]).split("`") if cell.startswith("kv2."))
     opened = open_link(link)
     assert (opened.design.name, opened.trace.depth) == ("finding-I", len(stuck.cell.actions))
     assert opened.changes == ()

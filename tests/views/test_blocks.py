@@ -23,7 +23,7 @@ LINK = "kv1.AAAA-BBBB_CCCC"
 PAGE = (
     Heading(2, "B1. Which <marker>?"),
     Paragraph("It is kept by *one* design."),
-    Paragraph("Open it with `kipviz open kv1.…`.", code=True),
+    Paragraph("Open it with `kipviz open kv2.…`.", code=True),
     TextTable(
         "rivals",
         ("rival", "atomic", "the run"),
@@ -63,7 +63,7 @@ def read(page: str) -> Reader:
 def test_as_markdown_a_page_shows_every_text_as_it_is():
     page = written(PAGE)
     assert page.startswith("## B1. Which \\<marker\\>?\n\nIt is kept by \\*one\\* design.\n\n")
-    assert "Open it with `kipviz open kv1.…`." in page
+    assert "Open it with `kipviz open kv2.…`." in page
     assert f"| \\<b\\> | breaks after 20 | `{LINK}` |" in page
     assert "1. B1 crashes\n2. a &amp; b\n\none is lost\n\nNothing saves it.\n" in page
 

@@ -9,12 +9,15 @@ import pytest
 
 import kipviz
 from kipviz.checking import runs
+from kipviz.checking.link_head import read_head, write_head
 from kipviz.checking.permalink import open_link, permalink
 from kipviz.cluster.actions import Deliver, Step
-from kipviz.core.linkcode import BadLink, read, write
+from kipviz.core.link import BadLink, Leg
+from kipviz.core.linkcode import read, write
 from kipviz.views.mermaid import mermaid
 from kipviz.views.payload import payload
 from kipviz.views.pytest_source import pytest_source, said, written
+from tests.core.first_format import first_written
 from tests.views.hostile import HOSTILE, poisoned
 from tests.views.test_exports import KNOWN_LINE
 
@@ -56,9 +59,15 @@ def test_a_link_with_markup_in_its_head_or_actions_is_refused_or_said_in_words()
     run = runs.play("kip-1289-small")
     link = read(permalink(run))
     text = HOSTILE.replace("\ud800", "")
-    for head in (text, '["<img onerror=1>"]', link.head.replace("kip-1289-small", "<script>")):
+    scripted = write_head(read_head(link.head).but(scenario="<script>"))
+    links = [write(link.but(head=head)) for head in (text, scripted)]
+    links += [
+        first_written(head, bytes(8), bytes(8), 0, [Leg(0, ())])
+        for head in (text, '["<img onerror=1>"]', '["<script>","kafka","own","4.4.0","0.1.0"]')
+    ]
+    for bad in links:
         with pytest.raises(BadLink) as refused:
-            open_link(write(link.but(head=head)))
+            open_link(bad)
         assert len(str(refused.value).splitlines()) == 1
     (part,) = link.parts
     taken = (part.taken[0].but(pick=text), *part.taken[1:])

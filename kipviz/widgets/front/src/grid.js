@@ -2,6 +2,7 @@
 // arrow keys move between them.
 
 import { attr, h, press, s, show, text } from "./dom.js";
+import { LINK } from "./permalink.js";
 
 // So few rows are seen at once, and need no filter.
 const FEW = 4;
@@ -14,7 +15,6 @@ const ORDER = { breaks: "0", open: "1", holds: "2", "": "3" };
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
 // A long name breaks after its parts, and a word nowhere.
 const JOINT = /(?<=[\w)][_=+@.:/,-])(?=\w)/;
-const LINK = /^kv[0-9]+\.[A-Za-z0-9_-]+$/;
 
 let made = 0;
 

@@ -2,34 +2,41 @@
 // says what they mean. `chain` is the main line and the branches that lead to the cursor's line.
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const CHECK_BITS = 4;
+const CHECK_BITS = 2;
 export const WARNED = 1500;
 export const LONGEST = 8000;
+/** Text that looks like a permalink of any format: PATTERN of kipviz/core/linkcode.py. */
+export const LINK = /^kv[0-9]+\.[\w.+=~-]*[\w-]$/;
 
 /** The link to a step of a line, or a reason why there is none. */
 export function permalink(payload, lines, line, step) {
   const { chain, head, start } = chainOf(payload, lines, line);
   if (!head) throw new Error("This run is of no scenario of the library, so a link could not open it again. Save it as a trace file.");
-  const parts = joined(chain);
-  const taken = parts.flatMap((part) => part.steps);
-  const written = taken.flatMap(({ pick }, n) => (typeof pick === "string" ? [[n, pick]] : []));
-  const picks = taken.map(({ pick }) => (typeof pick === "number" ? pick : 0));
+  const legs = joined(chain);
+  const [first, ...others] = legs;
+  const steps = legs.flatMap((leg) => leg.steps);
+  const marks = [start, ...steps.map(({ mark }) => mark)].map(bytesOf);
+  const written = steps.flatMap(({ pick }, n) => (typeof pick === "string" ? [number(n) + text(pick)] : []));
+  const picks = steps.map(({ pick }) => (typeof pick === "number" ? pick : 0));
   const costs = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => picks.reduce((sum, pick) => sum + (pick >> k) + 1 + k, 0));
   const k = costs.indexOf(Math.min(...costs));
-  const body = [
-    ...text(head),
-    bytesOf(start)[0],
-    ...bytesOf(step ? line.steps[step].mark : start),
-    ...number(step),
-    ...number(parts.length),
-    ...parts.flatMap((part) => [...number(part.at), ...number(part.steps.length)]),
-    ...number(written.length),
-    ...written.flatMap(([place, action]) => [...number(place), ...text(action)]),
-    k,
-    ...bits(picks, taken, k),
-  ];
-  const sum = crc32(body);
-  const link = `kv1.${letters([24, 16, 8, 0].map((shift) => (sum >>> shift) & 255).concat(body))}`;
+  const bits = [
+    binary(marks[0][0], 8),
+    binary(crc32(marks.flat()), 32),
+    number(end(legs.at(-1)) - step),
+    number(others.length),
+    number(first.steps.length),
+    ...others.map((leg) => number(leg.at) + number(leg.steps.length)),
+    number(written.length),
+    ...written,
+    binary(k, 3),
+    ...picks.map((pick) => `${"1".repeat(pick >> k)}0${binary(pick & ((1 << k) - 1), k)}`),
+    ...marks.slice(1).map((mark) => binary(mark[0] >> (8 - CHECK_BITS), CHECK_BITS)),
+  ].join("");
+  const before = `kv2.${head}`;
+  const body = (bits.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2));
+  const sum = crc32([...new TextEncoder().encode(before), ...body]);
+  const link = `${before}.${letters([24, 16, 8, 0].map((shift) => (sum >>> shift) & 255).concat(body))}`;
   if (link.length > LONGEST) throw new Error(`This run is too long for a link (${link.length} letters, and ${LONGEST} travel safely). Save it as a trace file.`);
   return link;
 }
@@ -45,36 +52,32 @@ function chainOf(payload, lines, line) {
   return { chain: [{ at: 0, steps: one.steps.slice(1) }, ...chain], head, start };
 }
 
-/** A branch that leaves before its parent's own steps leaves the grandparent; one at its end goes on. */
+const end = (leg) => leg.at + leg.steps.length;
+
+/** A branch that leaves before its parent's own steps leaves the grandparent; one at its end continues it. */
 function joined(chain) {
   const [first, ...rest] = chain;
-  const parts = [first];
-  const end = (part) => part.at + part.steps.length;
-  for (const part of rest) {
-    while (parts.length > 1 && part.at <= parts.at(-1).at) parts.pop();
-    const last = parts.at(-1);
-    if (part.at === end(last)) parts[parts.length - 1] = { at: last.at, steps: last.steps.concat(part.steps) };
-    else parts.push(part);
+  const legs = [first];
+  for (const leg of rest) {
+    while (legs.length > 1 && leg.at <= legs.at(-1).at) legs.pop();
+    const last = legs.at(-1);
+    if (leg.at === end(last)) legs[legs.length - 1] = { at: last.at, steps: last.steps.concat(leg.steps) };
+    else legs.push(leg);
   }
-  return parts;
+  return legs;
 }
 
-function bits(picks, taken, k) {
-  const low = (value, size) => (size ? value.toString(2).padStart(size, "0") : "");
-  let ones = picks.map((pick) => `${"1".repeat(pick >> k)}0${low(pick & ((1 << k) - 1), k)}`).join("");
-  ones += taken.map(({ mark }) => low(bytesOf(mark)[0] >> CHECK_BITS, CHECK_BITS)).join("");
-  return (ones.match(/.{1,8}/g) ?? []).map((byte) => Number.parseInt(byte.padEnd(8, "0"), 2));
-}
+const binary = (value, width) => (width ? value.toString(2).padStart(width, "0") : "");
 
+/** A number in Elias's gamma code: a zero for each binary digit after the first, then the digits. */
 function number(value) {
-  const out = [];
-  for (; value > 127; value = Math.floor(value / 128)) out.push((value & 127) | 128);
-  return [...out, value];
+  const digits = (value + 1).toString(2);
+  return "0".repeat(digits.length - 1) + digits;
 }
 
 function text(words) {
-  const data = new TextEncoder().encode(words);
-  return [...number(data.length), ...data];
+  const data = [...new TextEncoder().encode(words)];
+  return number(data.length) + data.map((byte) => binary(byte, 8)).join("");
 }
 
 /** The eight bytes of a step's mark; a payload made elsewhere may have none. */
