@@ -18,8 +18,8 @@ from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local import AskedOfOne
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, in_one
-from kipviz.messages.several_groups import about, groups_of
+from kipviz.messages.message import Message, groups_of, in_one
+from kipviz.messages.several_groups import about
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # Whose state holds what is owed.

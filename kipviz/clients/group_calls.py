@@ -8,7 +8,7 @@ from kipviz.clients import admin, group_targets
 from kipviz.clients.admin import Admin
 from kipviz.clients.application import Call, Line
 from kipviz.clients.several_groups import named
-from kipviz.messages import several_groups
+from kipviz.messages import message
 
 # The calls of an operator that are about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (
@@ -53,7 +53,7 @@ def groups_of(line: Line) -> tuple[str, ...]:
     if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
         return ()
     if line.call is Call.LIST_CONSUMER_GROUP_OFFSETS:
-        return several_groups.groups_of(group_targets.committed_of(line.target))
+        return message.groups_of(group_targets.committed_of(line.target))
     names = named(line.target)
     return names if line.call in OF_SEVERAL_GROUPS else names[:1]
 

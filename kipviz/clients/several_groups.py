@@ -11,8 +11,8 @@ from typing import Any
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups
-from kipviz.messages.message import Message, taken_apart
-from kipviz.messages.several_groups import about, groups_of, names_several
+from kipviz.messages.message import Message, groups_of, taken_apart
+from kipviz.messages.several_groups import about, names_several
 
 
 class Heard(Value, frozen=True):

@@ -18,9 +18,9 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import SHARE_GROUP_LEVEL
-from kipviz.messages.message import Message, in_one
+from kipviz.messages.message import Message, groups_of, in_one
 from kipviz.messages.releases import knows
-from kipviz.messages.several_groups import about, groups_of, names_several
+from kipviz.messages.several_groups import about, names_several
 
 
 class Admission(Value, frozen=True):

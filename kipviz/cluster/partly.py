@@ -19,7 +19,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.message import Message, in_one
+from kipviz.messages.message import Message, groups_of, in_one
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import (
     Produce,
@@ -28,7 +28,7 @@ from kipviz.messages.producing import (
     in_one_request,
 )
 from kipviz.messages.releases import takes_several
-from kipviz.messages.several_groups import about, groups_of, names_several
+from kipviz.messages.several_groups import about, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
 from kipviz.messages.transactions import (

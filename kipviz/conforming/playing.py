@@ -22,7 +22,7 @@ from kipviz.conforming.programs import (
     Step,
 )
 from kipviz.core.values import Value
-from kipviz.messages.wire import (
+from kipviz.messages.apis import (
     admin,
     coordinators,
     groups,

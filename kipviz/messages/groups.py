@@ -8,6 +8,11 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
+# The first versions that have a place for a group's member, and for the wish for stable offsets (KIP-447).
+NAMES_MEMBER, ASKS_STABLE = 3, 7
+# The first version of OffsetFetch that has a place for several groups (KIP-709).
+OF_SEVERAL_GROUPS = 8
+
 
 class GroupOffset(Value, frozen=True):
     """The next offset a group wants to read from one partition."""

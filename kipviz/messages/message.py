@@ -39,6 +39,11 @@ class Message(Value, frozen=True):
 M = TypeVar("M", bound=Any)
 
 
+def groups_of(request: Any) -> tuple[str, ...]:
+    """Give the groups that a request names."""
+    return (request.group_id, *request.further)
+
+
 def taken_apart(message: M) -> tuple[M, ...]:
     """Give a message about several groups or transactions, the first one and `further` ones, as one for each."""
     return (message.but(further=()), *message.further) if message.further else (message,)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.features import STAGING_LEVEL
+from kipviz.messages.groups import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
 from kipviz.messages.message import Message
 
 
@@ -48,11 +49,6 @@ class Release(Value, frozen=True):
 # As a consumer sends it, and as an admin client does.
 FETCHES_OFFSETS = ("OffsetFetch", "OffsetFetchOfGroups")
 
-
-# The first versions that have a place for a group's member, and for the wish for stable offsets (KIP-447).
-NAMES_MEMBER, ASKS_STABLE = 3, 7
-# The first version of OffsetFetch that has a place for several groups (KIP-709).
-OF_SEVERAL_GROUPS = 8
 
 # Oldest first. 2.4 is the last one before KIP-447: a config of its brokers, inter.broker.protocol.version,
 # holds newer ones back in the KIP's drafts. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.

@@ -18,11 +18,6 @@ def names_several(message: Message) -> bool:
     return isinstance(message, OF_GROUPS) and bool(message.further)
 
 
-def groups_of(request: Any) -> tuple[str, ...]:
-    """Give the groups that a request names."""
-    return (request.group_id, *request.further)
-
-
 def about(request: M, groups: tuple[str, ...]) -> M:
     """Give the same request about these groups."""
     narrowed: M = request.but(group_id=groups[0], further=groups[1:])

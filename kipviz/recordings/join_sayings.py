@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.messages.apis.classic_groups import PROTOCOL_TYPE
 from kipviz.messages.classic_groups import (
     NO_MEMBER,
     Assigned,
@@ -20,7 +21,6 @@ from kipviz.messages.classic_groups import (
     SyncGroupResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.wire.classic_groups import PROTOCOL_TYPE
 from kipviz.recordings.classic_group_records import read_assignment, read_subscription
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.sayings import Said, error_name

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kipviz.messages.message import Message
-from kipviz.messages.wire import (
+from kipviz.messages.apis import (
     acls,
     admin,
     classic_groups,
@@ -24,6 +23,7 @@ from kipviz.messages.wire import (
     share_groups,
     transactions,
 )
+from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Encoded, Struct, encode
 from kipviz.messages.wire.fitting import fitting
 from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version

@@ -6,6 +6,8 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 
 from __future__ import annotations
 
+from kipviz.messages.apis.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.apis.groups import OF_A_PARTITION
 from kipviz.messages.classic_groups import (
     Assigned,
     Heartbeat,
@@ -24,10 +26,8 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
-from kipviz.messages.wire.classic_groups import PROTOCOL_TYPE
 from kipviz.messages.wire.codec import Struct, WireError
 from kipviz.messages.wire.frame import KINDS
-from kipviz.messages.wire.groups import OF_A_PARTITION
 from kipviz.messages.wire.kind import Around
 from kipviz.recordings.classic_group_records import read_assignment, read_subscription
 from kipviz.records.fields import FieldsError

@@ -15,10 +15,10 @@ from kipviz.messages.admin import (
     DescribeTransactionsResponse,
     ListTransactions,
 )
+from kipviz.messages.apis import acls
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
 from kipviz.messages.share_admin import DescribeShareGroupOffsets
 from kipviz.messages.transactions import WriteTxnMarkers
-from kipviz.messages.wire import acls
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around

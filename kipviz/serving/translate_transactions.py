@@ -1,6 +1,6 @@
 """The requests of transactions: a client's fields to the model's message, and its reply to the answer.
 
-Source: the schemas of Kafka 4.4.0, in `messages.wire.transactions`.
+Source: the schemas of Kafka 4.4.0, in `messages.apis.transactions`.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ from kipviz.cluster.world import Connection, World, broker_host, host_of, role_k
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, groups_of
 from kipviz.messages.producing import Fetch
-from kipviz.messages.several_groups import groups_of, names_several
+from kipviz.messages.several_groups import names_several
 from kipviz.views import checks, due
 from kipviz.views.client_clauses import clause_of_call
 from kipviz.views.coordinator_guards import OF_COORDINATOR, asked_for

@@ -10,10 +10,10 @@ from itertools import islice
 
 from kipviz.core.values import Value
 from kipviz.messages.admin import STATE_NAMES
+from kipviz.messages.apis import acls, admin, group_admin, groups, list_offsets, metadata
+from kipviz.messages.apis import share_admin as shares
 from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
-from kipviz.messages.wire import acls, admin, group_admin, groups, list_offsets, metadata
-from kipviz.messages.wire import share_admin as shares
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.question import Question
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_of, topic_of

@@ -17,7 +17,7 @@ from kipviz.messages.events import LockRenewed, SharePartitionDropped
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetchResponse
 from kipviz.messages.share_state import InitializeShareGroupState
-from kipviz.messages.wire.share_groups import KINDS
+from kipviz.messages.wire.frame import KINDS
 from kipviz.records.batches import Batch
 from kipviz.records.share_group_state import (
     ShareSnapshotRecord,

@@ -17,7 +17,6 @@ from kipviz.messages.apis.catalogue import API_OF, APIS, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.releases import EVERYTHING, NAMES, RELEASES
-from kipviz.messages.wire.frame import KINDS
 
 # What a request has to say where its shard is taken from it.
 FIELD_OF = {
@@ -47,11 +46,12 @@ def missing(api: Api) -> Iterator[str]:
     handler = HANDLERS.get(api.request)
     if handler is None:
         yield "no handler (HANDLERS in cluster/dispatch.py)"
-    for kind in (api.request, api.response):
-        if kind not in KINDS:
-            yield f"no bytes of {kind.__name__} (KINDS in its family's file in messages/wire)"
-        elif KINDS[kind].schema.key != api.key:
-            yield f"the schema of {kind.__name__} has key {KINDS[kind].schema.key}, not {api.key}"
+    known = dict(api.kinds())
+    for kind, field in ((api.request, "request_bytes"), (api.response, "response_bytes")):
+        if kind not in known:
+            yield f"no bytes of {kind.__name__} ({field} of its row)"
+        elif known[kind].schema.key != api.key:
+            yield f"the schema of {kind.__name__} has key {known[kind].schema.key}, not {api.key}"
     if api.request.IS_RESPONSE or not api.response.IS_RESPONSE:
         yield "request and response are not told apart (IS_RESPONSE)"
     if api.key != api.response.API_KEY:
@@ -140,7 +140,7 @@ def test_an_api_that_is_added_by_half_is_named_with_what_it_lacks(
         case "handler":
             monkeypatch.delitem(HANDLERS, api.request)
         case "bytes":
-            monkeypatch.delitem(KINDS, api.response)
+            api = dataclasses.replace(api, response_bytes=None)
         case "clause":
             api = dataclasses.replace(api, clause="")
         case _:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kipviz.messages.apis.classic_groups import ASSIGNMENT
 from kipviz.messages.classic_groups import (
     Assigned,
     JoinGroup,
@@ -65,7 +66,6 @@ from kipviz.messages.transactions import (
     with_error,
 )
 from kipviz.messages.wire.batches import encode_batch
-from kipviz.messages.wire.classic_groups import ASSIGNMENT
 from kipviz.messages.wire.codec import Encoded, WireError, decode, encode
 from kipviz.messages.wire.frame import KINDS, bytes_of, places, read_message
 from kipviz.messages.wire.kind import Around

@@ -5,17 +5,17 @@ It speaks as clients before transaction version 2 do: later versions of Produce 
 
 from contextlib import contextmanager
 
-from kipviz.messages.errors import Errors
-from kipviz.messages.wire import (
+from kipviz.messages.apis import (
     coordinators,
     membership,
     producing,
     share_groups,
     transactions,
 )
-from kipviz.messages.wire import (
+from kipviz.messages.apis import (
     groups as group_requests,
 )
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.question import Question
 from kipviz.watching.connection import Connection
 from tests.recordings import made_logs

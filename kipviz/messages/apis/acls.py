@@ -1,27 +1,220 @@
-"""The APIs of access control lists (KIP-140)."""
+"""The APIs of access control lists (KIP-140). Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kipviz.messages.acls import (
-    CreateAcls,
-    CreateAclsResponse,
-    DeleteAcls,
-    DeleteAclsResponse,
-    DeletedByFilter,
-    DescribeAcls,
-    DescribeAclsResponse,
-)
+from itertools import groupby
+
+from kipviz.messages import acls as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import Field, Schema
+
+# The numbers of AclOperation, ResourceType, PatternType and AclPermissionType; 1 is "any" in a filter.
+ANY = 1
+OPERATIONS = {
+    "READ": 3,
+    "WRITE": 4,
+    "DELETE": 6,
+    "ALTER": 7,
+    "DESCRIBE": 8,
+    "CLUSTER_ACTION": 9,
+    "IDEMPOTENT_WRITE": 12,
+    "TWO_PHASE_COMMIT": 15,
+}
+RESOURCES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}
+PATTERNS = {model.ANY: ANY, model.MATCH: 2, model.LITERAL: 3, model.PREFIXED: 4}
+DENY, ALLOW = 2, 3
+EVERY_HOST = "*"
+
+_FILTER = (
+    Field("ResourceTypeFilter", "int8"),
+    Field("ResourceNameFilter", "string", nullable="0+"),
+    Field("PatternTypeFilter", "int8", "1+", default="3"),
+    Field("PrincipalFilter", "string", nullable="0+"),
+    Field("HostFilter", "string", nullable="0+"),
+    Field("Operation", "int8"),
+    Field("PermissionType", "int8"),
+)
+_ENTRY = (
+    Field("Principal", "string"),
+    Field("Host", "string"),
+    Field("Operation", "int8"),
+    Field("PermissionType", "int8"),
+)
+_ERROR = (
+    Field("ErrorCode", "int16"),
+    Field("ErrorMessage", "string", nullable="0+"),
+)
+
+DESCRIBE_ACLS_REQUEST = Schema("DescribeAclsRequest", 29, "1-3", "2+", _FILTER)
+DESCRIBE_ACLS_RESPONSE = Schema(
+    "DescribeAclsResponse",
+    29,
+    "1-3",
+    "2+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        *_ERROR,
+        Field(
+            "Resources",
+            "[]DescribeAclsResource",
+            fields=(
+                Field("ResourceType", "int8"),
+                Field("ResourceName", "string"),
+                Field("PatternType", "int8", "1+", default="3"),
+                Field("Acls", "[]AclDescription", fields=_ENTRY),
+            ),
+        ),
+    ),
+)
+CREATE_ACLS_REQUEST = Schema(
+    "CreateAclsRequest",
+    30,
+    "1-3",
+    "2+",
+    (
+        Field(
+            "Creations",
+            "[]AclCreation",
+            fields=(
+                Field("ResourceType", "int8"),
+                Field("ResourceName", "string"),
+                Field("ResourcePatternType", "int8", "1+", default="3"),
+                *_ENTRY,
+            ),
+        ),
+    ),
+)
+CREATE_ACLS_RESPONSE = Schema(
+    "CreateAclsResponse",
+    30,
+    "1-3",
+    "2+",
+    (Field("ThrottleTimeMs", "int32"), Field("Results", "[]AclCreationResult", fields=_ERROR)),
+)
+DELETE_ACLS_REQUEST = Schema(
+    "DeleteAclsRequest", 31, "1-3", "2+", (Field("Filters", "[]DeleteAclsFilter", fields=_FILTER),)
+)
+DELETE_ACLS_RESPONSE = Schema(
+    "DeleteAclsResponse",
+    31,
+    "1-3",
+    "2+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "FilterResults",
+            "[]DeleteAclsFilterResult",
+            fields=(
+                *_ERROR,
+                Field(
+                    "MatchingAcls",
+                    "[]DeleteAclsMatchingAcl",
+                    fields=(
+                        *_ERROR,
+                        Field("ResourceType", "int8"),
+                        Field("ResourceName", "string"),
+                        Field("PatternType", "int8", "1+", default="3"),
+                        *_ENTRY,
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _filter(m: model.AclFilter) -> Struct:
+    allow = {None: ANY, True: ALLOW, False: DENY}
+    return {
+        "ResourceTypeFilter": RESOURCES.get(m.resource, ANY),
+        "ResourceNameFilter": m.name or None,
+        "PatternTypeFilter": PATTERNS[m.pattern],
+        "PrincipalFilter": m.principal or None,
+        "HostFilter": None,
+        "Operation": OPERATIONS.get(m.operation, ANY),
+        "PermissionType": allow[m.allow],
+    }
+
+
+def _entry(m: model.AclEntry) -> Struct:
+    return {
+        "Principal": m.principal,
+        "Host": EVERY_HOST,
+        "Operation": OPERATIONS[m.operation],
+        "PermissionType": ALLOW if m.allow else DENY,
+    }
+
+
+def _describe(m: model.DescribeAcls, _: Around) -> Struct:
+    return _filter(m.filter)
+
+
+def _described(m: model.DescribeAclsResponse, _: Around) -> Struct:
+    def of(acl: model.AclEntry) -> tuple[str, str, str]:
+        return acl.resource, acl.name, acl.pattern
+
+    resources = tuple(
+        {
+            "ResourceType": RESOURCES[resource],
+            "ResourceName": name,
+            "PatternType": PATTERNS[pattern],
+            "Acls": tuple(map(_entry, acls)),
+        }
+        for (resource, name, pattern), acls in groupby(sorted(m.acls, key=of), key=of)
+    )
+    return {"ErrorCode": m.error, "Resources": resources}
+
+
+def _create(m: model.CreateAcls, _: Around) -> Struct:
+    creations = tuple(
+        {
+            "ResourceType": RESOURCES[acl.resource],
+            "ResourceName": acl.name,
+            "ResourcePatternType": PATTERNS[acl.pattern],
+            **_entry(acl),
+        }
+        for acl in m.acls
+    )
+    return {"Creations": creations}
+
+
+def _created(m: model.CreateAclsResponse, _: Around) -> Struct:
+    return {"Results": tuple({"ErrorCode": error} for error in m.errors)}
+
+
+def _delete(m: model.DeleteAcls, _: Around) -> Struct:
+    return {"Filters": tuple(map(_filter, m.filters))}
+
+
+def _deleted(m: model.DeleteAclsResponse, _: Around) -> Struct:
+    def matching(acl: model.AclEntry) -> Struct:
+        return {
+            "ErrorCode": 0,
+            "ResourceType": RESOURCES[acl.resource],
+            "ResourceName": acl.name,
+            "PatternType": PATTERNS[acl.pattern],
+            **_entry(acl),
+        }
+
+    results = tuple(
+        {"ErrorCode": r.error, "MatchingAcls": tuple(map(matching, r.acls))} for r in m.deleted
+    )
+    return {"FilterResults": results}
+
 
 APIS: tuple[Api, ...] = (
     Api(
-        request=DescribeAcls,
-        response=DescribeAclsResponse,
+        request=model.DescribeAcls,
+        response=model.DescribeAclsResponse,
+        request_bytes=Kind(DESCRIBE_ACLS_REQUEST, _describe),
+        response_bytes=Kind(DESCRIBE_ACLS_RESPONSE, _described),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.CLUSTER, "AclApis"),),
-        refusal=lambda _, error: DescribeAclsResponse(error),
+        refusal=lambda _, error: model.DescribeAclsResponse(error),
         clause="KIP-140 DescribeAcls",
         kafka="AclApis",
         answer_in="KafkaAdminClient",
@@ -29,12 +222,14 @@ APIS: tuple[Api, ...] = (
         admin_retries=(),
     ),
     Api(
-        request=CreateAcls,
-        response=CreateAclsResponse,
+        request=model.CreateAcls,
+        response=model.CreateAclsResponse,
+        request_bytes=Kind(CREATE_ACLS_REQUEST, _create),
+        response_bytes=Kind(CREATE_ACLS_RESPONSE, _created),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, "AclApis"),),
-        refusal=lambda m, error: CreateAclsResponse(tuple(error for _ in m.acls)),
+        refusal=lambda m, error: model.CreateAclsResponse(tuple(error for _ in m.acls)),
         clause="KIP-11 ACLs; KIP-140 CreateAcls",
         kafka="AclControlManager.createAcls, StandardAuthorizer",
         answer_in="KafkaAdminClient",
@@ -42,13 +237,15 @@ APIS: tuple[Api, ...] = (
         admin_retries=(),
     ),
     Api(
-        request=DeleteAcls,
-        response=DeleteAclsResponse,
+        request=model.DeleteAcls,
+        response=model.DeleteAclsResponse,
+        request_bytes=Kind(DELETE_ACLS_REQUEST, _delete),
+        response_bytes=Kind(DELETE_ACLS_RESPONSE, _deleted),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, "AclApis"),),
-        refusal=lambda m, error: DeleteAclsResponse(
-            tuple(DeletedByFilter(error) for _ in m.filters)
+        refusal=lambda m, error: model.DeleteAclsResponse(
+            tuple(model.DeletedByFilter(error) for _ in m.filters)
         ),
         clause="KIP-11 ACLs; KIP-140 DeleteAcls",
         kafka="AclControlManager.deleteAcls, StandardAuthorizer",

@@ -1,8 +1,8 @@
-"""What a row says about an API: who serves it, what it needs, how it is refused, and where Kafka has it."""
+"""What a row says about an API: its bytes, who serves it, what it needs, how it is refused, and where Kafka has it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from kipviz.messages.apis.rights import Need
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.wire.kind import Kind
 
 # A proposal whose requests no release knows, not even one that ships other drafts.
 NO_RELEASE = "no release"
@@ -61,8 +62,10 @@ class Case:
 class Api:
     """One API: a request, its response, and the facts about them that are not behaviour.
 
-    `role` serves the request at the leader of `shard`. `needs` are the rights in the order in which Kafka asks for
-    them, unless one of `cases` applies. `refusal` makes the response that has an error and nothing else.
+    `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it; None: not written
+    yet, and the message cannot be shown as bytes. `role` serves the request at the leader of `shard`. `needs` are the
+    rights in the order in which Kafka asks for them, unless one of `cases` applies. `refusal` makes the response that
+    has an error and nothing else.
     `clause` and `kafka` say where the rule is written and which class has it; `answer_in` is the class of Kafka's
     that takes the response. `words` are what an arrow says if the names of the two messages are too long.
     `newest` are the newest versions that releases know, from the oldest release on, where not every release knows
@@ -76,6 +79,8 @@ class Api:
 
     request: type[Message]
     response: type[Message]
+    request_bytes: Kind | None = None
+    response_bytes: Kind | None = None
     role: Role
     shard: Shard
     needs: tuple[Need, ...]
@@ -118,3 +123,12 @@ class Api:
     def rights(self, message: Message) -> tuple[Need, ...]:
         """Return the rights that one request needs."""
         return next((case.needs for case in self.cases if case.applies(message)), self.needs)
+
+    def kinds(self) -> Iterator[tuple[type[Message], Kind]]:
+        """Yield the request and the response, each with its bytes; what has none is left out."""
+        for message, kind in (
+            (self.request, self.request_bytes),
+            (self.response, self.response_bytes),
+        ):
+            if kind is not None:
+                yield message, kind

@@ -1,31 +1,157 @@
-"""The APIs of the members of groups, by both protocols, and of share groups."""
+"""The heartbeats of the members of consumer groups (KIP-848) and of share groups. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
+from kipviz.messages import membership as model
 from kipviz.messages.apis.api import Api, Role, Shard
-from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC, READ_GROUP
-from kipviz.messages.classic_groups import (
-    Heartbeat,
-    HeartbeatResponse,
-    JoinGroup,
-    JoinGroupResponse,
-    LeaveGroup,
-    LeaveGroupResponse,
-    SyncGroup,
-    SyncGroupResponse,
-)
-from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+
+OWNED = (Field("TopicId", "uuid"), Field("Partitions", "[]int32"))
+
+CONSUMER_GROUP_HEARTBEAT_REQUEST = Schema(
+    "ConsumerGroupHeartbeatRequest",
+    68,
+    "0-1",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field("MemberId", "string"),
+        Field("MemberEpoch", "int32"),
+        Field("InstanceId", "string", default="null", nullable="0+"),
+        Field("RackId", "string", default="null", nullable="0+"),
+        Field("RebalanceTimeoutMs", "int32", default="-1"),
+        Field("SubscribedTopicNames", "[]string", default="null", nullable="0+"),
+        Field("SubscribedTopicRegex", "string", "1+", default="null", nullable="1+"),
+        Field("ServerAssignor", "string", default="null", nullable="0+"),
+        Field("TopicPartitions", "[]TopicPartitions", default="null", nullable="0+", fields=OWNED),
+    ),
+)
+
+CONSUMER_GROUP_HEARTBEAT_RESPONSE = Schema(
+    "ConsumerGroupHeartbeatResponse",
+    68,
+    "0-1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", default="null", nullable="0+"),
+        Field("MemberEpoch", "int32"),
+        Field("HeartbeatIntervalMs", "int32"),
+        Field(
+            "Assignment",
+            "Assignment",
+            default="null",
+            nullable="0+",
+            fields=(Field("TopicPartitions", "[]TopicPartitions", fields=OWNED),),
+        ),
+    ),
+)
+
+
+SHARE_GROUP_HEARTBEAT_REQUEST = Schema(
+    "ShareGroupHeartbeatRequest",
+    76,
+    "1",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field("MemberId", "string"),
+        Field("MemberEpoch", "int32"),
+        Field("RackId", "string", default="null", nullable="0+"),
+        Field("SubscribedTopicNames", "[]string", default="null", nullable="0+"),
+    ),
+)
+
+SHARE_GROUP_HEARTBEAT_RESPONSE = Schema(
+    "ShareGroupHeartbeatResponse",
+    76,
+    "1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", default="null", nullable="0+"),
+        Field("MemberEpoch", "int32"),
+        Field("HeartbeatIntervalMs", "int32"),
+        Field(
+            "Assignment",
+            "Assignment",
+            default="null",
+            nullable="0+",
+            fields=(Field("TopicPartitions", "[]TopicPartitions", fields=OWNED),),
+        ),
+    ),
+)
+
+
+def _by_id(partitions: tuple[str, ...], around: Around) -> tuple[Struct, ...]:
+    return indexes(
+        partitions, lambda topic, at: {"TopicId": around.topic_id(topic), "Partitions": at}
+    )
+
+
+def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "SubscribedTopicNames": m.topics,
+        **({} if m.regex is None else {"SubscribedTopicRegex": m.regex}),
+        "TopicPartitions": None if m.owned is None else _by_id(m.owned, around),
+        **({"InstanceId": m.instance_id} if m.instance_id else {}),
+        **({"RackId": m.rack} if m.rack else {}),
+    }
+
+
+def _share_heartbeat(m: ShareGroupHeartbeat, around: Around) -> Struct:
+    return {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "SubscribedTopicNames": (m.topic,) if m.topic else None,
+    }
+
+
+def _heartbeat_answer(
+    m: model.ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse, around: Around
+) -> Struct:
+    told = m.assignment
+    return {
+        "ErrorCode": m.error,
+        "MemberId": m.member_id,
+        "MemberEpoch": m.member_epoch,
+        "Assignment": None
+        if told is None
+        else {"TopicPartitions": _by_id(told.partitions, around)},
+    }
+
 
 APIS: tuple[Api, ...] = (
     Api(
-        request=ConsumerGroupHeartbeat,
-        response=ConsumerGroupHeartbeatResponse,
+        request=model.ConsumerGroupHeartbeat,
+        response=model.ConsumerGroupHeartbeatResponse,
+        request_bytes=Kind(CONSUMER_GROUP_HEARTBEAT_REQUEST, _heartbeat),
+        response_bytes=Kind(
+            CONSUMER_GROUP_HEARTBEAT_RESPONSE,
+            _heartbeat_answer,
+            {
+                "ConsumerGroupHeartbeatResponse.HeartbeatIntervalMs": (
+                    5000,
+                    "group.consumer.heartbeat.interval.ms",
+                )
+            },
+        ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(READ_GROUP, DESCRIBE_TOPIC),
-        refusal=lambda m, error: ConsumerGroupHeartbeatResponse(error, m.member_id),
+        refusal=lambda m, error: model.ConsumerGroupHeartbeatResponse(error, m.member_id),
         clause="KIP-848 Consumer Group Heartbeat",
         kafka="GroupMetadataManager.consumerGroupHeartbeat",
         answer_in="ConsumerHeartbeatRequestManager",
@@ -34,58 +160,19 @@ APIS: tuple[Api, ...] = (
         since="4.1.0",
     ),
     Api(
-        request=JoinGroup,
-        response=JoinGroupResponse,
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
-        needs=(READ_GROUP,),
-        refusal=lambda m, error: JoinGroupResponse(error, m.member_id),
-        clause="KIP-62; KIP-394 MEMBER_ID_REQUIRED; KIP-345 static members",
-        kafka="GroupMetadataManager.classicGroupJoin",
-        answer_in="AbstractCoordinator.JoinGroupResponseHandler",
-        words=("join", "joined"),
-    ),
-    Api(
-        request=SyncGroup,
-        response=SyncGroupResponse,
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
-        needs=(READ_GROUP,),
-        refusal=lambda _, error: SyncGroupResponse(error),
-        clause="KIP-62 rebalance",
-        kafka="GroupMetadataManager.classicGroupSync",
-        answer_in="AbstractCoordinator.SyncGroupResponseHandler",
-        words=("sync", "assigned"),
-    ),
-    Api(
-        request=Heartbeat,
-        response=HeartbeatResponse,
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
-        needs=(READ_GROUP,),
-        refusal=lambda _, error: HeartbeatResponse(error),
-        clause="KIP-62 background heartbeats",
-        kafka="GroupMetadataManager.classicGroupHeartbeat",
-        answer_in="AbstractCoordinator.HeartbeatResponseHandler",
-        words=("heartbeat", "heartbeat ok"),
-        heartbeat=True,
-    ),
-    Api(
-        request=LeaveGroup,
-        response=LeaveGroupResponse,
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
-        needs=(READ_GROUP,),
-        refusal=lambda _, error: LeaveGroupResponse(error),
-        clause="KIP-62; KIP-345 LeaveGroup version 3",
-        kafka="GroupMetadataManager.classicGroupLeave",
-        answer_in="AbstractCoordinator.LeaveGroupResponseHandler",
-        words=("leave", "left"),
-        admin_retries=OF_A_COORDINATOR,
-    ),
-    Api(
         request=ShareGroupHeartbeat,
         response=ShareGroupHeartbeatResponse,
+        request_bytes=Kind(SHARE_GROUP_HEARTBEAT_REQUEST, _share_heartbeat),
+        response_bytes=Kind(
+            SHARE_GROUP_HEARTBEAT_RESPONSE,
+            _heartbeat_answer,
+            {
+                "ShareGroupHeartbeatResponse.HeartbeatIntervalMs": (
+                    5000,
+                    "group.share.heartbeat.interval.ms",
+                )
+            },
+        ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(READ_GROUP, DESCRIBE_TOPIC),

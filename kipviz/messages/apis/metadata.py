@@ -1,25 +1,117 @@
-"""The APIs about the cluster: its topics, and where a coordinator is."""
+"""The API that tells the ids of topics. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
+from kipviz.messages import metadata as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.rights import Need, Operation, Resource
-from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
+
+METADATA_REQUEST = Schema(
+    "MetadataRequest",
+    3,
+    "0-13",
+    "9+",
+    (
+        Field(
+            "Topics",
+            "[]MetadataRequestTopic",
+            nullable="1+",
+            fields=(
+                Field("TopicId", "uuid", "10+"),
+                Field("Name", "string", nullable="10+"),
+            ),
+        ),
+        Field("AllowAutoTopicCreation", "bool", "4+", default="true"),
+        Field("IncludeClusterAuthorizedOperations", "bool", "8-10"),
+        Field("IncludeTopicAuthorizedOperations", "bool", "8+"),
+    ),
+)
+
+METADATA_RESPONSE = Schema(
+    "MetadataResponse",
+    3,
+    "0-13",
+    "9+",
+    (
+        Field("ThrottleTimeMs", "int32", "3+"),
+        Field(
+            "Brokers",
+            "[]MetadataResponseBroker",
+            fields=(
+                Field("NodeId", "int32"),
+                Field("Host", "string"),
+                Field("Port", "int32"),
+                Field("Rack", "string", "1+", default="null", nullable="1+"),
+            ),
+        ),
+        Field("ClusterId", "string", "2+", default="null", nullable="2+"),
+        Field("ControllerId", "int32", "1+", default="-1"),
+        Field(
+            "Topics",
+            "[]MetadataResponseTopic",
+            fields=(
+                Field("ErrorCode", "int16"),
+                Field("Name", "string", nullable="12+"),
+                Field("TopicId", "uuid", "10+"),
+                Field("IsInternal", "bool", "1+", default="false"),
+                Field(
+                    "Partitions",
+                    "[]MetadataResponsePartition",
+                    fields=(
+                        Field("ErrorCode", "int16"),
+                        Field("PartitionIndex", "int32"),
+                        Field("LeaderId", "int32"),
+                        Field("LeaderEpoch", "int32", "7+", default="-1"),
+                        Field("ReplicaNodes", "[]int32"),
+                        Field("IsrNodes", "[]int32"),
+                        Field("OfflineReplicas", "[]int32", "5+"),
+                    ),
+                ),
+                Field("TopicAuthorizedOperations", "int32", "8+", default="-2147483648"),
+            ),
+        ),
+        Field("ClusterAuthorizedOperations", "int32", "8-10", default="-2147483648"),
+        Field("ErrorCode", "int16", "13+", default="0"),
+    ),
+)
 
 
-def _metadata_refused(request: Metadata, error: Errors) -> Message:
-    topics = tuple(TopicId(topic, "", error) for topic in request.topics)
-    return MetadataResponse(Errors.NONE, topics)
+def _asked(m: model.Metadata, around: Around) -> Struct:
+    return {"Topics": tuple({"Name": topic} for topic in m.topics)}
+
+
+def _told(m: model.MetadataResponse, around: Around) -> Struct:
+    topics = tuple(
+        {
+            "ErrorCode": t.error or _unknown(t),
+            "Name": t.topic,
+            "TopicId": t.topic_id or ZERO_ID,
+        }
+        for t in m.topics
+    )
+    return {"Topics": topics, "ErrorCode": m.error}
+
+
+def _unknown(topic: model.TopicId) -> Errors:
+    return Errors.NONE if topic.topic_id else Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _metadata_refused(request: model.Metadata, error: Errors) -> Message:
+    topics = tuple(model.TopicId(topic, "", error) for topic in request.topics)
+    return model.MetadataResponse(Errors.NONE, topics)
 
 
 APIS: tuple[Api, ...] = (
     Api(
-        request=Metadata,
-        response=MetadataResponse,
+        request=model.Metadata,
+        response=model.MetadataResponse,
+        request_bytes=Kind(METADATA_REQUEST, _asked),
+        response_bytes=Kind(METADATA_RESPONSE, _told),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.TOPIC, each=True),),
@@ -27,35 +119,5 @@ APIS: tuple[Api, ...] = (
         clause="KIP-516 topic ids; KIP-1319 Producer-Side",
         kafka="KafkaApis.handleTopicMetadataRequest",
         answer_in="ProducerMetadata.update",
-    ),
-    Api(
-        request=CreateTopics,
-        response=CreateTopicsResponse,
-        role=Role.KAFKA_APIS,
-        shard=Shard.PARTITION,
-        needs=(
-            Need(
-                Operation.CREATE,
-                Resource.CLUSTER,
-                "ControllerApis.createTopics; CREATE of the topic does as well",
-            ),
-        ),
-        refusal=lambda m, error: CreateTopicsResponse(error, m.topic),
-        clause="KIP-1191",
-        kafka="ControllerApis.createTopics",
-        answer_in="ShareGroupDLQStateManager.ProduceRequestHandler",
-        words=("create topic", "topic"),
-    ),
-    Api(
-        request=FindCoordinator,
-        response=FindCoordinatorResponse,
-        role=Role.KAFKA_APIS,
-        shard=Shard.ANY,
-        needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),
-        refusal=lambda m, error: FindCoordinatorResponse(error, m.transactional_id),
-        clause="KIP-98 Data Flow, step 1",
-        kafka="KafkaApis.getCoordinator",
-        answer_in="TransactionManager.FindCoordinatorHandler",
-        words=("who coordinates", "coordinator told"),
     ),
 )

@@ -1,8 +1,16 @@
-"""The APIs with which an operator manages share groups; DeleteGroups deletes groups of every kind."""
+"""The APIs with which an operator manages share groups; DeleteGroups deletes groups of every kind. Kafka 4.4.0."""
 
 from __future__ import annotations
 
+from kipviz.messages import share_admin as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.described_groups import (
+    GROUPS_TO_DESCRIBE,
+    HELD,
+    MESSAGE,
+    described_groups,
+    of_each,
+)
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
     DELETE_GROUP,
@@ -14,27 +22,323 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
-from kipviz.messages.share_admin import (
-    AlterShareGroupOffsets,
-    AlterShareGroupOffsetsResponse,
-    DeleteGroups,
-    DeleteGroupsResponse,
-    DeleteShareGroupOffsets,
-    DeleteShareGroupOffsetsResponse,
-    DescribeShareGroupOffsets,
-    DescribeShareGroupOffsetsResponse,
-    ShareGroupDescribe,
-    ShareGroupDescribeResponse,
+from kipviz.messages.message import groups_of, taken_apart
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+SHARE_GROUP_DESCRIBE_REQUEST = Schema(
+    "ShareGroupDescribeRequest", 77, "1", "0+", GROUPS_TO_DESCRIBE
 )
+
+SHARE_GROUP_DESCRIBE_RESPONSE = Schema(
+    "ShareGroupDescribeResponse",
+    77,
+    "1",
+    "0+",
+    described_groups(
+        (
+            Field("MemberId", "string"),
+            Field("RackId", "string", default="null", nullable="0+"),
+            Field("MemberEpoch", "int32"),
+            Field("ClientId", "string"),
+            Field("ClientHost", "string"),
+            Field("SubscribedTopicNames", "[]string"),
+            Field("Assignment", "Assignment", fields=HELD),
+        )
+    ),
+)
+
+DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST = Schema(
+    "DescribeShareGroupOffsetsRequest",
+    90,
+    "0-1",
+    "0+",
+    (
+        Field(
+            "Groups",
+            "[]DescribeShareGroupOffsetsRequestGroup",
+            fields=(
+                Field("GroupId", "string"),
+                Field(
+                    "Topics",
+                    "[]DescribeShareGroupOffsetsRequestTopic",
+                    nullable="0+",
+                    fields=(Field("TopicName", "string"), Field("Partitions", "[]int32")),
+                ),
+            ),
+        ),
+    ),
+)
+
+DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE = Schema(
+    "DescribeShareGroupOffsetsResponse",
+    90,
+    "0-1",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Groups",
+            "[]DescribeShareGroupOffsetsResponseGroup",
+            fields=(
+                Field("GroupId", "string"),
+                Field(
+                    "Topics",
+                    "[]DescribeShareGroupOffsetsResponseTopic",
+                    fields=(
+                        Field("TopicName", "string"),
+                        Field("TopicId", "uuid"),
+                        Field(
+                            "Partitions",
+                            "[]DescribeShareGroupOffsetsResponsePartition",
+                            fields=(
+                                Field("PartitionIndex", "int32"),
+                                Field("StartOffset", "int64"),
+                                Field("LeaderEpoch", "int32"),
+                                Field("Lag", "int64", "1+", default="-1"),
+                                Field("ErrorCode", "int16"),
+                                MESSAGE,
+                            ),
+                        ),
+                    ),
+                ),
+                Field("ErrorCode", "int16"),
+                MESSAGE,
+            ),
+        ),
+    ),
+)
+
+ALTER_SHARE_GROUP_OFFSETS_REQUEST = Schema(
+    "AlterShareGroupOffsetsRequest",
+    91,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]AlterShareGroupOffsetsRequestTopic",
+            fields=(
+                Field("TopicName", "string"),
+                Field(
+                    "Partitions",
+                    "[]AlterShareGroupOffsetsRequestPartition",
+                    fields=(Field("PartitionIndex", "int32"), Field("StartOffset", "int64")),
+                ),
+            ),
+        ),
+    ),
+)
+
+ALTER_SHARE_GROUP_OFFSETS_RESPONSE = Schema(
+    "AlterShareGroupOffsetsResponse",
+    91,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        MESSAGE,
+        Field(
+            "Responses",
+            "[]AlterShareGroupOffsetsResponseTopic",
+            fields=(
+                Field("TopicName", "string"),
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]AlterShareGroupOffsetsResponsePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        MESSAGE,
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+DELETE_SHARE_GROUP_OFFSETS_REQUEST = Schema(
+    "DeleteShareGroupOffsetsRequest",
+    92,
+    "0",
+    "0+",
+    (
+        Field("GroupId", "string"),
+        Field(
+            "Topics",
+            "[]DeleteShareGroupOffsetsRequestTopic",
+            fields=(Field("TopicName", "string"),),
+        ),
+    ),
+)
+
+DELETE_SHARE_GROUP_OFFSETS_RESPONSE = Schema(
+    "DeleteShareGroupOffsetsResponse",
+    92,
+    "0",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        MESSAGE,
+        Field(
+            "Responses",
+            "[]DeleteShareGroupOffsetsResponseTopic",
+            fields=(
+                Field("TopicName", "string"),
+                Field("TopicId", "uuid"),
+                Field("ErrorCode", "int16"),
+                MESSAGE,
+            ),
+        ),
+    ),
+)
+
+DELETE_GROUPS_REQUEST = Schema(
+    "DeleteGroupsRequest", 42, "0-3", "2+", (Field("GroupsNames", "[]string"),)
+)
+
+DELETE_GROUPS_RESPONSE = Schema(
+    "DeleteGroupsResponse",
+    42,
+    "0-3",
+    "2+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Results",
+            "[]DeletableGroupResult",
+            fields=(
+                Field("GroupId", "string"),
+                Field("ErrorCode", "int16"),
+                Field("ErrorMessage", "string", "3+", default="null", nullable="3+"),
+            ),
+        ),
+    ),
+)
+
+
+def _describe(m: model.ShareGroupDescribe, _: Around) -> Struct:
+    return {"GroupIds": groups_of(m)}
+
+
+def _described(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
+    members = tuple(
+        {
+            "MemberId": member.member_id,
+            "MemberEpoch": member.member_epoch,
+            "SubscribedTopicNames": (member.topic,),
+            "Assignment": {
+                "TopicPartitions": indexes(
+                    member.partitions,
+                    lambda topic, found: {
+                        "TopicId": around.topic_id(topic),
+                        "TopicName": topic,
+                        "Partitions": found,
+                    },
+                )
+            },
+        }
+        for member in m.members
+    )
+    return {
+        "ErrorCode": m.error,
+        "GroupId": m.group_id,
+        "GroupState": m.state,
+        "GroupEpoch": m.epoch,
+        "AssignmentEpoch": m.assignment_epoch,
+        "AssignorName": "simple" if m.state else "",
+        "Members": members,
+    }
+
+
+def _describe_offsets(m: model.DescribeShareGroupOffsets, _: Around) -> Struct:
+    topics = indexes(m.partitions, lambda t, found: {"TopicName": t, "Partitions": found})
+    return {"Groups": ({"GroupId": m.group_id, "Topics": topics if m.partitions else None},)}
+
+
+def _described_offsets(m: model.DescribeShareGroupOffsetsResponse, around: Around) -> Struct:
+    known = {offset.partition: offset for offset in m.offsets}
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        each = (known[f"{name}-{index}"] for index in found)
+        partitions = tuple(
+            {
+                "PartitionIndex": index_of(offset.partition),
+                "StartOffset": offset.start_offset,
+                "LeaderEpoch": offset.leader_epoch,
+                "Lag": offset.lag,
+                "ErrorCode": offset.error,
+            }
+            for offset in each
+        )
+        return {"TopicName": name, "TopicId": around.topic_id(name), "Partitions": partitions}
+
+    topics = indexes(tuple(known), topic)
+    return {"Groups": ({"GroupId": m.group_id, "Topics": topics, "ErrorCode": m.error},)}
+
+
+def _alter(m: model.AlterShareGroupOffsets, _: Around) -> Struct:
+    starts = dict(m.starts)
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        partitions = tuple(
+            {"PartitionIndex": index, "StartOffset": starts[f"{name}-{index}"]} for index in found
+        )
+        return {"TopicName": name, "Partitions": partitions}
+
+    return {"GroupId": m.group_id, "Topics": indexes(tuple(starts), topic)}
+
+
+def _altered(m: model.AlterShareGroupOffsetsResponse, around: Around) -> Struct:
+    results = {result.partition: result.error for result in m.results}
+
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        partitions = tuple(
+            {"PartitionIndex": index, "ErrorCode": results[f"{name}-{index}"]} for index in found
+        )
+        return {"TopicName": name, "TopicId": around.topic_id(name), "Partitions": partitions}
+
+    return {"ErrorCode": m.error, "Responses": indexes(tuple(results), topic)}
+
+
+def _delete_offsets(m: model.DeleteShareGroupOffsets, _: Around) -> Struct:
+    return {"GroupId": m.group_id, "Topics": ({"TopicName": m.topic},)}
+
+
+def _deleted_offsets(m: model.DeleteShareGroupOffsetsResponse, around: Around) -> Struct:
+    topic = {
+        "TopicName": m.topic,
+        "TopicId": around.topic_id(m.topic),
+        "ErrorCode": m.topic_error,
+    }
+    return {"ErrorCode": m.error, "Responses": () if m.error else (topic,)}
+
+
+def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
+    return {"GroupsNames": groups_of(m)}
+
+
+def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
+    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in taken_apart(m))
+    return {"Results": tuple(results)}
+
 
 APIS: tuple[Api, ...] = (
     Api(
-        request=ShareGroupDescribe,
-        response=ShareGroupDescribeResponse,
+        request=model.ShareGroupDescribe,
+        response=model.ShareGroupDescribeResponse,
+        request_bytes=Kind(SHARE_GROUP_DESCRIBE_REQUEST, _describe),
+        response_bytes=Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_described)),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP,),
-        refusal=lambda m, error: ShareGroupDescribeResponse(error, m.group_id),
+        refusal=lambda m, error: model.ShareGroupDescribeResponse(error, m.group_id),
         clause="KIP-932 ShareGroupDescribe",
         kafka="GroupMetadataManager.shareGroupDescribe",
         answer_in="DescribeShareGroupsHandler",
@@ -44,8 +348,10 @@ APIS: tuple[Api, ...] = (
         several_groups=True,
     ),
     Api(
-        request=DescribeShareGroupOffsets,
-        response=DescribeShareGroupOffsetsResponse,
+        request=model.DescribeShareGroupOffsets,
+        response=model.DescribeShareGroupOffsetsResponse,
+        request_bytes=Kind(DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, _describe_offsets),
+        response_bytes=Kind(DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE, _described_offsets),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(
@@ -57,7 +363,7 @@ APIS: tuple[Api, ...] = (
                 hides=True,
             ),
         ),
-        refusal=lambda m, error: DescribeShareGroupOffsetsResponse(error, m.group_id),
+        refusal=lambda m, error: model.DescribeShareGroupOffsetsResponse(error, m.group_id),
         clause="KIP-932 DescribeShareGroupOffsets; KIP-1226",
         kafka="GroupCoordinatorService.describeShareGroupAllOffsets",
         answer_in="ListShareGroupOffsetsHandler",
@@ -66,12 +372,14 @@ APIS: tuple[Api, ...] = (
         only_with_shares=True,
     ),
     Api(
-        request=AlterShareGroupOffsets,
-        response=AlterShareGroupOffsetsResponse,
+        request=model.AlterShareGroupOffsets,
+        response=model.AlterShareGroupOffsetsResponse,
+        request_bytes=Kind(ALTER_SHARE_GROUP_OFFSETS_REQUEST, _alter),
+        response_bytes=Kind(ALTER_SHARE_GROUP_OFFSETS_RESPONSE, _altered),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(READ_GROUP, READ_EACH),
-        refusal=lambda m, error: AlterShareGroupOffsetsResponse(error, m.group_id),
+        refusal=lambda m, error: model.AlterShareGroupOffsetsResponse(error, m.group_id),
         clause="KIP-932 AlterShareGroupOffsets",
         kafka="GroupMetadataManager.alterShareGroupOffsets",
         answer_in="AlterShareGroupOffsetsHandler",
@@ -80,12 +388,14 @@ APIS: tuple[Api, ...] = (
         only_with_shares=True,
     ),
     Api(
-        request=DeleteShareGroupOffsets,
-        response=DeleteShareGroupOffsetsResponse,
+        request=model.DeleteShareGroupOffsets,
+        response=model.DeleteShareGroupOffsetsResponse,
+        request_bytes=Kind(DELETE_SHARE_GROUP_OFFSETS_REQUEST, _delete_offsets),
+        response_bytes=Kind(DELETE_SHARE_GROUP_OFFSETS_RESPONSE, _deleted_offsets),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(DELETE_GROUP, READ_TOPIC),
-        refusal=lambda m, error: DeleteShareGroupOffsetsResponse(error, m.group_id, m.topic),
+        refusal=lambda m, error: model.DeleteShareGroupOffsetsResponse(error, m.group_id, m.topic),
         clause="KIP-932 DeleteShareGroupOffsets",
         kafka="GroupCoordinatorShard.initiateDeleteShareGroupOffsets",
         answer_in="DeleteShareGroupOffsetsHandler",
@@ -94,12 +404,14 @@ APIS: tuple[Api, ...] = (
         only_with_shares=True,
     ),
     Api(
-        request=DeleteGroups,
-        response=DeleteGroupsResponse,
+        request=model.DeleteGroups,
+        response=model.DeleteGroupsResponse,
+        request_bytes=Kind(DELETE_GROUPS_REQUEST, _delete_groups),
+        response_bytes=Kind(DELETE_GROUPS_RESPONSE, _deleted_groups),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(DELETE_GROUP,),
-        refusal=lambda m, error: DeleteGroupsResponse(error, m.group_id),
+        refusal=lambda m, error: model.DeleteGroupsResponse(error, m.group_id),
         clause="KIP-229 DeleteGroups; KIP-932",
         kafka="GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",
         answer_in="DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",

@@ -12,6 +12,7 @@ staged delivery state.
 from __future__ import annotations
 
 from kipviz.core.values import Value
+from kipviz.messages.apis import share_groups, share_state
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
     AcknowledgeType,
@@ -19,7 +20,6 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupState
-from kipviz.messages.wire import share_groups, share_state
 from kipviz.messages.wire.codec import Encoded, Struct, WireError, encode
 from kipviz.messages.wire.frame import (
     KINDS,

@@ -9,25 +9,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.message import Message
-from kipviz.messages.wire import (
-    acls,
-    admin,
-    classic_groups,
-    coordinators,
-    group_admin,
-    groups,
-    list_offsets,
-    liveness,
-    membership,
-    metadata,
-    producing,
-    share_admin,
-    share_groups,
-    share_state,
-    topic_creation,
-    transactions,
-)
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import (
     Encoded,
@@ -59,24 +42,7 @@ REQUEST_HEADER = Schema(
 )
 RESPONSE_HEADER = Schema("ResponseHeader", -1, "0-1", "1+", (Field("CorrelationId", "int32"),))
 
-KINDS: dict[type[Message], Kind] = {
-    **transactions.KINDS,
-    **coordinators.KINDS,
-    **producing.KINDS,
-    **groups.KINDS,
-    **classic_groups.KINDS,
-    **liveness.KINDS,
-    **membership.KINDS,
-    **metadata.KINDS,
-    **share_groups.KINDS,
-    **share_state.KINDS,
-    **admin.KINDS,
-    **share_admin.KINDS,
-    **group_admin.KINDS,
-    **acls.KINDS,
-    **list_offsets.KINDS,
-    **topic_creation.KINDS,
-}
+KINDS: dict[type[Message], Kind] = dict(pair for api in APIS for pair in api.kinds())
 
 # What is not modelled in a header, and where its value comes from.
 COUNTED = "0; a client counts its requests"

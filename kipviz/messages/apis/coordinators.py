@@ -1,9 +1,10 @@
-"""FindCoordinator on the wire. Fields and versions: Kafka 4.4.0."""
+"""The API that finds a coordinator. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import coordinators as model
-from kipviz.messages.message import Message
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -61,7 +62,19 @@ def _told(m: model.FindCoordinatorResponse, around: Around) -> Struct:
     return {"Coordinators": (found,)}
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.FindCoordinator: Kind(FIND_COORDINATOR_REQUEST, _asked),
-    model.FindCoordinatorResponse: Kind(FIND_COORDINATOR_RESPONSE, _told),
-}
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.FindCoordinator,
+        response=model.FindCoordinatorResponse,
+        request_bytes=Kind(FIND_COORDINATOR_REQUEST, _asked),
+        response_bytes=Kind(FIND_COORDINATOR_RESPONSE, _told),
+        role=Role.KAFKA_APIS,
+        shard=Shard.ANY,
+        needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),
+        refusal=lambda m, error: model.FindCoordinatorResponse(error, m.transactional_id),
+        clause="KIP-98 Data Flow, step 1",
+        kafka="KafkaApis.getCoordinator",
+        answer_in="TransactionManager.FindCoordinatorHandler",
+        words=("who coordinates", "coordinator told"),
+    ),
+)

@@ -1,9 +1,10 @@
-"""CreateTopics on the wire. Kafka 4.4.0."""
+"""The API that creates a topic. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import topic_creation as model
-from kipviz.messages.message import Message
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -96,7 +97,25 @@ def _created(m: model.CreateTopicsResponse, around: Around) -> Struct:
     return {"Topics": ({"Name": m.topic, "TopicId": topic_id, "ErrorCode": m.error},)}
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.CreateTopics: Kind(CREATE_TOPICS_REQUEST, _create),
-    model.CreateTopicsResponse: Kind(CREATE_TOPICS_RESPONSE, _created),
-}
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.CreateTopics,
+        response=model.CreateTopicsResponse,
+        request_bytes=Kind(CREATE_TOPICS_REQUEST, _create),
+        response_bytes=Kind(CREATE_TOPICS_RESPONSE, _created),
+        role=Role.KAFKA_APIS,
+        shard=Shard.PARTITION,
+        needs=(
+            Need(
+                Operation.CREATE,
+                Resource.CLUSTER,
+                "ControllerApis.createTopics; CREATE of the topic does as well",
+            ),
+        ),
+        refusal=lambda m, error: model.CreateTopicsResponse(error, m.topic),
+        clause="KIP-1191",
+        kafka="ControllerApis.createTopics",
+        answer_in="ShareGroupDLQStateManager.ProduceRequestHandler",
+        words=("create topic", "topic"),
+    ),
+)

@@ -1,9 +1,12 @@
-"""The operators' requests on the wire. Fields and versions: Kafka 4.4.0."""
+"""The APIs with which an operator looks at transactions and their producers. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import admin as model
-from kipviz.messages.message import Message
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
+from kipviz.messages.apis.rights import DESCRIBE_ID, READ_TOPIC, Need, Operation, Resource
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -202,20 +205,60 @@ def _time(name: str, at_ms: int) -> Struct:
     return {} if at_ms == NO_TIMESTAMP else {name: at_ms}
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.ListTransactions: Kind(LIST_TRANSACTIONS_REQUEST, _list),
-    model.ListTransactionsResponse: Kind(LIST_TRANSACTIONS_RESPONSE, _listed),
-    model.DescribeTransactions: Kind(DESCRIBE_TRANSACTIONS_REQUEST, _describe),
-    model.DescribeTransactionsResponse: Kind(
-        DESCRIBE_TRANSACTIONS_RESPONSE,
-        _described,
-        {
-            "DescribeTransactionsResponse.TransactionStates[].TransactionStartTimeMs": (
-                -1,
-                "none; records carry no time here (setting stamps)",
-            )
-        },
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.ListTransactions,
+        response=model.ListTransactionsResponse,
+        request_bytes=Kind(LIST_TRANSACTIONS_REQUEST, _list),
+        response_bytes=Kind(LIST_TRANSACTIONS_RESPONSE, _listed),
+        role=Role.KAFKA_APIS,
+        shard=Shard.BROKER,
+        needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, hides=True),),
+        refusal=lambda _, error: model.ListTransactionsResponse(error),
+        clause="KIP-664 ListTransactions; KIP-1152",
+        kafka="TransactionCoordinator.handleListTransactions",
+        answer_in="ListTransactionsHandler",
+        words=("list transactions", "transactions"),
+        admin_retries=(Errors.COORDINATOR_LOAD_IN_PROGRESS,),
     ),
-    model.DescribeProducers: Kind(DESCRIBE_PRODUCERS_REQUEST, _describe_producers),
-    model.DescribeProducersResponse: Kind(DESCRIBE_PRODUCERS_RESPONSE, _described_producers),
-}
+    Api(
+        request=model.DescribeTransactions,
+        response=model.DescribeTransactionsResponse,
+        request_bytes=Kind(DESCRIBE_TRANSACTIONS_REQUEST, _describe),
+        response_bytes=Kind(
+            DESCRIBE_TRANSACTIONS_RESPONSE,
+            _described,
+            {
+                "DescribeTransactionsResponse.TransactionStates[].TransactionStartTimeMs": (
+                    -1,
+                    "none; records carry no time here (setting stamps)",
+                )
+            },
+        ),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(DESCRIBE_ID,),
+        refusal=lambda m, error: model.DescribeTransactionsResponse(error, m.transactional_id),
+        clause="KIP-664 DescribeTransactions",
+        kafka="TransactionCoordinator.handleDescribeTransactions",
+        answer_in="DescribeTransactionsHandler",
+        words=("describe transaction", "transaction"),
+        admin_retries=OF_A_COORDINATOR,
+    ),
+    Api(
+        request=model.DescribeProducers,
+        response=model.DescribeProducersResponse,
+        request_bytes=Kind(DESCRIBE_PRODUCERS_REQUEST, _describe_producers),
+        response_bytes=Kind(DESCRIBE_PRODUCERS_RESPONSE, _described_producers),
+        role=Role.PARTITION_LEADER,
+        shard=Shard.PARTITION,
+        needs=(READ_TOPIC,),
+        refusal=lambda m, error: model.DescribeProducersResponse(error, m.partition),
+        clause="KIP-664 DescribeProducers",
+        kafka="ReplicaManager.activeProducerState",
+        answer_in="DescribeProducersHandler",
+        words=("describe producers", "producers"),
+        admin_retries=OF_A_LEADER,
+        by_name=True,
+    ),
+)

@@ -1,9 +1,14 @@
-"""TxnHeartbeat on the wire: the page of KIP-1309 has no schema, these fields are our inference."""
+"""The API of a transaction's heartbeat: the page of KIP-1309 has no schema, these fields are our inference."""
 
 from __future__ import annotations
 
 from kipviz.messages import liveness as model
-from kipviz.messages.message import Message
+from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
+from kipviz.messages.apis.rights import (
+    Need,
+    Operation,
+    Resource,
+)
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -45,7 +50,24 @@ def _heard(m: model.TxnHeartbeatResponse, _: Around) -> Struct:
     return {"ErrorCode": m.error}
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.TxnHeartbeat: Kind(TXN_HEARTBEAT_REQUEST, _heartbeat),
-    model.TxnHeartbeatResponse: Kind(TXN_HEARTBEAT_RESPONSE, _heard),
-}
+# Versions 0 to 3 are sent by clients, the later ones by brokers.
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.TxnHeartbeat,
+        response=model.TxnHeartbeatResponse,
+        request_bytes=Kind(TXN_HEARTBEAT_REQUEST, _heartbeat),
+        response_bytes=Kind(TXN_HEARTBEAT_RESPONSE, _heard),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(
+            Need(Operation.WRITE, Resource.TRANSACTIONAL_ID, "KIP-1309 Access Control", "draft"),
+        ),
+        refusal=lambda _, error: model.TxnHeartbeatResponse(error),
+        clause="KIP-1309 TxnHeartbeat (draft: no fields, no errors)",
+        kafka="none yet (PR none)",
+        answer_in="none yet (PR none)",
+        words=("heartbeat", "heard"),
+        heartbeat=True,
+        since=NO_RELEASE,
+    ),
+)

@@ -1,4 +1,4 @@
-"""Who is in a group of the classic protocol, on the wire. Fields and versions: Kafka 4.4.0.
+"""The APIs of the members of classic groups. Fields and versions: Kafka 4.4.0.
 
 What members tell each other through the broker is bytes for it: a version, and a structure that only
 consumers know (ConsumerProtocolSubscription, ConsumerProtocolAssignment).
@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.messages import classic_groups as model
-from kipviz.messages.message import Message
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
+from kipviz.messages.apis.rights import READ_GROUP
 from kipviz.messages.wire.codec import Encoded, Struct, Writer, encode
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -329,29 +331,82 @@ EXAMPLE = ("src-0",)
 _SUBSCRIBED = {"Metadata": subscription_bytes(Subscription("src", EXAMPLE))}
 _ASSIGNED = {"Assignment": assignment_bytes(EXAMPLE)}
 
-KINDS: dict[type[Message], Kind] = {
-    model.JoinGroup: Kind(
-        JOIN_GROUP_REQUEST,
-        _join,
-        {
-            "JoinGroupRequest.SessionTimeoutMs": (SESSION_TIMEOUT_MS, "session.timeout.ms"),
-            "JoinGroupRequest.RebalanceTimeoutMs": (REBALANCE_TIMEOUT_MS, "max.poll.interval.ms"),
-            "JoinGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
-        },
-        _SUBSCRIBED,
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.JoinGroup,
+        response=model.JoinGroupResponse,
+        request_bytes=Kind(
+            JOIN_GROUP_REQUEST,
+            _join,
+            {
+                "JoinGroupRequest.SessionTimeoutMs": (SESSION_TIMEOUT_MS, "session.timeout.ms"),
+                "JoinGroupRequest.RebalanceTimeoutMs": (
+                    REBALANCE_TIMEOUT_MS,
+                    "max.poll.interval.ms",
+                ),
+                "JoinGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
+            },
+            _SUBSCRIBED,
+        ),
+        response_bytes=Kind(JOIN_GROUP_RESPONSE, _joined, inside=_SUBSCRIBED),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(READ_GROUP,),
+        refusal=lambda m, error: model.JoinGroupResponse(error, m.member_id),
+        clause="KIP-62; KIP-394 MEMBER_ID_REQUIRED; KIP-345 static members",
+        kafka="GroupMetadataManager.classicGroupJoin",
+        answer_in="AbstractCoordinator.JoinGroupResponseHandler",
+        words=("join", "joined"),
     ),
-    model.JoinGroupResponse: Kind(JOIN_GROUP_RESPONSE, _joined, inside=_SUBSCRIBED),
-    model.SyncGroup: Kind(
-        SYNC_GROUP_REQUEST,
-        _sync,
-        {
-            "SyncGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
-        },
-        _ASSIGNED,
+    Api(
+        request=model.SyncGroup,
+        response=model.SyncGroupResponse,
+        request_bytes=Kind(
+            SYNC_GROUP_REQUEST,
+            _sync,
+            {
+                "SyncGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
+            },
+            _ASSIGNED,
+        ),
+        response_bytes=Kind(SYNC_GROUP_RESPONSE, _synced, inside=_ASSIGNED),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(READ_GROUP,),
+        refusal=lambda _, error: model.SyncGroupResponse(error),
+        clause="KIP-62 rebalance",
+        kafka="GroupMetadataManager.classicGroupSync",
+        answer_in="AbstractCoordinator.SyncGroupResponseHandler",
+        words=("sync", "assigned"),
     ),
-    model.SyncGroupResponse: Kind(SYNC_GROUP_RESPONSE, _synced, inside=_ASSIGNED),
-    model.Heartbeat: Kind(HEARTBEAT_REQUEST, _beat),
-    model.HeartbeatResponse: Kind(HEARTBEAT_RESPONSE, lambda m, _: {"ErrorCode": m.error}),
-    model.LeaveGroup: Kind(LEAVE_GROUP_REQUEST, _leave),
-    model.LeaveGroupResponse: Kind(LEAVE_GROUP_RESPONSE, _left),
-}
+    Api(
+        request=model.Heartbeat,
+        response=model.HeartbeatResponse,
+        request_bytes=Kind(HEARTBEAT_REQUEST, _beat),
+        response_bytes=Kind(HEARTBEAT_RESPONSE, lambda m, _: {"ErrorCode": m.error}),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(READ_GROUP,),
+        refusal=lambda _, error: model.HeartbeatResponse(error),
+        clause="KIP-62 background heartbeats",
+        kafka="GroupMetadataManager.classicGroupHeartbeat",
+        answer_in="AbstractCoordinator.HeartbeatResponseHandler",
+        words=("heartbeat", "heartbeat ok"),
+        heartbeat=True,
+    ),
+    Api(
+        request=model.LeaveGroup,
+        response=model.LeaveGroupResponse,
+        request_bytes=Kind(LEAVE_GROUP_REQUEST, _leave),
+        response_bytes=Kind(LEAVE_GROUP_RESPONSE, _left),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(READ_GROUP,),
+        refusal=lambda _, error: model.LeaveGroupResponse(error),
+        clause="KIP-62; KIP-345 LeaveGroup version 3",
+        kafka="GroupMetadataManager.classicGroupLeave",
+        answer_in="AbstractCoordinator.LeaveGroupResponseHandler",
+        words=("leave", "left"),
+        admin_retries=OF_A_COORDINATOR,
+    ),
+)

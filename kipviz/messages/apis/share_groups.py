@@ -1,4 +1,4 @@
-"""ShareFetch, ShareAcknowledge (Kafka 4.4.0) and TxnShareAcknowledge (KIP-1289, a draft) on the wire."""
+"""The APIs of a share-partition leader: ShareFetch, ShareAcknowledge (Kafka 4.4.0) and TxnShareAcknowledge (KIP-1289, a draft)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from kipviz.messages import share_groups as model
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.producing import batch_of
+from kipviz.messages.apis.rights import READ_EACH, READ_GROUP, READ_TOPIC, Need, Operation, Resource
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
-from kipviz.messages.wire.producing import batch_of
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -465,27 +466,73 @@ def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> S
     return {"ErrorCode": whole, "Responses": _results(each, around)}
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.ShareFetch: Kind(
-        SHARE_FETCH_REQUEST,
-        _share_fetch,
-        {
-            "ShareFetchRequest.MaxWaitMs": (500, "fetch.max.wait.ms"),
-            "ShareFetchRequest.MinBytes": (1, "fetch.min.bytes"),
-            "ShareFetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
-        },
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.ShareFetch,
+        response=model.ShareFetchResponse,
+        request_bytes=Kind(
+            SHARE_FETCH_REQUEST,
+            _share_fetch,
+            {
+                "ShareFetchRequest.MaxWaitMs": (500, "fetch.max.wait.ms"),
+                "ShareFetchRequest.MinBytes": (1, "fetch.min.bytes"),
+                "ShareFetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
+            },
+        ),
+        response_bytes=Kind(
+            SHARE_FETCH_RESPONSE,
+            _share_fetched,
+            {"ShareFetchResponse.AcquisitionLockTimeoutMs": LOCK},
+        ),
+        role=Role.SHARE_PARTITION_LEADER,
+        shard=Shard.PARTITION,
+        needs=(READ_GROUP, READ_EACH),
+        refusal=lambda m, error: model.ShareFetchResponse(error, m.partition),
+        clause="KIP-932 ShareFetch",
+        kafka="SharePartitionManager.fetchMessages",
+        answer_in="ShareConsumeRequestManager.handleShareFetchSuccess",
+        only_with_shares=True,
+        topic_ids_from=0,
+        since="4.1.0",
     ),
-    model.ShareFetchResponse: Kind(
-        SHARE_FETCH_RESPONSE,
-        _share_fetched,
-        {"ShareFetchResponse.AcquisitionLockTimeoutMs": LOCK},
+    Api(
+        request=model.ShareAcknowledge,
+        response=model.ShareAcknowledgeResponse,
+        request_bytes=Kind(SHARE_ACKNOWLEDGE_REQUEST, _acknowledge),
+        response_bytes=Kind(
+            SHARE_ACKNOWLEDGE_RESPONSE,
+            _share_acknowledged,
+            {"ShareAcknowledgeResponse.AcquisitionLockTimeoutMs": LOCK},
+        ),
+        role=Role.SHARE_PARTITION_LEADER,
+        shard=Shard.PARTITION,
+        needs=(READ_GROUP, READ_TOPIC),
+        refusal=lambda m, error: model.ShareAcknowledgeResponse(error, m.partition),
+        clause="KIP-932 ShareAcknowledge",
+        kafka="SharePartition.acknowledge",
+        answer_in="ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
+        only_with_shares=True,
+        topic_ids_from=0,
+        since="4.1.0",
     ),
-    model.ShareAcknowledge: Kind(SHARE_ACKNOWLEDGE_REQUEST, _acknowledge),
-    model.ShareAcknowledgeResponse: Kind(
-        SHARE_ACKNOWLEDGE_RESPONSE,
-        _share_acknowledged,
-        {"ShareAcknowledgeResponse.AcquisitionLockTimeoutMs": LOCK},
+    Api(
+        request=model.TxnShareAcknowledge,
+        response=model.TxnShareAcknowledgeResponse,
+        request_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge),
+        response_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
+        role=Role.SHARE_PARTITION_LEADER,
+        shard=Shard.PARTITION,
+        # KIP-1289 says WRITE on the group, which no ACL can give, and names no operation for the topic:
+        # what TxnOffsetCommit and model.ShareAcknowledge ask for is taken instead.
+        needs=(
+            Need(Operation.WRITE, Resource.TRANSACTIONAL_ID, "KIP-1289; KIP-1310 6.1", "draft"),
+            Need(Operation.READ, Resource.GROUP, "as ShareAcknowledge", "our inference"),
+            Need(Operation.READ, Resource.TOPIC, "as ShareAcknowledge", "our inference"),
+        ),
+        refusal=lambda m, error: model.TxnShareAcknowledgeResponse(error, m.partition),
+        clause="KIP-1289 Flow - Share Group",
+        kafka="none yet (PR 22357)",
+        answer_in="none yet (PR 22357)",
+        since="kip-1289",
     ),
-    model.TxnShareAcknowledge: Kind(TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge),
-    model.TxnShareAcknowledgeResponse: Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
-}
+)

@@ -1,13 +1,24 @@
-"""TxnOffsetCommit and OffsetFetch on the wire. Fields and versions: Kafka 4.4.0."""
+"""The APIs of committed offsets. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import group_admin
 from kipviz.messages import groups as model
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
+from kipviz.messages.apis.rights import (
+    DESCRIBE_GROUP,
+    DESCRIBE_TOPIC,
+    READ_EACH,
+    READ_GROUP,
+    WRITE_ID,
+    Need,
+    Operation,
+    Resource,
+)
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, taken_apart
-from kipviz.messages.releases import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
-from kipviz.messages.several_groups import groups_of
+from kipviz.messages.groups import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
+from kipviz.messages.message import groups_of, taken_apart
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, topics
 from kipviz.messages.wire.schema import Field, Schema
@@ -395,13 +406,72 @@ def _offsets_of(
     return around.by_topics(version, 10, partitions, "Partitions")
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.TxnOffsetCommit: Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
-    model.TxnOffsetCommitResponse: Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
-    model.OffsetCommit: Kind(OFFSET_COMMIT_REQUEST, _said),
-    model.OffsetCommitResponse: Kind(OFFSET_COMMIT_RESPONSE, _heard),
-    model.OffsetFetch: Kind(OFFSET_FETCH_REQUEST, _fetch),
-    model.OffsetFetchResponse: Kind(OFFSET_FETCH_RESPONSE, _fetched),
-    group_admin.OffsetFetchOfGroups: Kind(OFFSET_FETCH_REQUEST, _fetch_of_groups),
-    group_admin.OffsetFetchOfGroupsResponse: Kind(OFFSET_FETCH_RESPONSE, _fetched_of_groups),
-}
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.OffsetFetch,
+        response=model.OffsetFetchResponse,
+        request_bytes=Kind(OFFSET_FETCH_REQUEST, _fetch),
+        response_bytes=Kind(OFFSET_FETCH_RESPONSE, _fetched),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
+        refusal=lambda m, error: model.OffsetFetchResponse(error, m.partition),
+        clause="KIP-447 OffsetFetch version 7",
+        kafka="OffsetMetadataManager.fetchOffsets",
+        answer_in="CommitRequestManager",
+        newest=(("2.4", 6), ("3.5", 8), ("3.6", 8), ("3.9", 9), ("4.1.0", 10), ("4.3", 10)),
+    ),
+    Api(
+        request=model.OffsetCommit,
+        response=model.OffsetCommitResponse,
+        request_bytes=Kind(OFFSET_COMMIT_REQUEST, _said),
+        response_bytes=Kind(OFFSET_COMMIT_RESPONSE, _heard),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(READ_GROUP, READ_EACH),
+        refusal=lambda _, error: model.OffsetCommitResponse(error),
+        clause="KIP-848 OffsetCommit",
+        kafka="OffsetMetadataManager.commitOffset",
+        answer_in="CommitRequestManager",
+    ),
+    Api(
+        request=model.TxnOffsetCommit,
+        response=model.TxnOffsetCommitResponse,
+        request_bytes=Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
+        response_bytes=Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(WRITE_ID, READ_GROUP, READ_EACH),
+        refusal=lambda _, error: model.TxnOffsetCommitResponse(error),
+        clause="KIP-447; KIP-890 part 2, TxnOffsetCommit version 5",
+        kafka="GroupCoordinatorService.commitTransactionalOffsets",
+        answer_in="TransactionManager.TxnOffsetCommitHandler",
+        may_be_late=True,
+        newest=(("2.4", 2), ("3.5", 3), ("3.6", 3), ("3.9", 4), ("4.1.0", 5), ("4.3", 5)),
+    ),
+    Api(
+        request=group_admin.OffsetFetchOfGroups,
+        response=group_admin.OffsetFetchOfGroupsResponse,
+        request_bytes=Kind(OFFSET_FETCH_REQUEST, _fetch_of_groups),
+        response_bytes=Kind(OFFSET_FETCH_RESPONSE, _fetched_of_groups),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(
+            DESCRIBE_GROUP,
+            Need(
+                Operation.DESCRIBE,
+                Resource.TOPIC,
+                "KafkaApis, single topics of the answer",
+                hides=True,
+            ),
+        ),
+        refusal=lambda m, error: group_admin.OffsetFetchOfGroupsResponse(error, m.group_id),
+        clause="KIP-709",
+        kafka="OffsetMetadataManager.fetchAllOffsets",
+        answer_in="ListConsumerGroupOffsetsHandler",
+        words=("list offsets", "offsets"),
+        admin_retries=OF_A_COORDINATOR,
+        several_groups=True,
+        newest=(("2.4", 6), ("3.5", 8), ("3.6", 8), ("3.9", 9), ("4.1.0", 10), ("4.3", 10)),
+    ),
+)

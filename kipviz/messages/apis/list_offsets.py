@@ -1,9 +1,10 @@
-"""ListOffsets on the wire. Fields and versions: Kafka 4.4.0."""
+"""The API that looks up an offset. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import list_offsets as model
-from kipviz.messages.message import Message
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.rights import DESCRIBE_TOPIC
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -83,14 +84,27 @@ def _told(m: model.ListOffsetsResponse, _: Around) -> Struct:
     return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
 
 
-KINDS: dict[type[Message], Kind] = {
-    model.ListOffsets: Kind(
-        LIST_OFFSETS_REQUEST,
-        _asked,
-        {
-            "ListOffsetsRequest.ReplicaId": (-1, "a consumer"),
-            "ListOffsetsRequest.TimeoutMs": (30_000, "request.timeout.ms"),
-        },
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.ListOffsets,
+        response=model.ListOffsetsResponse,
+        request_bytes=Kind(
+            LIST_OFFSETS_REQUEST,
+            _asked,
+            {
+                "ListOffsetsRequest.ReplicaId": (-1, "a consumer"),
+                "ListOffsetsRequest.TimeoutMs": (30_000, "request.timeout.ms"),
+            },
+        ),
+        response_bytes=Kind(LIST_OFFSETS_RESPONSE, _told),
+        role=Role.PARTITION_LEADER,
+        shard=Shard.PARTITION,
+        needs=(DESCRIBE_TOPIC,),
+        refusal=lambda m, error: model.ListOffsetsResponse(error, m.partition),
+        clause="KIP-98 ListOffsets version 2",
+        kafka="Partition.fetchOffsetForTimestamp",
+        answer_in="OffsetsRequestManager.resetPositionsIfNeeded",
+        words=("where does it begin, or end", "offset told"),
+        by_name=True,
     ),
-    model.ListOffsetsResponse: Kind(LIST_OFFSETS_RESPONSE, _told),
-}
+)
