@@ -7,7 +7,7 @@ from typing import Literal, Self, TypeAlias
 
 from kipviz.brokers import partition_log
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import World
@@ -83,11 +83,11 @@ class Cluster:
         """Take one step after the other.
 
         Args:
-            wanted: a step's label, where "*" and "?" stand for any letters and any letter, an instruction of a
+            wanted: a step's name as `possible` has it, where "*" and "?" stand for any letters and any letter, an instruction of a
                 story such as "quiet" or "B1 | * are cut apart", or an action.
 
         Raises:
-            ScriptError: if a label matches no possible step, or several; the message has those that are possible.
+            ScriptError: if a name matches no possible step, or several; the message has those that are possible.
             NotEnabled: if an action is not possible now, with the reason.
         """
         for each in wanted:
@@ -103,7 +103,7 @@ class Cluster:
         Applications, timers and faults wait for `take`.
 
         Args:
-            wanted: the label of the step, or a function that says of a cluster whether it is so.
+            wanted: the name of the step, or a function that says of a cluster whether it is so.
 
         Raises:
             ScriptError: if no such step becomes possible, or several do.
@@ -127,7 +127,7 @@ class Cluster:
         """Let messages, senders and replicas go on until only applications, timers and faults are left.
 
         Args:
-            but: the label of steps that are held back, such as "* arrives at B7".
+            but: the name of steps that are held back, such as "* arrives at B7".
 
         Raises:
             ScriptError: if the cluster does not come to rest.
@@ -168,8 +168,8 @@ class Cluster:
 
     @property
     def possible(self) -> tuple[str, ...]:
-        """The labels of the steps that are possible now."""
-        return tuple(label(self.world, action) for action in self.model.enabled(self.world))
+        """The names of the steps that are possible now, as `take` accepts them."""
+        return tuple(script_name(self.world, action) for action in self.model.enabled(self.world))
 
     def why_not(self, action: ClusterAction) -> str | None:
         """Say in one sentence why an action is not possible now, or return None if it is."""

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec import BadSpec
 from kipviz.cluster.world import World
@@ -163,7 +163,7 @@ def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: Script
     pattern = step.removeprefix("until ").removeprefix("maybe ")
     if step.startswith("until "):
         trace = quiet(trace, model, pattern)
-    possible = tuple(label(trace.world, action) for action in model.enabled(trace.world))
+    possible = tuple(script_name(trace.world, action) for action in model.enabled(trace.world))
     found = [each for each in possible if fnmatchcase(each, pattern)]
     if found:
         told = f"{step!r} matches {len(found)} actions; write one of them: {_listed(found)}."

@@ -2,7 +2,7 @@
 
 An instruction is a line of text:
 
-    "app-1 goes on"                 take the one enabled action whose label matches (* and ? allowed)
+    "app-1 goes on"                 take the one enabled action whose name in scripts matches (* and ? allowed)
     "quiet"                         let messages and senders run until only applications, timers
                                     and faults are left
     "quiet but * arrives at B7"     the same, holding back what matches
@@ -11,7 +11,8 @@ An instruction is a line of text:
     "B1 B3 | B4 app-1 are cut apart"  cut every host of the one side from every one of the other, or
                                     "B1 | *" one from all others; "are joined" heals that cut
 
-A script that asks for something impossible stops with what is possible instead.
+`cluster.behaviour.action_name` has the texts of all actions. A script that asks for something impossible
+stops with what is possible instead.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from kipviz.cluster.actions import ClusterAction, Heal
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.cutting import cut_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.sides import BadSides
@@ -88,7 +89,7 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
         return quiet(trace, model, instruction.removeprefix("quiet but "))
     if instruction.startswith("maybe "):
         pattern = instruction.removeprefix("maybe ")
-        texts = [label(trace.world, a) for a in model.enabled(trace.world)]
+        texts = [script_name(trace.world, a) for a in model.enabled(trace.world)]
         possible = any(fnmatchcase(text, pattern) for text in texts)
         return trace.take(pick(model, trace.world, pattern, where)) if possible else trace
     if instruction.startswith("until "):
@@ -108,12 +109,12 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
 
 
 def pick(model: ClusterModel, world: World, pattern: str, where: str) -> ClusterAction:
-    """Give the one enabled action whose label matches a pattern.
+    """Return the one enabled action whose name in scripts matches a pattern.
 
     Raises:
         ScriptError: if there is none, or more than one.
     """
-    enabled = [(label(world, a), a) for a in model.enabled(world)]
+    enabled = [(script_name(world, a), a) for a in model.enabled(world)]
     found = [(text, a) for text, a in enabled if fnmatchcase(text, pattern)]
     if len(found) == 1:
         return found[0][1]
@@ -128,7 +129,7 @@ def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
     """Let messages and senders run until nothing of theirs is left but what is held back."""
 
     def is_held(action: ClusterAction) -> bool:
-        return fnmatchcase(label(trace.world, action), held)
+        return fnmatchcase(script_name(trace.world, action), held)
 
     for _ in range(QUIET_MAX):
         action = next_by_itself(model, trace.world, is_held if held else None)

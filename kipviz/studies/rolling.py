@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import UpgradeFeature
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
@@ -102,7 +102,7 @@ def _after(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> Trace:
         before, after = step.split("?")
         fits = [
             text
-            for text in (label(trace.world, a) for a in model.enabled(trace.world))
+            for text in (script_name(trace.world, a) for a in model.enabled(trace.world))
             if text.startswith(before) and text.endswith(after)
         ]
         trace, _ = play(trace, model, (Beat("", "", tuple(fits)),))

@@ -47,7 +47,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import label, named
 from kipviz.cluster.behaviour.naming import on_wire, partition_of, thread_of
 from kipviz.cluster.clock import ms
 from kipviz.cluster.deadlines import scanned
@@ -161,7 +161,7 @@ def title(world: World, action: ClusterAction) -> str:
             call = app.program[app.line].call.value
             return f"{call}() returns" if app.waiting else f"{call}()"
         case Send(source=source) | Receive(source=source):
-            return f"{source.partition('/')[2]} sends {label(world, action).rpartition(' ')[2]}"
+            return f"{source.partition('/')[2]} sends {named(world, action).parts[1]}"
         case _:
             return label(world, action)
 
@@ -232,7 +232,7 @@ def _opening(before: World, action: ClusterAction) -> str:
         case Step():
             return _application(before, action)
         case Send(source=source) | Receive(source=source):
-            return _sending(source, label(before, action).rpartition(" ")[2], action)
+            return _sending(source, named(before, action).parts[1], action)
         case Deliver(source=source, broker=broker, way=way):
             message = on_wire(before, action)
             name = type(message).__name__ if message else "nothing"

@@ -44,7 +44,7 @@ def test_a_behaviour_that_lacks_a_method_cannot_be_made() -> None:
     class Half(Behaviour[Step]):
         action = Step
 
-    with pytest.raises(TypeError, match=r"apply.*label.*why_not"):
+    with pytest.raises(TypeError, match=r"apply.*name.*why_not"):
         Half()  # type: ignore[abstract]
 
 

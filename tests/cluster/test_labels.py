@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.actions import Deliver, DeliverLate, ExpireLock, Send
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import label, named, script_name
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.scenarios.library import scenario
 
@@ -15,8 +15,10 @@ def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
         trace, _ = played.play(REPAIRED)
         for node in trace.line:
             world = trace.node(node).world
-            names = [label(world, action) for action in model.enabled(world)]
-            assert len(set(names)) == len(names), (story, node, sorted(names))
+            enabled = model.enabled(world)
+            names = [named(world, action) for action in enabled]
+            texts = [script_name(world, action) for action in enabled]
+            assert len(set(names)) == len(set(texts)) == len(enabled), (story, node, sorted(texts))
 
 
 def test_a_lock_names_its_group_only_where_several_groups_share() -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from kipviz.brokers.context import Context
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.action_name import ActionName
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World
@@ -53,8 +54,8 @@ class Behaviour(ABC, Generic[A]):
         """Do it; it is possible."""
 
     @abstractmethod
-    def label(self, world: World, action: A) -> str:
-        """Name the action: "EndTxn arrives at B1". Scripts, the command line and saved traces show it."""
+    def name(self, world: World, action: A) -> ActionName:
+        """Return the action's name, a value; `action_name` has its words in scripts and on the screen."""
 
     def host(self, world: World, action: A) -> str:
         """Give the host whose threads the action needs, "" for what happens to hosts."""

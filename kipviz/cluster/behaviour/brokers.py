@@ -20,6 +20,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     TimeOutTransaction,
 )
+from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import partition_of
 from kipviz.cluster.operating import (
@@ -50,8 +51,8 @@ class Replicating(Behaviour[Replicate]):
     def apply(self, turn: Turn, action: Replicate) -> None:
         turn.replicate(action.partition)
 
-    def label(self, world: World, action: Replicate) -> str:
-        return f"{action.partition} is replicated"
+    def name(self, world: World, action: Replicate) -> ActionName:
+        return ActionName(Verb.REPLICATE, (action.partition,))
 
     def host(self, world: World, action: Replicate) -> str:
         return broker_host(world.image.leader_of(action.partition))
@@ -80,8 +81,8 @@ class Loading(Behaviour[Load]):
     def apply(self, turn: Turn, action: Load) -> None:
         turn.load((action.broker, action.role, action.shard))
 
-    def label(self, world: World, action: Load) -> str:
-        return f"{action.shard} takes office on {broker_host(action.broker)}"
+    def name(self, world: World, action: Load) -> ActionName:
+        return ActionName(Verb.LOAD, (action.shard, broker_host(action.broker)))
 
     def host(self, world: World, action: Load) -> str:
         return broker_host(action.broker)
@@ -117,9 +118,11 @@ class ExpiringLock(Behaviour[ExpireLock]):
             key, share_partition_leader.on_lock_expiry(turn.roles[key], action.key, action.lock, on)
         )
 
-    def label(self, world: World, action: ExpireLock) -> str:
+    def name(self, world: World, action: ExpireLock) -> ActionName:
         where = f"{partition_of(world, action.key)}@{action.lock}"
-        return f"the lock of {where}{_of_group(world, action.key)} runs out"
+        if not _several_groups_share(world):
+            return ActionName(Verb.EXPIRE_LOCK, (where,))
+        return ActionName(Verb.EXPIRE_LOCK_OF_GROUP, (where, action.key.partition(":")[0]))
 
     def host(self, world: World, action: ExpireLock) -> str:
         return broker_host(action.broker)
@@ -158,8 +161,8 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             on = turn.context(action.broker)
             turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], name, on))
 
-    def label(self, world: World, action: TimeOutTransaction) -> str:
-        return f"{action.transactional_id} times out"
+    def name(self, world: World, action: TimeOutTransaction) -> ActionName:
+        return ActionName(Verb.TIME_OUT_TRANSACTION, (action.transactional_id,))
 
     def host(self, world: World, action: TimeOutTransaction) -> str:
         return broker_host(action.broker)
@@ -193,8 +196,8 @@ class RunningOut(Behaviour[RunOut]):
         for partition, _ in effects.deletes:
             turn.notify(partition)  # who waits there reads on behind what is gone
 
-    def label(self, world: World, action: RunOut) -> str:
-        return f"{action.timer} runs out at {broker_host(action.broker)}"
+    def name(self, world: World, action: RunOut) -> ActionName:
+        return ActionName(Verb.RUN_OUT, (action.timer, broker_host(action.broker)))
 
     def host(self, world: World, action: RunOut) -> str:
         return broker_host(action.broker)
@@ -230,8 +233,8 @@ class EndingDelay(Behaviour[DelayOver]):
         role, on = turn.roles[key], turn.context(action.broker)
         turn.carry_out(key, waits.over(role, action.delay, on))
 
-    def label(self, world: World, action: DelayOver) -> str:
-        return f"{action.delay} is over at {broker_host(action.broker)}"
+    def name(self, world: World, action: DelayOver) -> ActionName:
+        return ActionName(Verb.DELAY_OVER, (action.delay, broker_host(action.broker)))
 
     def host(self, world: World, action: DelayOver) -> str:
         return broker_host(action.broker)
@@ -262,8 +265,10 @@ class Refreshing(Behaviour[Refresh]):
         on = turn.context(action.broker)
         turn.carry_out(key, share_partition_leader.on_refresh(turn.roles[key], action.key, on))
 
-    def label(self, world: World, action: Refresh) -> str:
-        return f"{broker_host(action.broker)} refreshes {partition_of(world, action.key)}"
+    def name(self, world: World, action: Refresh) -> ActionName:
+        return ActionName(
+            Verb.REFRESH, (broker_host(action.broker), partition_of(world, action.key))
+        )
 
     def host(self, world: World, action: Refresh) -> str:
         return broker_host(action.broker)
@@ -291,8 +296,8 @@ class CrashingBroker(Behaviour[CrashBroker]):
     def apply(self, turn: Turn, action: CrashBroker) -> None:
         turn.crash(action.broker)
 
-    def label(self, world: World, action: CrashBroker) -> str:
-        return f"{broker_host(action.broker)} crashes"
+    def name(self, world: World, action: CrashBroker) -> ActionName:
+        return ActionName(Verb.CRASH, (broker_host(action.broker),))
 
     def lane(self, world: World, action: CrashBroker) -> str:
         return broker_host(action.broker)
@@ -319,8 +324,8 @@ class StartingBroker(Behaviour[StartBroker]):
     def apply(self, turn: Turn, action: StartBroker) -> None:
         turn.start(action.broker)
 
-    def label(self, world: World, action: StartBroker) -> str:
-        return f"{broker_host(action.broker)} starts"
+    def name(self, world: World, action: StartBroker) -> ActionName:
+        return ActionName(Verb.START, (broker_host(action.broker),))
 
     def lane(self, world: World, action: StartBroker) -> str:
         return broker_host(action.broker)
@@ -352,8 +357,8 @@ class MovingLeader(Behaviour[MoveLeader]):
     def apply(self, turn: Turn, action: MoveLeader) -> None:
         turn.elect(action.partition, action.to)
 
-    def label(self, world: World, action: MoveLeader) -> str:
-        return f"{action.partition} moves to {broker_host(action.to)}"
+    def name(self, world: World, action: MoveLeader) -> ActionName:
+        return ActionName(Verb.MOVE_LEADER, (action.partition, broker_host(action.to)))
 
 
 BEHAVIOURS: tuple[Behaviour[Any], ...] = (
@@ -373,8 +378,8 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 # -- pieces --------------------------------------------------------------------------------------
 
 
-def _of_group(world: World, key: str) -> str:
-    """Name the group of a share-partition, where there is more than one that shares anything."""
+def _several_groups_share(world: World) -> bool:
+    """Say whether there are several share groups, so that the name of a lock needs its group's."""
     consumers = [app.consumer for app in world.applications.values()]
     groups = {c.group_id: True for c in consumers if isinstance(c, ShareConsumer)}
-    return f" in {key.partition(':')[0]}" if len(groups) > 1 else ""
+    return len(groups) > 1

@@ -7,6 +7,7 @@ from typing import Any
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour import brokers, clients, clock, network, operators
+from kipviz.cluster.behaviour.action_name import ActionName
 from kipviz.cluster.behaviour.behaviour import Behaviour
 from kipviz.cluster.pausing import paused
 from kipviz.cluster.world import World
@@ -22,9 +23,19 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 BEHAVIOUR_OF: dict[type[Action], Behaviour[Any]] = {each.action: each for each in BEHAVIOURS}
 
 
+def named(world: World, action: ClusterAction) -> ActionName:
+    """Return the name of an action in a world, a value."""
+    return BEHAVIOUR_OF[type(action)].name(world, action)
+
+
 def label(world: World, action: ClusterAction) -> str:
-    """Name an action in a world: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
-    return BEHAVIOUR_OF[type(action)].label(world, action)
+    """Return an action's words on the screen: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
+    return named(world, action).on_screen
+
+
+def script_name(world: World, action: ClusterAction) -> str:
+    """Return an action as stories and programs write it; patterns are held against this and nothing else."""
+    return named(world, action).in_scripts
 
 
 def clause_of(action: ClusterAction) -> Clause:

@@ -26,8 +26,9 @@ from kipviz.cluster.actions import (
     Step,
     TimeOutCall,
 )
+from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import sends, thread_of
+from kipviz.cluster.behaviour.naming import request_name, thread_of
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
 from kipviz.messages.list_offsets import dated
@@ -51,8 +52,8 @@ class GoingOn(Behaviour[Step]):
         turn.settle(workers.seen_by(app, action.thread))
         _show_others(turn, action.application)
 
-    def label(self, world: World, action: Step) -> str:
-        return f"{thread_of(action)} goes on"
+    def name(self, world: World, action: Step) -> ActionName:
+        return ActionName(Verb.STEP, (thread_of(action),))
 
     def host(self, world: World, action: Step) -> str:
         return action.application
@@ -115,8 +116,8 @@ class Sending(Behaviour[Send]):
         if broker not in turn.up:
             turn.lose(network, broker)  # nobody listens there: the connection is refused
 
-    def label(self, world: World, action: Send) -> str:
-        return sends(action.source, _to_send(world, action.source))
+    def name(self, world: World, action: Send) -> ActionName:
+        return ActionName(Verb.SEND, (action.source, request_name(_to_send(world, action.source))))
 
     def host(self, world: World, action: Send) -> str:
         return host_of(action.source)
@@ -142,8 +143,8 @@ class Receiving(Behaviour[Receive]):
     def apply(self, turn: Turn, action: Receive) -> None:
         turn.put_request(action.source, action.broker, Envelope(guests.request_of(action)))
 
-    def label(self, world: World, action: Receive) -> str:
-        return sends(action.source, guests.request_of(action))
+    def name(self, world: World, action: Receive) -> ActionName:
+        return ActionName(Verb.SEND, (action.source, request_name(guests.request_of(action))))
 
     def lane(self, world: World, action: Receive) -> str:
         return host_of(action.source)
@@ -178,8 +179,8 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         app = binding.settle(app.with_client(client), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
 
-    def label(self, world: World, action: ClientTimer) -> str:
-        return f"{action.timer} of {action.source} is over"
+    def name(self, world: World, action: ClientTimer) -> ActionName:
+        return ActionName(Verb.CLIENT_TIMER, (action.timer, action.source))
 
     def host(self, world: World, action: ClientTimer) -> str:
         return host_of(action.source)
@@ -219,8 +220,8 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         after = binding.settle(app.with_client(gone), turn.client_rules)
         turn.applications = turn.applications.set(name, after)
 
-    def label(self, world: World, action: ExpireBatch) -> str:
-        return f"a batch of {action.source} expires"
+    def name(self, world: World, action: ExpireBatch) -> ActionName:
+        return ActionName(Verb.EXPIRE_BATCH, (action.source,))
 
     def host(self, world: World, action: ExpireBatch) -> str:
         return host_of(action.source)
@@ -253,8 +254,8 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         turn.applications = turn.applications.set(action.application, app)
         turn.events += events
 
-    def label(self, world: World, action: TimeOutCall) -> str:
-        return f"a call of {thread_of(action)} times out"
+    def name(self, world: World, action: TimeOutCall) -> ActionName:
+        return ActionName(Verb.TIME_OUT_CALL, (thread_of(action),))
 
     def host(self, world: World, action: TimeOutCall) -> str:
         return action.application
@@ -291,8 +292,8 @@ class MissingPoll(Behaviour[MissPoll]):
         gone = kinds.on_missed_poll(app.client_at(action.source))
         turn.applications = turn.applications.set(app.name, app.with_client(gone))
 
-    def label(self, world: World, action: MissPoll) -> str:
-        return f"{action.source} polls too late"
+    def name(self, world: World, action: MissPoll) -> ActionName:
+        return ActionName(Verb.MISS_POLL, (action.source,))
 
     def host(self, world: World, action: MissPoll) -> str:
         return host_of(action.source)
@@ -330,8 +331,8 @@ class CrashingClient(Behaviour[CrashClient]):
             if host_of(source) == action.application and connection.open and not connection.left:
                 turn.lose(source, broker)
 
-    def label(self, world: World, action: CrashClient) -> str:
-        return f"{action.application} crashes"
+    def name(self, world: World, action: CrashClient) -> ActionName:
+        return ActionName(Verb.CRASH, (action.application,))
 
     def lane(self, world: World, action: CrashClient) -> str:
         return action.application
@@ -358,8 +359,8 @@ class StartingClient(Behaviour[StartClient]):
         fresh = application.restarted(turn.applications[action.application])
         turn.applications = turn.applications.set(action.application, fresh)
 
-    def label(self, world: World, action: StartClient) -> str:
-        return f"{action.application} starts"
+    def name(self, world: World, action: StartClient) -> ActionName:
+        return ActionName(Verb.START, (action.application,))
 
     def lane(self, world: World, action: StartClient) -> str:
         return action.application

@@ -10,6 +10,7 @@ from kipviz.cluster.actions import (
     ReadLog,
     Tick,
 )
+from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
@@ -44,8 +45,8 @@ class Ticking(Behaviour[Tick]):
     def apply(self, turn: Turn, action: Tick) -> None:
         turn.pass_time()
 
-    def label(self, world: World, action: Tick) -> str:
-        return "time passes"
+    def name(self, world: World, action: Tick) -> ActionName:
+        return ActionName(Verb.TICK, ())
 
 
 class ReadingLog(Behaviour[ReadLog]):
@@ -65,8 +66,8 @@ class ReadingLog(Behaviour[ReadLog]):
     def apply(self, turn: Turn, action: ReadLog) -> None:
         raise AssertionError("only a rebuilt cluster reads logs")
 
-    def label(self, world: World, action: ReadLog) -> str:
-        return f"{action.at} {action.partition}@{action.offset} is read"
+    def name(self, world: World, action: ReadLog) -> ActionName:
+        return ActionName(Verb.READ_LOG, (action.at, action.partition, str(action.offset)))
 
     def lane(self, world: World, action: ReadLog) -> str:
         return broker_host(action.leader)

@@ -31,6 +31,6 @@ def partition_of(world: World, key: str) -> str:
     return key
 
 
-def sends(source: str, request: Message | None) -> str:
-    """Name the sending of a request."""
-    return f"{source} sends {type(request).__name__ if request else 'nothing'}"
+def request_name(request: Message | None) -> str:
+    """Return the name of a request, "nothing" for none."""
+    return type(request).__name__ if request else "nothing"

@@ -15,8 +15,9 @@ from kipviz.cluster.actions import (
     Pause,
     Resume,
 )
+from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import on_wire
+from kipviz.cluster.behaviour.naming import on_wire, request_name
 from kipviz.cluster.cutting import is_cut, why_no_cut, why_no_heal
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.pausing import why_no_pause, why_no_resume
@@ -55,14 +56,15 @@ class Delivering(Behaviour[Deliver]):
         else:
             turn.deliver_response(action.source, action.broker)
 
-    def label(self, world: World, action: Deliver) -> str:
+    def name(self, world: World, action: Deliver) -> ActionName:
         message = on_wire(world, action)
         name = type(message).__name__ if message else f"nothing ({action.way})"
         if action.way == "response" and action.source not in _clients(world):
             # One of a broker's channels may wait for answers from several brokers.
-            return f"{name} from {broker_host(action.broker)} arrives at {action.source}"
+            parts = (name, broker_host(action.broker), action.source)
+            return ActionName(Verb.DELIVER_FROM, parts)
         target = broker_host(action.broker) if action.way == "request" else action.source
-        return f"{name} arrives at {target}"
+        return ActionName(Verb.DELIVER, (name, target))
 
     def host(self, world: World, action: Deliver) -> str:
         return host_of(action.source) if action.way == "response" else broker_host(action.broker)
@@ -97,10 +99,9 @@ class DeliveringLate(Behaviour[DeliverLate]):
     def apply(self, turn: Turn, action: DeliverLate) -> None:
         turn.deliver_request(action.source, action.broker)
 
-    def label(self, world: World, action: DeliverLate) -> str:
-        message = on_wire(world, action)
-        name = type(message).__name__ if message else "nothing"
-        return f"late {name} arrives at {broker_host(action.broker)}"
+    def name(self, world: World, action: DeliverLate) -> ActionName:
+        name = request_name(on_wire(world, action))
+        return ActionName(Verb.DELIVER_LATE, (name, broker_host(action.broker)))
 
     def host(self, world: World, action: DeliverLate) -> str:
         return broker_host(action.broker)
@@ -133,8 +134,8 @@ class GivingUp(Behaviour[GiveUp]):
     def apply(self, turn: Turn, action: GiveUp) -> None:
         turn.lose(action.source, action.broker, leaves=True)
 
-    def label(self, world: World, action: GiveUp) -> str:
-        return f"{action.source} gives up on {broker_host(action.broker)}"
+    def name(self, world: World, action: GiveUp) -> ActionName:
+        return ActionName(Verb.GIVE_UP, (action.source, broker_host(action.broker)))
 
     def host(self, world: World, action: GiveUp) -> str:
         return host_of(action.source)
@@ -165,8 +166,8 @@ class LosingConnection(Behaviour[LoseConnection]):
     def apply(self, turn: Turn, action: LoseConnection) -> None:
         turn.lose(action.source, action.broker)
 
-    def label(self, world: World, action: LoseConnection) -> str:
-        return f"{action.source} loses {broker_host(action.broker)}"
+    def name(self, world: World, action: LoseConnection) -> ActionName:
+        return ActionName(Verb.LOSE_CONNECTION, (action.source, broker_host(action.broker)))
 
     def lane(self, world: World, action: LoseConnection) -> str:
         return host_of(action.source)
@@ -191,8 +192,8 @@ class Cutting(Behaviour[Cut]):
     def apply(self, turn: Turn, action: Cut) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.one, action.other))))
 
-    def label(self, world: World, action: Cut) -> str:
-        return f"{both(action.one, action.other)} are cut apart"
+    def name(self, world: World, action: Cut) -> ActionName:
+        return ActionName(Verb.CUT, (both(action.one, action.other),))
 
     def lane(self, world: World, action: Cut) -> str:
         return hosts_on(action.one)[0]
@@ -215,8 +216,8 @@ class Healing(Behaviour[Heal]):
     def apply(self, turn: Turn, action: Heal) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.one, action.other))
 
-    def label(self, world: World, action: Heal) -> str:
-        return f"{both(action.one, action.other)} are joined"
+    def name(self, world: World, action: Heal) -> ActionName:
+        return ActionName(Verb.HEAL, (both(action.one, action.other),))
 
     def lane(self, world: World, action: Heal) -> str:
         return hosts_on(action.one)[0]
@@ -241,8 +242,8 @@ class Pausing(Behaviour[Pause]):
     def apply(self, turn: Turn, action: Pause) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.host, action.host))))
 
-    def label(self, world: World, action: Pause) -> str:
-        return f"{action.host} stands still"
+    def name(self, world: World, action: Pause) -> ActionName:
+        return ActionName(Verb.PAUSE, (action.host,))
 
     def lane(self, world: World, action: Pause) -> str:
         return action.host
@@ -265,8 +266,8 @@ class Resuming(Behaviour[Resume]):
     def apply(self, turn: Turn, action: Resume) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))
 
-    def label(self, world: World, action: Resume) -> str:
-        return f"{action.host} wakes up"
+    def name(self, world: World, action: Resume) -> ActionName:
+        return ActionName(Verb.RESUME, (action.host,))
 
     def lane(self, world: World, action: Resume) -> str:
         return action.host

@@ -16,6 +16,7 @@ from kipviz.cluster.actions import (
     RemakeTopic,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.coming_topics import why_no_creation, why_no_removal
 from kipviz.cluster.operating import (
@@ -56,8 +57,8 @@ class RemakingTopic(Behaviour[RemakeTopic]):
     def apply(self, turn: Turn, action: RemakeTopic) -> None:
         turn.remake(action.topic)
 
-    def label(self, world: World, action: RemakeTopic) -> str:
-        return f"{action.topic} is deleted and made again"
+    def name(self, world: World, action: RemakeTopic) -> ActionName:
+        return ActionName(Verb.REMAKE_TOPIC, (action.topic,))
 
 
 class DeletingTopic(Behaviour[DeleteTopic]):
@@ -72,8 +73,8 @@ class DeletingTopic(Behaviour[DeleteTopic]):
     def apply(self, turn: Turn, action: DeleteTopic) -> None:
         turn.delete_topic(action.topic)
 
-    def label(self, world: World, action: DeleteTopic) -> str:
-        return f"{action.topic} is deleted for good"
+    def name(self, world: World, action: DeleteTopic) -> ActionName:
+        return ActionName(Verb.DELETE_TOPIC, (action.topic,))
 
 
 class CreatingTopic(Behaviour[CreateTopic]):
@@ -88,8 +89,8 @@ class CreatingTopic(Behaviour[CreateTopic]):
     def apply(self, turn: Turn, action: CreateTopic) -> None:
         turn.create_topic(action.topic)
 
-    def label(self, world: World, action: CreateTopic) -> str:
-        return f"{action.topic} is made"
+    def name(self, world: World, action: CreateTopic) -> ActionName:
+        return ActionName(Verb.CREATE_TOPIC, (action.topic,))
 
 
 class DeletingRecords(Behaviour[DeleteRecords]):
@@ -115,8 +116,8 @@ class DeletingRecords(Behaviour[DeleteRecords]):
     def apply(self, turn: Turn, action: DeleteRecords) -> None:
         turn.delete_oldest(action.partition)
 
-    def label(self, world: World, action: DeleteRecords) -> str:
-        return f"the oldest batch of {action.partition} is deleted"
+    def name(self, world: World, action: DeleteRecords) -> ActionName:
+        return ActionName(Verb.DELETE_RECORDS, (action.partition,))
 
 
 class UpgradingFeature(Behaviour[UpgradeFeature]):
@@ -141,8 +142,10 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
         )
         turn.events.append(FeatureFinalized(action.feature, action.level))
 
-    def label(self, world: World, action: UpgradeFeature) -> str:
-        return f"{action.feature.replace('_', '.')} {action.level} is finalized"
+    def name(self, world: World, action: UpgradeFeature) -> ActionName:
+        return ActionName(
+            Verb.UPGRADE_FEATURE, (action.feature.replace("_", "."), str(action.level))
+        )
 
 
 class InstallingRelease(Behaviour[InstallRelease]):
@@ -169,8 +172,8 @@ class InstallingRelease(Behaviour[InstallRelease]):
         )
         turn.events.append(ReleaseInstalled(action.broker, action.release))
 
-    def label(self, world: World, action: InstallRelease) -> str:
-        return f"{broker_host(action.broker)} is stopped for {action.release}"
+    def name(self, world: World, action: InstallRelease) -> ActionName:
+        return ActionName(Verb.INSTALL_RELEASE, (broker_host(action.broker), action.release))
 
     def lane(self, world: World, action: InstallRelease) -> str:
         return broker_host(action.broker)
@@ -196,8 +199,8 @@ class CreatingAcls(Behaviour[CreateAcls]):
         turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), action.acl))
         turn.events.append(AclsChanged(action.acl.words, created=True))
 
-    def label(self, world: World, action: CreateAcls) -> str:
-        return f"the ACL '{action.acl.words}' is created"
+    def name(self, world: World, action: CreateAcls) -> ActionName:
+        return ActionName(Verb.CREATE_ACLS, (action.acl.words,))
 
 
 class DeletingAcls(Behaviour[DeleteAcls]):
@@ -220,8 +223,8 @@ class DeletingAcls(Behaviour[DeleteAcls]):
         turn.image = turn.image.but(acls=deleted(turn.image.acls or (), action.acl))
         turn.events.append(AclsChanged(action.acl.words, created=False))
 
-    def label(self, world: World, action: DeleteAcls) -> str:
-        return f"the ACL '{action.acl.words}' is deleted"
+    def name(self, world: World, action: DeleteAcls) -> ActionName:
+        return ActionName(Verb.DELETE_ACLS, (action.acl.words,))
 
 
 BEHAVIOURS: tuple[Behaviour[Any], ...] = (
