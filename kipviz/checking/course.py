@@ -16,7 +16,7 @@ from kipviz.checking.faults import Faults
 from kipviz.checking.task import BUSY
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import ClusterAction, Deliver, DeliverLate, Step
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.behaviour.naming import thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
@@ -39,7 +39,7 @@ class Held(Value, frozen=True):
     """Something that does not happen until it is released.
 
     `number` says which message is meant, counted in the order of sending from 1; 0 where the
-    action delivers none. `name` is what the action was called when it was held back. It is held
+    action delivers none. `name` is the action's name (`name_of`) when it was held back. It is held
     back from step `since` on, up to but not at step `until` (-1: to the end).
     """
 
@@ -118,15 +118,16 @@ class Wire:
 
 
 def name_of(world: World, action: ClusterAction) -> str:
-    """Name an action so that the same name means the same thing in another course of the run.
+    """Return a name of an action that means the same thing in another course of the run.
 
-    A label alone does not: "app-1 goes on" says nothing of where its program stands.
+    Saved runs have the names of what is held back, so a name is made of texts that are never reworded. The
+    action's text in scripts alone is none: "app-1 goes on" says nothing of where its program stands.
     """
     if isinstance(action, Step) and action.application in world.applications:
         app = seen_by(world.applications[action.application], action.thread)
         call = app.program[app.line].call.value
         return f"{thread_of(action)}: {call}() {'returns' if app.waiting else 'is called'}"
-    return label(world, action)
+    return script_name(world, action)
 
 
 class Course:

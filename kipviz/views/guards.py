@@ -70,6 +70,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.catalogue import clause_of
 from kipviz.cluster.behaviour.naming import on_wire, partition_of
+from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.clock import ms
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
@@ -166,12 +167,13 @@ def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tupl
                 ("in office", "not yet"),
             )
         case DelayOver():
-            return (("waited for", action.delay),)
+            return (("waited for", timer_words(action.delay)),)
         case ClientTimer():
-            return (("timer", action.timer), ("of", action.source), *due.left(world, action))
+            timer = timer_words(action.timer)
+            return (("timer", timer), ("of", action.source), *due.left(world, action))
         case RunOut():
-            left = str(world.budget.run_out)
-            return (("timer", action.timer), ("timers left", left), *due.left(world, action))
+            timer, left = timer_words(action.timer), str(world.budget.run_out)
+            return (("timer", timer), ("timers left", left), *due.left(world, action))
         case ExpireLock() | TimeOutTransaction() | Refresh():
             return (*_timer(model, world, action), *due.left(world, action))
         case Tick():

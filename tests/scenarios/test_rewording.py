@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import kipviz
+from kipviz.brokers.classic_membership import FIRST_GENERATION
+from kipviz.brokers.group_writes import SESSION
 from kipviz.checking import runs
+from kipviz.checking.course import Course
 from kipviz.checking.permalink import open_link, permalink
-from kipviz.cluster.behaviour import action_name
+from kipviz.clients.pipelined_producer import BATCH_BACK_OFF
+from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
+from kipviz.cluster.behaviour import action_name, timer_words
 from kipviz.cluster.behaviour.action_name import IN_SCRIPTS, ON_SCREEN, Verb
 from kipviz.cluster.behaviour.catalogue import label, script_name
+from kipviz.cluster.behaviour.timer_words import NAMES, kind_of
+from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story
 from kipviz.scenarios.documents.bad_story import BadStory
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import ScriptError
+from kipviz.widgets.lab import stepper_of
 
 EVERY = 9
 
 
 @pytest.fixture
 def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every action has other words on the screen: a number, and its parts in their reverse order."""
+    """Every action and timer has other words on the screen: a number, and parts in their reverse order."""
     for number, (verb, words) in enumerate(ON_SCREEN.items()):
         places = sorted(set(re.findall(r"\{\d\}", words)), reverse=True)
         monkeypatch.setitem(action_name.ON_SCREEN, verb, f"Nr. {number}: {' / '.join(places)}")
+    for number, name in enumerate(NAMES):
+        monkeypatch.setitem(timer_words.ON_SCREEN, name, f"timer {number} ")
 
 
 def actions(run: runs.Run) -> list[object]:
@@ -39,6 +51,37 @@ def test_every_action_has_a_text_in_scripts_and_words_on_the_screen_with_the_sam
         found = [sorted(re.findall(r"\{\d\}", each[verb])) for each in (IN_SCRIPTS, ON_SCREEN)]
         assert found[0] == found[1], verb
     assert len(set(IN_SCRIPTS.values())) == len(Verb)
+
+
+@pytest.mark.slow
+def test_every_timer_of_a_story_is_a_known_one() -> None:
+    unknown, seen = set(), set()
+    for known in LIBRARY:
+        run = runs.play(known.name)
+        for action in actions(run):
+            name = getattr(action, "timer", getattr(action, "delay", None))
+            if name is not None:
+                seen.add(kind_of(name))
+                unknown |= set() if kind_of(name) else {(known.name, name)}
+    assert not unknown
+    assert len(seen) > 10
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.usefixtures("reworded")
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (ClientTimer("app-1/consumer", f"{BATCH_BACK_OFF} 3"), "timer 19  3"),
+        (RunOut(1, "group_coordinator", "x", f"{SESSION}M1 in g1"), "timer 4 M1 in g1"),
+        (DelayOver(1, "group_coordinator", "x", f"{FIRST_GENERATION}g1"), "timer 1 g1"),
+    ],
+)
+def test_a_timer_is_reworded_wherever_a_reader_sees_it(action: ClusterAction, words: str) -> None:
+    model = scenario("kip-1289-small").model(design("repaired"))
+    world = model.initial()
+    assert words in label(world, action)
+    assert getattr(action, "timer", getattr(action, "delay", "")) in script_name(world, action)
 
 
 def test_stories_play_and_links_open_as_before_when_all_words_are_others(
@@ -76,6 +119,23 @@ def test_a_story_of_ones_own_is_told_the_texts_that_it_may_use() -> None:
     text = OWN.replace("app-1 goes on", "app-1 goes in")
     with pytest.raises(BadStory, match=r"Did you mean 'app-1 goes on'\? Possible: app-1 goes on"):
         story(text)
+
+
+def test_a_saved_run_holds_back_what_it_held_when_all_words_are_others(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    stepper = stepper_of(runs.play("kip-1289-small"))
+    sends = [s["title"].endswith("sends EndTxn") for s in stepper.payload["steps"]]
+    stepper.step = sends.index(True)
+    stepper.skip()
+    kipviz.save(stepper, tmp_path / "run.trace")
+    request.getfixturevalue("reworded")
+    run = runs.load(tmp_path / "run.trace")
+    kept = run.lines[1]
+    course = Course(run.model, run.trace.jump(kept.tip), kept.held)
+    held = [a for a in run.model.enabled(course.world) if course.holds(a)]
+    assert held == [Send("app-1/producer")]
+    assert course.next_by_itself() not in held
 
 
 OWN = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.core.values import Value
 
 
@@ -96,6 +97,8 @@ IN_SCRIPTS = {
 ON_SCREEN = {**IN_SCRIPTS}
 """The words that a reader sees; an entry of its own rewords an action and changes no script."""
 
+_OF_TIMERS = (Verb.CLIENT_TIMER, Verb.RUN_OUT, Verb.DELAY_OVER)
+
 
 class ActionName(Value, frozen=True):
     """What happens, and to what: hosts, partitions, messages, timers, in the order of the texts' places."""
@@ -111,4 +114,8 @@ class ActionName(Value, frozen=True):
     @property
     def on_screen(self) -> str:
         """The words for a reader."""
-        return ON_SCREEN[self.verb].format(*self.parts)
+        words = ON_SCREEN[self.verb]
+        if self.verb in _OF_TIMERS:
+            timer, where = self.parts
+            return words.format(timer_words(timer), where)
+        return words.format(*self.parts)

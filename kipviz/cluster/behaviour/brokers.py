@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import partition_of
+from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.operating import (
     why_not_registered,
 )
@@ -186,7 +187,8 @@ class RunningOut(Behaviour[RunOut]):
         set_now = dispatch.timers(role, on)
         if action.timer in set_now:
             return None
-        return f"no timer {action.timer!r} is set there; set are: {', '.join(set_now) or 'none'}"
+        known = ", ".join(map(timer_words, set_now)) or "none"
+        return f"no timer {timer_words(action.timer)!r} is set there; set are: {known}"
 
     def apply(self, turn: Turn, action: RunOut) -> None:
         key = (action.broker, action.role, action.shard)
@@ -224,9 +226,8 @@ class EndingDelay(Behaviour[DelayOver]):
         kept = waits.delays(role)
         if action.delay in kept:
             return None
-        return (
-            f"nothing waits for {action.delay!r} there; waited for: {', '.join(kept) or 'nothing'}"
-        )
+        known = ", ".join(map(timer_words, kept)) or "nothing"
+        return f"nothing waits for {timer_words(action.delay)!r} there; waited for: {known}"
 
     def apply(self, turn: Turn, action: DelayOver) -> None:
         key = (action.broker, action.role, action.shard)

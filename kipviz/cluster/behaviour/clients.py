@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import request_name, thread_of
+from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
 from kipviz.messages.list_offsets import dated
@@ -168,9 +169,8 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         set_now = timers_of(client)
         if action.timer in set_now:
             return None
-        return (
-            f"{action.source} has not set {action.timer!r}; set are: {', '.join(set_now) or 'none'}"
-        )
+        known = ", ".join(map(timer_words, set_now)) or "none"
+        return f"{action.source} has not set {timer_words(action.timer)!r}; set are: {known}"
 
     def apply(self, turn: Turn, action: ClientTimer) -> None:
         name = host_of(action.source)

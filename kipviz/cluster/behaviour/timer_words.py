@@ -1,0 +1,64 @@
+"""The words of timers and of waits on the screen.
+
+A timer's name, such as "the session of C1 in g1", is part of worlds, links, saved runs and scripts: it begins with one
+of `NAMES`, and what it is of follows. So a name is never reworded. The words that a reader sees are apart from it.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import (
+    assignment_interval,
+    classic_membership,
+    group_retention,
+    group_writes,
+    log_retention,
+    producer_expiry,
+    share_sessions,
+    share_upkeep,
+    transaction_append,
+    transaction_coordinator,
+    transaction_liveness,
+)
+from kipviz.clients import group_reading, pipelined_producer, sender, topic_ids
+
+NAMES = (
+    assignment_interval.INTERVAL,
+    classic_membership.FIRST_GENERATION,
+    group_retention.RETENTION,
+    group_retention.OF_ONE,
+    group_writes.SESSION,
+    group_writes.REBALANCE,
+    group_writes.SYNC,
+    log_retention.RETAINS,
+    producer_expiry.FORGETS,
+    share_sessions.NO_ROOM,
+    share_upkeep.PRUNE,
+    share_upkeep.COLD,
+    transaction_append.APPENDS,
+    transaction_coordinator.EXPIRES,
+    transaction_liveness.TIMER,
+    group_reading.HEARTBEAT,
+    group_reading.BACK_OFF,
+    group_reading.FETCH_WAIT,
+    group_reading.RESET_WAIT,
+    pipelined_producer.BATCH_BACK_OFF,
+    sender.REST,
+    sender.SHORT_REST,
+    topic_ids.MAX_BLOCK,
+    topic_ids.MAX_IDLE,
+)
+"""How the names of all timers begin, those of roles first, then those of clients."""
+
+ON_SCREEN = {name: name for name in NAMES}
+"""The words for each of them; an entry of its own rewords a timer and changes no world."""
+
+
+def kind_of(timer: str) -> str:
+    """Return the beginning of a timer's name that says which timer it is, "" for one that is not known."""
+    return max((name for name in NAMES if timer.startswith(name)), key=len, default="")
+
+
+def timer_words(timer: str) -> str:
+    """Return the words for a timer."""
+    kind = kind_of(timer)
+    return ON_SCREEN[kind] + timer.removeprefix(kind) if kind else timer
