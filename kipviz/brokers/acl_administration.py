@@ -10,12 +10,13 @@ NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.handling import takes
 from kipviz.core.model import Event
 from kipviz.messages.acls import (
     PREFIXED,
@@ -54,6 +55,7 @@ def acl_of(entry: AclEntry) -> Acl:
     return Acl(principal, Operation(entry.operation), Resource(entry.resource), name, entry.allow)
 
 
+@takes(DescribeAcls)
 def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """List the ACLs that a filter means.
 
@@ -68,6 +70,7 @@ def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Cont
     return _said(me, reply_to, DescribeAclsResponse(Errors.NONE, met), checks)
 
 
+@takes(CreateAcls)
 def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """Create ACLs: each that can be is taken, whatever becomes of the others.
 
@@ -92,6 +95,7 @@ def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context)
     return done.but(acls=now, events=tuple(events)) if events else done
 
 
+@takes(DeleteAcls)
 def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """Delete every ACL that one of some filters means.
 
@@ -118,13 +122,6 @@ def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context)
     left = tuple(acl for acl in on.image.acls if acl not in gone)
     events = tuple(AclsChanged(acl.words, created=False) for acl in gone)
     return done.but(acls=left, events=events)
-
-
-HANDLERS: dict[type[Message], Callable[[Any, Any, ReplyTo, Context], Effects]] = {
-    DescribeAcls: on_describe_acls,
-    CreateAcls: on_create_acls,
-    DeleteAcls: on_delete_acls,
-}
 
 
 def _authorizer_checks(on: Context) -> Checks:

@@ -24,6 +24,7 @@ from kipviz.brokers.checks import (
     looked_at,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.partition_log import ProducerEntry
 from kipviz.brokers.patterns import BadPattern, compiled
@@ -99,6 +100,7 @@ def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Eff
     return Effects(me, local=(LocalCall("kafka_apis", "", told),), checks=checks)
 
 
+@takes(DescribeTransactions)
 def on_describe_transactions(
     me: TransactionCoordinator, request: DescribeTransactions, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -144,6 +146,7 @@ def _describe_checks(me: TransactionCoordinator, name: str) -> Iterator[Check]:
     yield compare("state of the transaction", name, state, there, Errors.TRANSACTIONAL_ID_NOT_FOUND)
 
 
+@takes(DescribeProducers)
 def on_describe_producers(
     me: Any, request: DescribeProducers, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -30,6 +30,7 @@ from kipviz.brokers.classic_rebalance import (
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import GroupStored
 from kipviz.brokers.replication import read_through
 from kipviz.messages.apis.catalogue import refused
@@ -61,6 +62,7 @@ FIRST_GENERATION = "the initial delay of "
 # -- requests -------------------------------------------------------------------------------------
 
 
+@takes(JoinGroup)
 def on_join_group(
     me: GroupCoordinator, request: JoinGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -147,6 +149,7 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
         yield from classic_group.member_checks(group, name, request.instance_id)
 
 
+@takes(SyncGroup)
 def on_sync_group(
     me: GroupCoordinator, request: SyncGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -233,6 +236,7 @@ def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> E
     return done.but(events=(*done.events, *events))
 
 
+@takes(Heartbeat)
 def on_heartbeat(
     me: GroupCoordinator, request: Heartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -264,6 +268,7 @@ def _heartbeat_checks(me: GroupCoordinator, request: Heartbeat) -> Iterator[Chec
     yield _not_preparing(group)
 
 
+@takes(LeaveGroup)
 def on_leave_group(
     me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -30,6 +30,7 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.group_kinds import kind_of
 from kipviz.brokers.group_state import GroupCoordinator, as_replicated
 from kipviz.brokers.group_writes import written
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import ListedHere, ListHere
 from kipviz.brokers.replication import read_through
 from kipviz.core.values import Value
@@ -101,6 +102,7 @@ def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
     )
 
 
+@takes(DescribeGroups)
 def on_describe_groups(
     me: GroupCoordinator, request: DescribeGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -138,6 +140,7 @@ def on_describe_groups(
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
+@takes(ConsumerGroupDescribe)
 def on_consumer_group_describe(
     me: GroupCoordinator, request: ConsumerGroupDescribe, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -204,6 +207,7 @@ def _is_there(
     yield compare("kind of group", group_id, kind, kind in kinds, Errors.GROUP_ID_NOT_FOUND)
 
 
+@takes(DeleteGroups)
 def on_delete_groups(
     me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -241,6 +245,7 @@ def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterato
     yield compare("group is empty", None, empty, empty, Errors.NON_EMPTY_GROUP)
 
 
+@takes(OffsetDelete)
 def on_offset_delete(
     me: GroupCoordinator, request: OffsetDelete, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -266,6 +271,7 @@ def on_offset_delete(
     return written(me, records, (forgotten,), answer, on).after(checks)
 
 
+@takes(OffsetFetchOfGroups)
 def on_offset_fetch_of_groups(
     me: GroupCoordinator, request: OffsetFetchOfGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -46,6 +46,7 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, 
 from kipviz.brokers.enlistment import Enlisting
 from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, replay
 from kipviz.brokers.group_writes import written
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -118,6 +119,7 @@ on_state_answered = share_administration.on_state_answered
 on_state_lost = share_administration.on_state_lost
 
 
+@takes(OffsetFetch)
 def on_offset_fetch(
     me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -156,6 +158,7 @@ def on_offset_fetch(
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
+@takes(OffsetCommit)
 def on_offset_commit(
     me: GroupCoordinator, request: OffsetCommit, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -187,6 +190,7 @@ def on_offset_commit(
     return done.after((*missing, *checks))
 
 
+@takes(TxnOffsetCommit)
 def on_txn_offset_commit(
     me: GroupCoordinator, request: TxnOffsetCommit, reply_to: ReplyTo, on: Context
 ) -> Effects:

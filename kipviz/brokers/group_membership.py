@@ -22,6 +22,7 @@ from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, REBALANCE, session_of, target_waits, written
+from kipviz.brokers.handling import takes
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Left
@@ -50,6 +51,7 @@ TAKEN_OUT = "an operator took it out"
 DID_NOT_REVOKE = "it did not give up its partitions in time"
 
 
+@takes(ConsumerGroupHeartbeat)
 def on_consumer_group_heartbeat(
     me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from kipviz.brokers import producer_groups, transaction_coordinator, two_phase
 from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
 from kipviz.brokers.replication import replicas_check
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import PREPARED, TransactionMetadata
@@ -27,6 +28,7 @@ from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionState
 
 
+@takes(InitProducerIdOfGroup)
 def on_init_producer_id_of_group(
     me: TransactionCoordinator, request: InitProducerIdOfGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -25,6 +25,7 @@ from kipviz.brokers.context import (
     Request,
     with_effects,
 )
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import (
     ApplyMarkerToShares,
     Listed,
@@ -126,6 +127,7 @@ class KafkaApis(Part, frozen=True, cache_hash=True):
     nodes: tuple[AskedOfNode, ...] = ()
 
 
+@takes(Metadata)
 def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:
     """Tell the ids of topics, by their names; a topic that is not there has none.
 
@@ -139,6 +141,7 @@ def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
     return Effects(me, replies=(answer,), checks=checks)
 
 
+@takes(FindCoordinator)
 def on_find_coordinator(
     me: KafkaApis, request: FindCoordinator, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -156,6 +159,7 @@ def on_find_coordinator(
     return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
 
 
+@takes(WriteTxnMarkers)
 def on_write_txn_markers(
     me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -268,6 +272,7 @@ def _key(ticket: ReplyTo) -> str:
     return f"{ticket.source} #{ticket.place}" if isinstance(ticket, TicketOfPart) else ticket.source
 
 
+@takes(ListTransactions)
 def on_list_transactions(
     me: KafkaApis, request: ListTransactions, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -282,6 +287,7 @@ def on_list_transactions(
     return _ask_here(me, request, reply_to, on, TRANSACTION_STATE, nothing)
 
 
+@takes(CreateTopics)
 def on_create_topics(
     me: KafkaApis, request: CreateTopics, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -299,6 +305,7 @@ def on_create_topics(
     return Effects(me, replies=(Reply(reply_to, answer),), creates=made, checks=checks)
 
 
+@takes(ListGroups)
 def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context) -> Effects:
     """Ask every coordinator on this broker for its groups, of whatever kind.
 

@@ -28,6 +28,7 @@ from kipviz.brokers.checks import (
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import AppendPart, MarkerWritten, PartVerified, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -161,6 +162,7 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
     return Effects(me) if waiting.settled else _go_on(me, waiting, call.error, on)
 
 
+@takes(Fetch)
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Give records below the LSO (read_committed) or below the high watermark.
 
@@ -192,6 +194,7 @@ def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
         yield Check("high watermark", offset, log.high_watermark)
 
 
+@takes(ListOffsets)
 def on_list_offsets(
     me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from kipviz.brokers import enlistment, gone_topics, partition_leader
 from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
+from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
 from kipviz.brokers.local import AppendPart, PartVerified
 from kipviz.brokers.partition_leader import PartitionLeader
@@ -26,6 +27,7 @@ from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
 
+@takes(Produce)
 def on_produce(
     me: PartitionLeader | KafkaApis, request: Produce, reply_to: ReplyTo, on: Context
 ) -> Effects:

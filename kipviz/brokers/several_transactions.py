@@ -10,6 +10,7 @@ from __future__ import annotations
 from kipviz.brokers import gone_topics, transaction_coordinator
 from kipviz.brokers.checks import Check
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AskedOfOne
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
@@ -17,6 +18,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 
 
+@takes(AddPartitionsToTxn)
 def on_add_partitions(
     me: TransactionCoordinator | KafkaApis,
     request: AddPartitionsToTxn,

@@ -31,6 +31,7 @@ from kipviz.brokers.checks import (
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.group_state import GroupCoordinator, Operating, as_replicated
 from kipviz.brokers.group_writes import written
+from kipviz.brokers.handling import takes
 from kipviz.brokers.share_group import ShareGroup
 from kipviz.brokers.share_membership import CHANNEL, ROLE
 from kipviz.core.values import Value
@@ -82,6 +83,7 @@ AGAIN = (
 # -- handlers ----------------------------------------------------------------------------------
 
 
+@takes(ShareGroupDescribe)
 def on_share_group_describe(
     me: GroupCoordinator, request: ShareGroupDescribe, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -122,6 +124,7 @@ def on_share_group_describe(
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
+@takes(DescribeShareGroupOffsets)
 def on_describe_share_group_offsets(
     me: GroupCoordinator, request: DescribeShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -145,6 +148,7 @@ def on_describe_share_group_offsets(
     return done.after((*checks, *_standing(group)))
 
 
+@takes(AlterShareGroupOffsets)
 def on_alter_share_group_offsets(
     me: GroupCoordinator, request: AlterShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -191,6 +195,7 @@ def on_alter_share_group_offsets(
     return _operate(me, request, reply_to, asked, records, on, results).after(made)
 
 
+@takes(DeleteShareGroupOffsets)
 def on_delete_share_group_offsets(
     me: GroupCoordinator, request: DeleteShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from kipviz.brokers import share_partition, share_partition_leader
 from kipviz.brokers.checks import Check, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
 from kipviz.brokers.share_partition import ShareLeader, StagingCall
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
@@ -25,6 +26,7 @@ from kipviz.messages.share_groups import (
 )
 
 
+@takes(TxnShareAcknowledge)
 def on_txn_share_acknowledge(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -21,6 +21,7 @@ from kipviz.brokers import (
 from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.enlistment import Enlisting
+from kipviz.brokers.handling import takes
 from kipviz.brokers.local import MarkerWritten, WriteMarker
 from kipviz.brokers.replication import (
     WaitingForReplicas,
@@ -67,6 +68,7 @@ from kipviz.records.share_group_state import (
 ROLE = "share_coordinator"
 
 
+@takes(ReadShareGroupState)
 def on_read(
     me: ShareCoordinator, request: ReadShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -97,6 +99,7 @@ def on_read(
     return write(me, record, reply_to, answer, on).after(checks)
 
 
+@takes(InitializeShareGroupState)
 def on_initialize(
     me: ShareCoordinator, request: InitializeShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -127,6 +130,7 @@ def on_initialize(
     return done.but(events=(event, *done.events))
 
 
+@takes(WriteShareGroupState)
 def on_write(
     me: ShareCoordinator, request: WriteShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -163,6 +167,7 @@ def on_write(
     return write(me, record, reply_to, answer, on).after(checks)
 
 
+@takes(TxnWriteShareGroupState)
 def on_txn_write(
     me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -28,6 +28,7 @@ from kipviz.brokers import (
 from kipviz.brokers.authorizer import may, principal_of
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
 from kipviz.brokers.share_partition import (
     ParkedFetch,
     SessionCall,
@@ -50,6 +51,7 @@ from kipviz.messages.share_groups import (
 from kipviz.records.placement import topic_of
 
 
+@takes(ShareFetch)
 def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Look for records in every partition of a share session; take the acknowledgements that came along.
 
@@ -86,6 +88,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     return share_partition_leader.closed(begun, request, reply_to, on)
 
 
+@takes(ShareAcknowledge)
 def on_share_acknowledge(
     me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:

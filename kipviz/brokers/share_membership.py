@@ -17,6 +17,7 @@ from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.group_state import GroupCoordinator
 from kipviz.brokers.group_writes import HEARD_NO_MORE, session_of, target_waits, written
+from kipviz.brokers.handling import takes
 from kipviz.brokers.share_group import ShareGroup, ShareMember
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -46,6 +47,7 @@ ROLE = "group_coordinator"
 CHANNEL = "initializer"
 
 
+@takes(ShareGroupHeartbeat)
 def on_share_group_heartbeat(
     me: GroupCoordinator, request: ShareGroupHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from kipviz.brokers import share_partition_leader
 from kipviz.brokers.checks import looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.handling import takes
 from kipviz.brokers.share_partition import PendingWrite, ShareLeader, Status, pending_cells
 from kipviz.brokers.share_state import ShareCoordinator
 from kipviz.messages.errors import Errors
@@ -56,6 +57,7 @@ def partition_of(key: str, on: Context) -> str:
     return next(found, "")
 
 
+@takes(TellShareGroupState)
 def on_tell(
     me: ShareLeader, request: TellShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:

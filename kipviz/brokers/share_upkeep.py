@@ -16,6 +16,7 @@ from __future__ import annotations
 from kipviz.brokers import partition_log, share_state_checks
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
 from kipviz.brokers.partition_log import PartitionLog
 from kipviz.brokers.replication import read_through
 from kipviz.brokers.share_coordinator import write
@@ -34,6 +35,7 @@ PRUNE = "the prune interval of"
 COLD = "the cold snapshot interval of"
 
 
+@takes(DeleteShareGroupState)
 def on_delete(
     me: ShareCoordinator, request: DeleteShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -57,6 +59,7 @@ def on_delete(
     return done.but(events=(ShareStateReset(request.key, NO_EPOCH, -1), *done.events))
 
 
+@takes(ReadShareGroupStateSummary)
 def on_read_summary(
     me: ShareCoordinator, request: ReadShareGroupStateSummary, reply_to: ReplyTo, on: Context
 ) -> Effects:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from kipviz.brokers import two_phase
 from kipviz.brokers.checks import Check, Checks, error_of
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
 from kipviz.brokers.replication import append_checks, moved_check
 from kipviz.brokers.transaction_append import (
     APPENDS,
@@ -79,7 +80,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from kipviz.messages.two_phase import InitProducerId2PcResponse, answer_to
+from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse, answer_to
 from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (
@@ -109,6 +110,7 @@ class TransactionCoordinator(Part, frozen=True, cache_hash=True):
 # -- handlers, in protocol order --------------------------------------------------------------
 
 
+@takes(InitProducerId, InitProducerId2Pc)
 def on_init_producer_id(
     me: TransactionCoordinator, request: InitProducerId, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -199,6 +201,7 @@ def on_add_partitions(
     return _join(me, known, wait, on).after(checks)
 
 
+@takes(AddOffsetsToTxn)
 def on_add_offsets(
     me: TransactionCoordinator, request: AddOffsetsToTxn, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -224,6 +227,7 @@ def on_add_offsets(
     return _join(me, known, wait, on).after(checks)
 
 
+@takes(EndTxn)
 def on_end_txn(
     me: TransactionCoordinator, request: EndTxn, reply_to: ReplyTo, on: Context
 ) -> Effects:
@@ -427,10 +431,6 @@ def _next_offset(me: TransactionCoordinator, on: Context) -> int:
     return on.log(me.shard).end_offset
 
 
-def _tag(me: TransactionCoordinator, transactional_id: str) -> str:
-    return f"{me.coordinator_epoch} {transactional_id}"
-
-
 def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
     """Give the transaction whose markers a tag is about, if this coordinator still sends them."""
     epoch, _, transactional_id = tag.partition(" ")
@@ -593,7 +593,7 @@ def _send_markers(
             _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"
         )
         return _log(me, ready, wait, on)
-    whose = (ROLE, me.shard, _tag(me, known.transactional_id))
+    whose = (ROLE, me.shard, f"{me.coordinator_epoch} {known.transactional_id}")
     requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
     known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))
     return Effects(_with(me, known), requests=requests)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from kipviz.brokers import transaction_coordinator
 from kipviz.brokers.checks import Check, error_of, has_loaded, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.handling import takes
 from kipviz.brokers.transaction_checks import owner_checks
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transaction_metadata import TransactionMetadata
@@ -28,6 +29,7 @@ from kipviz.records.transaction_state import TransactionState
 TIMER = "the liveness of "
 
 
+@takes(TxnHeartbeat)
 def on_txn_heartbeat(
     me: TransactionCoordinator, request: TxnHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:

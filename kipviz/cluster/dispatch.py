@@ -1,7 +1,7 @@
 """Which role a message is for, and which handler takes it.
 
-The one place that knows all roles. The tables are keyed by the class of the message or of the
-role, so that adding a message or a role is adding a line.
+The one place that knows all roles. Which request is for which role is in its row (`messages.apis`), and a handler says
+itself what it takes (`brokers.handling`): adding a request changes nothing here, adding a role is adding a line.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from kipviz.brokers import (
 )
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
 from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.handling import Handler, handlers_of
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import (
     AddOrVerify,
@@ -65,76 +66,28 @@ from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_of
-from kipviz.messages.admin import (
-    DescribeProducers,
-    DescribeTransactions,
-    ListTransactions,
-)
 from kipviz.messages.apis.api import Role, Shard
 from kipviz.messages.apis.catalogue import APIS
-from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import (
-    ConsumerGroupDescribe,
-    DescribeGroups,
-    ListGroups,
-    OffsetDelete,
-    OffsetFetchOfGroups,
-)
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.groups import (
-    OffsetCommit,
-    OffsetFetch,
-    TxnOffsetCommit,
-)
-from kipviz.messages.list_offsets import ListOffsets
-from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.membership import (
-    ConsumerGroupHeartbeat,
-)
+from kipviz.messages.group_admin import ListGroups
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Fetch, Produce, ProduceResponse
+from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.several_groups import names_several
-from kipviz.messages.share_admin import (
-    AlterShareGroupOffsets,
-    DeleteGroups,
-    DeleteShareGroupOffsets,
-    DescribeShareGroupOffsets,
-    ShareGroupDescribe,
-)
-from kipviz.messages.share_groups import (
-    ShareAcknowledge,
-    ShareFetch,
-    TxnShareAcknowledge,
-)
-from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.share_groups import ShareAcknowledge
 from kipviz.messages.share_state import (
-    DeleteShareGroupState,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
-    ReadShareGroupState,
-    ReadShareGroupStateSummary,
-    TellShareGroupState,
     TellShareGroupStateResponse,
-    TxnWriteShareGroupState,
-    WriteShareGroupState,
 )
-from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.messages.topic_creation import CreateTopicsResponse
 from kipviz.messages.transactions import (
-    AddOffsetsToTxn,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
-    EndTxn,
     InitProducerId,
-    WriteTxnMarkers,
     with_error,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
-Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
 SHARES = share_partition_leader.ROLE
 PERSISTER = "persister"
 DEAD_LETTERS = "dlq"
@@ -143,55 +96,30 @@ ADD_PARTITIONS = enlistment.CHANNEL
 
 # -- requests that arrive at a broker -----------------------------------------------------------
 
-HANDLERS: dict[type[Message], Handler] = {
-    InitProducerId: transaction_coordinator.on_init_producer_id,
-    InitProducerId2Pc: transaction_coordinator.on_init_producer_id,
-    InitProducerIdOfGroup: group_transactions.on_init_producer_id_of_group,
-    TxnHeartbeat: transaction_liveness.on_txn_heartbeat,
-    AddPartitionsToTxn: several_transactions.on_add_partitions,
-    AddOffsetsToTxn: transaction_coordinator.on_add_offsets,
-    EndTxn: transaction_coordinator.on_end_txn,
-    WriteTxnMarkers: kafka_apis.on_write_txn_markers,
-    Produce: produce_requests.on_produce,
-    Fetch: partition_leader.on_fetch,
-    ListOffsets: partition_leader.on_list_offsets,
-    OffsetFetch: group_coordinator.on_offset_fetch,
-    OffsetCommit: group_coordinator.on_offset_commit,
-    TxnOffsetCommit: group_coordinator.on_txn_offset_commit,
-    Metadata: kafka_apis.on_metadata,
-    CreateTopics: kafka_apis.on_create_topics,
-    FindCoordinator: kafka_apis.on_find_coordinator,
-    ConsumerGroupHeartbeat: group_membership.on_consumer_group_heartbeat,
-    JoinGroup: classic_membership.on_join_group,
-    SyncGroup: classic_membership.on_sync_group,
-    Heartbeat: classic_membership.on_heartbeat,
-    LeaveGroup: classic_membership.on_leave_group,
-    ShareFetch: share_fetching.on_share_fetch,
-    ShareAcknowledge: share_fetching.on_share_acknowledge,
-    TxnShareAcknowledge: share_calls.on_txn_share_acknowledge,
-    ReadShareGroupState: share_coordinator.on_read,
-    InitializeShareGroupState: share_coordinator.on_initialize,
-    ShareGroupHeartbeat: share_membership.on_share_group_heartbeat,
-    WriteShareGroupState: share_coordinator.on_write,
-    TxnWriteShareGroupState: share_coordinator.on_txn_write,
-    TellShareGroupState: share_news.on_tell,
-    ListTransactions: kafka_apis.on_list_transactions,
-    DescribeTransactions: administration.on_describe_transactions,
-    DescribeProducers: administration.on_describe_producers,
-    DeleteShareGroupState: share_upkeep.on_delete,
-    ReadShareGroupStateSummary: share_upkeep.on_read_summary,
-    ShareGroupDescribe: share_administration.on_share_group_describe,
-    DescribeShareGroupOffsets: share_administration.on_describe_share_group_offsets,
-    AlterShareGroupOffsets: share_administration.on_alter_share_group_offsets,
-    DeleteShareGroupOffsets: share_administration.on_delete_share_group_offsets,
-    DeleteGroups: group_administration.on_delete_groups,
-    ListGroups: kafka_apis.on_list_groups,
-    DescribeGroups: group_administration.on_describe_groups,
-    ConsumerGroupDescribe: group_administration.on_consumer_group_describe,
-    OffsetDelete: group_administration.on_offset_delete,
-    OffsetFetchOfGroups: group_administration.on_offset_fetch_of_groups,
-    **acl_administration.HANDLERS,
-}
+HANDLERS: dict[type[Message], Handler] = handlers_of(
+    (
+        transaction_coordinator,
+        group_transactions,
+        transaction_liveness,
+        several_transactions,
+        kafka_apis,
+        produce_requests,
+        partition_leader,
+        group_coordinator,
+        group_membership,
+        classic_membership,
+        share_fetching,
+        share_calls,
+        share_coordinator,
+        share_membership,
+        share_news,
+        administration,
+        share_upkeep,
+        share_administration,
+        group_administration,
+        acl_administration,
+    )
+)
 
 
 def _by_transactional_id(m: Any, image: Image) -> str:

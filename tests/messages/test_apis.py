@@ -5,17 +5,28 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import kipviz.messages
 from kipviz.brokers.authorizer import SUPPORTED
+from kipviz.brokers.context import Context, Effects, ReplyTo
+from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.handling import Handler, handlers_of, takes
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.designs.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
 from kipviz.messages.apis.catalogue import API_OF, APIS, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.metadata import Metadata
 from kipviz.messages.releases import EVERYTHING, NAMES, RELEASES
 
 # What a request has to say where its shard is taken from it.
@@ -41,11 +52,30 @@ def messages() -> dict[str, type[Message]]:
     return found
 
 
+# What the handlers of a role have as their first parameter.
+ROLES = {
+    Role.KAFKA_APIS: KafkaApis,
+    Role.TRANSACTION_COORDINATOR: TransactionCoordinator,
+    Role.GROUP_COORDINATOR: GroupCoordinator,
+    Role.SHARE_COORDINATOR: ShareCoordinator,
+    Role.PARTITION_LEADER: PartitionLeader,
+    Role.SHARE_PARTITION_LEADER: ShareLeader,
+}
+
+
+def may_have(handler: Handler, role: type) -> bool:
+    """Say whether a handler's first parameter is declared as a role, as one of several with it, or as anything."""
+    me = next(iter(get_type_hints(handler).values()))
+    return me is Any or role in (get_args(me) or (me,))
+
+
 def missing(api: Api) -> Iterator[str]:
     """Say what an API lacks; nothing if it is whole."""
     handler = HANDLERS.get(api.request)
     if handler is None:
-        yield "no handler (HANDLERS in cluster/dispatch.py)"
+        yield f"no handler (a function of kipviz.brokers under @takes({api.name}), in a module of cluster/dispatch.py)"
+    elif not may_have(handler, ROLES[api.role]):
+        yield f"its row says that a {api.role} serves it, and {handler.__name__} has the state of another role"
     known = dict(api.kinds())
     for kind, field in ((api.request, "request_bytes"), (api.response, "response_bytes")):
         if kind not in known:
@@ -129,7 +159,7 @@ def test_a_release_lacks_what_came_later_and_the_newest_knows_every_shipped_requ
         assert api.status != "shipped" or api.name not in lacks["4.4"], api.name
 
 
-@pytest.mark.parametrize("lost", ["handler", "bytes", "clause", "shard"])
+@pytest.mark.parametrize("lost", ["handler", "bytes", "clause", "shard", "another role"])
 def test_an_api_that_is_added_by_half_is_named_with_what_it_lacks(
     lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +173,26 @@ def test_an_api_that_is_added_by_half_is_named_with_what_it_lacks(
             api = dataclasses.replace(api, response_bytes=None)
         case "clause":
             api = dataclasses.replace(api, clause="")
+        case "another role":
+            api = dataclasses.replace(api, role=Role.GROUP_COORDINATOR)
         case _:
             api = dataclasses.replace(api, shard=Shard.KEY)
     (said,) = missing(api)
     assert lost in said
+
+
+def test_two_handlers_of_one_request_are_both_named() -> None:
+    def on_first(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:
+        return Effects(me)
+
+    def on_second(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:
+        return Effects(me)
+
+    module, other = ModuleType("first"), ModuleType("second")
+    vars(module)["on_first"] = takes(Metadata)(on_first)
+    # A handler that another module imports is the same one.
+    vars(other)["on_first"] = vars(module)["on_first"]
+    assert handlers_of((module, other)) == {Metadata: on_first}
+    vars(other)["on_second"] = takes(Metadata)(on_second)
+    with pytest.raises(ValueError, match=r"Metadata has two handlers, .*on_first and .*on_second"):
+        handlers_of((module, other))

@@ -523,7 +523,7 @@ APIS: tuple[Api, ...] = (
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.PARTITION,
         # KIP-1289 says WRITE on the group, which no ACL can give, and names no operation for the topic:
-        # what TxnOffsetCommit and model.ShareAcknowledge ask for is taken instead.
+        # what TxnOffsetCommit and ShareAcknowledge ask for is taken instead.
         needs=(
             Need(Operation.WRITE, Resource.TRANSACTIONAL_ID, "KIP-1289; KIP-1310 6.1", "draft"),
             Need(Operation.READ, Resource.GROUP, "as ShareAcknowledge", "our inference"),

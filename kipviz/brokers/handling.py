@@ -1,0 +1,49 @@
+"""Which requests a handler takes: it says so above its own definition, and the cluster reads it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, TypeVar
+
+from kipviz.brokers.context import Context, Effects, ReplyTo
+from kipviz.messages.message import Message
+
+# From a role's state, a request, whom to answer, and what the role is told, to what is to be done.
+Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
+S = TypeVar("S")
+R = TypeVar("R", bound=Message)
+Of = Callable[[S, R, ReplyTo, Context], Effects]
+TAKES = "takes_requests"
+
+
+def takes(*requests: type[R]) -> Callable[[Of[S, R]], Of[S, R]]:
+    """Mark the handler of these requests; the function itself stays as it is. mypy refuses one that takes another request."""
+
+    def mark(handler: Of[S, R]) -> Of[S, R]:
+        setattr(handler, TAKES, requests)
+        return handler
+
+    return mark
+
+
+def handlers_of(modules: Iterable[ModuleType]) -> dict[type[Message], Handler]:
+    """Collect the handlers of some modules, by the request that each takes.
+
+    Raises:
+        ValueError: if two functions are marked as the handler of one request.
+    """
+    found: dict[type[Message], Handler] = {}
+    for module in modules:
+        for handler in vars(module).values():
+            for request in getattr(handler, TAKES, ()):
+                if found.setdefault(request, handler) is not handler:
+                    first, second = _place(found[request]), _place(handler)
+                    raise ValueError(
+                        f"{request.__name__} has two handlers, {first} and {second}: only one of them can take it"
+                    )
+    return found
+
+
+def _place(handler: Handler) -> str:
+    return f"{handler.__module__}.{handler.__name__}"
