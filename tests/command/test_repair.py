@@ -13,7 +13,7 @@ def test_the_smallest_repair_is_printed_with_the_runs_that_break_without_it(kipv
     done = kipviz("repair", SMALL, "--from", "finding-D", "--faults", "expire_lock=1")
     assert done.status == 0
     assert "lock\\_expiry, filled as in repaired, repairs finding-D." in done.out
-    (link,) = (word.strip("`") for word in done.out.split() if word.startswith("`kv1."))
+    (link,) = (word.strip("`") for word in done.out.split() if word.startswith("`kv2."))
     assert kipviz(*shlex.split(f"play {link}")).status == 1
 
 
