@@ -1,6 +1,8 @@
 """What all tests share: how thoroughly to search, in which order to run, when Chromium is needed."""
 
+import gc
 import os
+import warnings
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +31,17 @@ def spark():
 
     yield session.session("local[2]")
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def kafka_python_is_swept():
+    """Collect here what kafka-python leaves open where it cannot connect: no test of another module is warned of it."""
+    gc.freeze()  # what was there before is not looked at again: that would take seconds
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

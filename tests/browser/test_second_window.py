@@ -83,6 +83,21 @@ def test_b_blanks_the_class_and_not_the_speaker_and_w_closes_the_window(show):
     assert no_error(page)
 
 
+def test_a_window_that_goes_does_not_take_the_next_one_with_it(show):
+    page = show(flow.share_payload(), width=1280, height=800)
+    first = opened_by(page)
+    button = (
+        "[...document.querySelectorAll('button')].find((b) => b.title.includes('second window'))"
+    )
+    with page.context.expect_page() as window, first.expect_event("close"):
+        page.evaluate(f"() => {{ const b = {button}; b.click(); b.click(); }}")
+    window.value.wait_for_selector(".kv-presenter .kv-say")
+    page.bring_to_front()
+    page.keyboard.press("ArrowRight")
+    assert where(window.value) == where(page)
+    assert page.locator(".kv-speaker").is_visible()
+
+
 def test_a_browser_that_opens_no_window_is_told_about(show):
     page = show(flow.share_payload(), width=1280, height=800)
     page.evaluate("() => { window.open = () => null; }")

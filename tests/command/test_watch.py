@@ -13,7 +13,10 @@ from kipviz.serving.serve import cluster_of
 from tests.watching.wire import attached
 
 # kafka-python leaves a socket to the collector where a broker went away.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("kafka_python_is_swept"),
+]
 
 
 @pytest.fixture(scope="module")

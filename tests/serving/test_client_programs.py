@@ -17,7 +17,10 @@ from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.serving.serve import cluster_of
 from tests.serving.client_programs import Clients
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+    pytest.mark.usefixtures("kafka_python_is_swept"),
+]
 RECORDED = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "fenced-and-timed-out"
 PYTHON, C, JAVA = "kafka-python", "librdkafka", "java"
 BEGUN = (("open", "t"), ("init",), ("begin",), ("send", "orders", "one"))

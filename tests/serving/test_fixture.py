@@ -12,7 +12,10 @@ with warnings.catch_warnings():
 
 server = kipviz_server
 __all__ = ["kipviz_server", "pytest_configure", "server"]
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+    pytest.mark.usefixtures("kafka_python_is_swept"),
+]
 
 
 def test_without_a_marker_nothing_goes_wrong(server):

@@ -15,7 +15,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from kafka import KafkaProducer
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+    pytest.mark.usefixtures("kafka_python_is_swept"),
+]
 
 
 @pytest.fixture(scope="module")

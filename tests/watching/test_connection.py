@@ -1,10 +1,8 @@
 """What cannot be attached to is one sentence: refused, silent, no broker, too old, badly named."""
 
 import contextlib
-import gc
 import socket
 import threading
-import warnings
 
 import pytest
 
@@ -13,16 +11,10 @@ from kipviz.messages.wire.question import Question
 from kipviz.watching import asking, connection
 from kipviz.watching.connection import Connection, Unreachable
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left():
-    """Collect here what kafka-python leaves open when it cannot connect, so that no later test is warned of it."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("kafka_python_is_swept"),
+]
 
 
 @contextlib.contextmanager

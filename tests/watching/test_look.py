@@ -20,7 +20,10 @@ from tests.watching.wire import (
 )
 
 # kafka-python leaves a socket to the collector where a broker went away.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("kafka_python_is_swept"),
+]
 NOW = 1_800_000_000_000
 STRANGER = (4711, 0)
 

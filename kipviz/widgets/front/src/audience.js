@@ -82,6 +82,8 @@ export class Audience {
   close() {
     window.removeEventListener("pagehide", this.leaves);
     const opened = this.window;
+    // Its pagehide may come after the next window has opened, and is not meant for that one.
+    opened?.removeEventListener("pagehide", this.leaves);
     this.window = null;
     this.frame?.close();
     this.frame = null;
