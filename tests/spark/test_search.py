@@ -189,7 +189,7 @@ def test_the_counterexample_is_the_very_same_with_every_level_a_job_of_its_own(s
     "space",
     [
         pytest.param(FINDING_I, id="stuck", marks=pytest.mark.thorough),
-        pytest.param(FINDING_D, id="broken", marks=pytest.mark.slow),
+        pytest.param(FINDING_D, id="broken", marks=pytest.mark.thorough),
     ],
 )
 def test_a_cluster_is_judged_as_in_one_process_for_ever_included(spark, space):
