@@ -6,7 +6,6 @@ scripts and for the greyed entries on screen. What is to be known of one action 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,55 +15,35 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_partition import ShareLeader
 from kipviz.brokers.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
-from kipviz.clients.kinds import awaits_poll, expiring, has_room, next_request
+from kipviz.clients.kinds import has_room, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.thread import why_no_step, why_no_time_out
-from kipviz.clients.workers import every_thread, seen_by
+from kipviz.clients.thread import why_no_step
+from kipviz.clients.workers import seen_by
 from kipviz.cluster import deadlines, dispatch, waits
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
-    CrashBroker,
-    CrashClient,
-    CreateTopic,
     DelayOver,
-    DeleteRecords,
-    DeleteTopic,
     Deliver,
     DeliverLate,
-    ExpireBatch,
     ExpireLock,
-    GiveUp,
-    Heal,
     Load,
-    LoseConnection,
-    MissPoll,
-    MoveLeader,
-    Pause,
     Refresh,
-    RemakeTopic,
     Replicate,
-    Resume,
     RunOut,
     Send,
-    StartBroker,
     StartClient,
     Step,
     Tick,
-    TimeOutCall,
     TimeOutTransaction,
 )
-from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, label, why_still
-from kipviz.cluster.behaviour.operators import deletable
-from kipviz.cluster.coming_topics import creatable, removable
-from kipviz.cluster.cutting import is_cut, offered
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, Offer, label, offers_of, why_still
+from kipviz.cluster.cutting import is_cut
 from kipviz.cluster.durations import forgets, retains
-from kipviz.cluster.late import can_be_given_up
-from kipviz.cluster.operating import acl_changes, installations, upgrades, why_not_registered
-from kipviz.cluster.pausing import pausable, paused
+from kipviz.cluster.pausing import paused
 from kipviz.cluster.search_key import SearchKeys
-from kipviz.cluster.spec import ClusterSpec, check
+from kipviz.cluster.spec import ClusterSpec, FaultBudget, check
 from kipviz.cluster.stamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
@@ -74,7 +53,7 @@ from kipviz.cluster.world import (
     first_world,
 )
 from kipviz.core.model import NotEnabled, Outcome
-from kipviz.core.table import Table
+from kipviz.core.table import Table, pairs
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -134,6 +113,8 @@ class ClusterModel:
         self._all_clients_seen: dict[int, _OfClients] = {}
         self._blocks_seen: dict[int, tuple[tuple[Any, ...], _OfRoles]] = {}
         self._wires_seen: dict[int, tuple[tuple[Any, ...], list[ClusterAction]]] = {}
+        # Who offers accidents and repairs under the budget seen last.
+        self._offers: tuple[FaultBudget | None, tuple[Offer, ...]] = (None, ())
         # A page asks about one world several times in a row.
         self._last: tuple[World | None, tuple[ClusterAction, ...]] = (None, ())
 
@@ -198,15 +179,13 @@ class ClusterModel:
         if not self._instant:
             found += [
                 Replicate(p)
-                for p, log in _pairs(world.logs)
+                for p, log in pairs(world.logs)
                 if log.high_watermark < log.end_offset and world.image.has_enough_replicas(p)
             ]
         self._of_roles(world, found)
         if world.cuts and paused(world):
             found = [action for action in found if why_still(world, action) is None]
-        accidents: list[ClusterAction] = []
-        self._faults(world, accidents)
-        accidents += of_clients[3]
+        accidents = [*self._accidents(world), *of_clients[3]]
         if not self._timed:
             return (*found, *accidents)
         tick = () if self.why_not(world, TICK) is not None else (TICK,)
@@ -284,12 +263,12 @@ class ClusterModel:
         if known is None or known[1] is not image:
             found: list[ClusterAction] = []
             seen = self._clients_seen
-            for name, app in _pairs(applications):
+            for name, app in pairs(applications):
                 same = seen.get(name)
                 if same is None or same[0] is not app or same[1] is not image:
                     same = seen[name] = (app, image, self._of_client(image, app))
                 found += same[2]
-            dead = [StartClient(name) for name, app in _pairs(applications) if not app.alive]
+            dead = [StartClient(name) for name, app in pairs(applications) if not app.alive]
             known = (applications, image, found, dead)
             _note(self._all_clients_seen, applications, known)
         return known
@@ -373,78 +352,18 @@ class ClusterModel:
             found["run_out"] = tuple(RunOut(*key, timer) for timer in others)
         return found
 
-    def _faults(self, world: World, found: list[ClusterAction]) -> None:
-        budget, up = world.budget, world.up
-        ids = world.image.topic_ids
-        found += [
-            RemakeTopic(f.topic)
-            for f in self.spec.remade
-            if ids.get(f.topic, f.topic_id) != f.topic_id
-        ]
-        found += [DeleteTopic(topic) for topic in removable(self.spec, world)]
-        found += [CreateTopic(topic) for topic in creatable(self.spec, world)]
-        if budget.crash_broker:
-            found += [CrashBroker(b) for b in up]
-        if budget.move_leader:
-            for partition, held in _pairs(world.image.leaders):
-                for broker in held.replicas:
-                    if broker != held.leader and broker in up:
-                        found.append(MoveLeader(partition, broker))
-        if budget.lose_connection:
-            for (source, broker), connection in _pairs(world.connections):
-                if connection.open and not connection.left:
-                    found.append(LoseConnection(source, broker))
-        if budget.request_timeout:
-            found += [
-                GiveUp(*p)
-                for p, c in _pairs(world.connections)
-                if can_be_given_up(c) and why_still(world, GiveUp(*p)) is None
-            ]
-        if budget.delivery_timeout:
-            found += [
-                ExpireBatch(producer.source)
-                for app in world.applications.values()
-                if app.alive
-                for producer in app.clients
-                if expiring(producer) is not None
-                if why_still(world, ExpireBatch(producer.source)) is None
-            ]
-        if budget.delete_records:
-            found += [DeleteRecords(partition) for partition in deletable(world)]
-        found += _late_threads(world)
-        if budget.upgrade:
-            found += list(upgrades(self.spec, world))
-        if budget.restart:
-            found += list(installations(self.spec, world))
-        if budget.acls:
-            found += list(acl_changes(self.spec, world))
-        if budget.cut:
-            found += list(offered(self.spec, world))
-        if budget.crash_client:
-            found += [CrashClient(n) for n, a in _pairs(world.applications) if a.alive]
-        if len(up) < len(self.spec.brokers):
-            down = (b for b in self.spec.brokers if b not in up)
-            found += [StartBroker(b) for b in down if why_not_registered(world.image, b) is None]
-        if budget.pause:
-            found += [Pause(host) for host in pausable(world)]
-        found += [Heal(one, other) for one, other in world.cuts if one != other]
-        found += [Resume(host) for host in paused(world)]
-
-
-def _late_threads(world: World) -> Iterator[ClusterAction]:
-    """Give the calls that may come back without a result, and the members that may poll too late."""
-    if world.budget.max_block:
-        for name, app in _pairs(world.applications):
-            for thread, seen in every_thread(app):
-                late = TimeOutCall(name, thread)
-                if why_no_time_out(seen) is None and why_still(world, late) is None:
-                    yield late
-    if world.budget.miss_poll:
-        for app in world.applications.values():
-            for client in app.clients if app.alive else ():
-                missed = MissPoll(client.source)
-                if awaits_poll(client) and why_still(world, missed) is None:
-                    yield missed
+    def _accidents(self, world: World) -> list[ClusterAction]:
+        """Give the accidents, repairs and operator's doings for which there is a budget, on a host that does not stand still."""
+        budget, offers = self._offers
+        if budget is not world.budget:
+            offers = offers_of(world.budget)
+            self._offers = (world.budget, offers)
+        found: list[ClusterAction] = []
+        for offered in offers:
+            found += offered(self.spec, world)
+        if world.cuts and paused(world):
+            return [action for action in found if why_still(world, action) is None]
+        return found
 
 
 def _arrivals(
@@ -473,7 +392,3 @@ def _note(seen: dict[int, V], of: object, known: V) -> None:
     if len(seen) >= SEEN_MAX:
         seen.clear()
     seen[id(of)] = known
-
-
-def _pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:
-    return zip(table.keys(), table.values(), strict=True)

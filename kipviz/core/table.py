@@ -502,3 +502,8 @@ def _short_repr(table: Table[Any, Any]) -> str:
     )
     rest = f", ... {len(table) - 4} more" if len(table) > 4 else ""
     return f"Table({{{shown}{rest}}})"
+
+
+def pairs(table: Table[K, V]) -> Iterator[tuple[K, V]]:
+    """Return the (key, value) pairs one by one, in the order of the keys; `items` makes a tuple of them first."""
+    return zip(table.keys(), table.values(), strict=True)

@@ -6,10 +6,12 @@ from typing import get_args
 
 import pytest
 
-from kipviz.cluster.actions import ClusterAction, Deliver, RunOut, Step
+from kipviz.cluster.actions import ClusterAction, DeleteAcls, Deliver, RunOut, StartClient, Step
 from kipviz.cluster.behaviour.behaviour import Behaviour
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, BEHAVIOURS, clause_of
 from kipviz.cluster.spec import FaultBudget
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
 
 ACTIONS = get_args(ClusterAction)
 
@@ -51,3 +53,43 @@ def test_a_behaviour_that_lacks_a_method_cannot_be_made() -> None:
 def test_an_action_whose_rule_is_another_things_says_so() -> None:
     with pytest.raises(AssertionError, match="Step follows a call, a message or a timer"):
         clause_of(Step("app-1"))
+
+
+# Found with the clients, which are remembered; and offered with those that create an ACL, in the order of the spec.
+OFFERED_ELSEWHERE = (StartClient, DeleteAcls)
+
+
+@pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)
+def test_an_accident_or_a_repair_has_a_place_and_says_when_it_is_offered(
+    each: Behaviour[ClusterAction],
+) -> None:
+    offers = type(each).offered is not Behaviour.offered
+    assert offers == bool(each.place), f"{each.action.__name__}: `place` and `offered` go together"
+    if each.action.KIND in ("fault", "repair") and each.action not in OFFERED_ELSEWHERE:
+        assert offers, f"{each.action.__name__} is offered by nobody: it has no `offered`"
+
+
+def test_no_two_behaviours_have_one_place() -> None:
+    places = [each.place for each in BEHAVIOURS if each.place]
+    assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize(
+    "name", ["kip-1289-share-commit", "kip-98-zombie", "kip-11-heartbeat", "kip-1289-rolling"]
+)
+def test_what_is_offered_is_possible_and_stands_in_the_order_of_the_places(name: str) -> None:
+    story = scenario(name)
+    every = FaultBudget(**dict.fromkeys(FaultBudget.__struct_fields__, 1))
+    model = story.model(design(story.designs[0]), every)
+    world, met = model.initial(), set()
+    for number in range(40):
+        possible = model.enabled(world)
+        assert [a for a in possible if model.why_not(world, a) is not None] == []
+        places = [BEHAVIOUR_OF[type(a)].place for a in possible]
+        ranked = [place for place in places if place]
+        assert ranked == sorted(ranked)
+        met |= set(ranked)
+        if not possible:
+            break
+        world = model.step(world, possible[number * 7 % len(possible)]).world
+    assert len(met) > 5

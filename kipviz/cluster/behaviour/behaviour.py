@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from kipviz.brokers.context import Context
@@ -35,12 +36,16 @@ class Model(Protocol):
 class Behaviour(ABC, Generic[A]):
     """When an action is possible, what it does, what it spends, what it is called and where that is written.
 
+    `place` is where an accident, a repair or an operator's doing stands among those that are offered; 0 for an action that
+    is found in another way. Choices of a run are numbers in what is offered: a new one gets a place behind the others.
+
     `spends` is the field of the fault budget that one such action takes one of, "" for what is free, and
     `spent_as` what a number of them is called. `clause` is None where the rule is another thing's: a call's, a
     message's, a timer's.
     """
 
     action: ClassVar[type[Action]]
+    place: ClassVar[int] = 0
     spends: ClassVar[str] = ""
     spent_as: ClassVar[str] = ""
     clause: ClassVar[Clause | None] = None
@@ -48,6 +53,13 @@ class Behaviour(ABC, Generic[A]):
     @abstractmethod
     def why_not(self, model: Model, world: World, action: A) -> str | None:
         """Say in one sentence why the action is not possible, None if it is; budget, pauses and clock are asked elsewhere."""
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[ClusterAction]:
+        """Give the actions that are possible, in the world's order; budget, pauses and clock are asked elsewhere.
+
+        What clients, wires, roles and clocks do is found by the model, which remembers most of it.
+        """
+        return ()
 
     @abstractmethod
     def apply(self, turn: Turn, action: A) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kipviz.brokers import share_partition_leader, share_timers, transaction_coordinator
@@ -27,8 +28,10 @@ from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.operating import (
     why_not_registered,
 )
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
+from kipviz.core.table import pairs
 
 
 class Replicating(Behaviour[Replicate]):
@@ -282,6 +285,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
     """A broker stops at once; its partitions get another leader, its connections break."""
 
     action = CrashBroker
+    place = 40
     clause = Clause(
         "crash",
         "KIP-98 Coordinator failover; KIP-932 share-partition leader change; KIP-631 fencing",
@@ -293,6 +297,9 @@ class CrashingBroker(Behaviour[CrashBroker]):
 
     def why_not(self, model: Model, world: World, action: CrashBroker) -> str | None:
         return None if action.broker in world.up else f"broker {action.broker} is not running"
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CrashBroker]:
+        return [CrashBroker(broker) for broker in world.up]
 
     def apply(self, turn: Turn, action: CrashBroker) -> None:
         turn.crash(action.broker)
@@ -308,6 +315,7 @@ class StartingBroker(Behaviour[StartBroker]):
     """A broker comes back, empty-handed but for its logs."""
 
     action = StartBroker
+    place = 170
     clause = Clause(
         "start",
         "KIP-631 broker registration and unfencing; KIP-98 Coordinator failover",
@@ -321,6 +329,13 @@ class StartingBroker(Behaviour[StartBroker]):
         if action.broker in world.up:
             return f"broker {action.broker} is running"
         return why_not_registered(world.image, action.broker)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[StartBroker]:
+        up = world.up
+        if len(up) == len(spec.brokers):
+            return ()
+        down = [broker for broker in spec.brokers if broker not in up]
+        return [StartBroker(b) for b in down if why_not_registered(world.image, b) is None]
 
     def apply(self, turn: Turn, action: StartBroker) -> None:
         turn.start(action.broker)
@@ -336,6 +351,7 @@ class MovingLeader(Behaviour[MoveLeader]):
     """The controller gives a partition to another replica."""
 
     action = MoveLeader
+    place = 50
     clause = Clause(
         "elect",
         "KIP-631 PartitionChangeRecord; KIP-932 share-partition leader change",
@@ -354,6 +370,15 @@ class MovingLeader(Behaviour[MoveLeader]):
         if action.to not in held.replicas:
             return f"broker {action.to} has no replica of {action.partition}; brokers {', '.join(map(str, held.replicas))} have"
         return None if action.to in world.up else f"broker {action.to} is not running"
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[MoveLeader]:
+        up = world.up
+        return [
+            MoveLeader(partition, broker)
+            for partition, held in pairs(world.image.leaders)
+            for broker in held.replicas
+            if broker != held.leader and broker in up
+        ]
 
     def apply(self, turn: Turn, action: MoveLeader) -> None:
         turn.elect(action.partition, action.to)

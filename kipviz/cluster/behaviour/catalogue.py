@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
@@ -10,6 +11,7 @@ from kipviz.cluster.behaviour import brokers, clients, clock, network, operators
 from kipviz.cluster.behaviour.action_name import ActionName
 from kipviz.cluster.behaviour.behaviour import Behaviour
 from kipviz.cluster.pausing import paused
+from kipviz.cluster.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Action
 
@@ -21,6 +23,17 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
     *clock.BEHAVIOURS,
 )
 BEHAVIOUR_OF: dict[type[Action], Behaviour[Any]] = {each.action: each for each in BEHAVIOURS}
+
+Offer: TypeAlias = Callable[[ClusterSpec, World], Iterable[ClusterAction]]
+
+# Who offers accidents, repairs and an operator's doings, in the order in which they are offered.
+_OFFERING = tuple(sorted((each for each in BEHAVIOURS if each.place), key=lambda each: each.place))
+
+
+def offers_of(budget: FaultBudget) -> tuple[Offer, ...]:
+    """Give who offers something as long as a budget is as it is: what costs nothing, and of what some is left."""
+    left = (each for each in _OFFERING if not each.spends or getattr(budget, each.spends))
+    return tuple(each.offered for each in left)
 
 
 def named(world: World, action: ClusterAction) -> ActionName:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kipviz.brokers.context import NOBODY
@@ -9,7 +10,14 @@ from kipviz.clauses import SHIPPED, Clause
 from kipviz.clients import application, binding, external_database, kinds, thread, workers
 from kipviz.clients.application import Application
 from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.kinds import Client, MemberConsumer, expiring, has_room, next_request
+from kipviz.clients.kinds import (
+    Client,
+    MemberConsumer,
+    awaits_poll,
+    expiring,
+    has_room,
+    next_request,
+)
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.producer import Producer
 from kipviz.clients.thread import why_no_step, why_no_time_out
@@ -30,8 +38,10 @@ from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import request_name, thread_of
 from kipviz.cluster.behaviour.timer_words import timer_words
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
+from kipviz.core.table import pairs
 from kipviz.messages.list_offsets import dated
 from kipviz.messages.message import Message
 from kipviz.messages.releases import knows, spoken
@@ -193,6 +203,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
     """delivery.timeout.ms is over for a producer's oldest batch; whether it arrived is not known."""
 
     action = ExpireBatch
+    place = 80
     clause = Clause(
         "expired",
         "KIP-91 delivery.timeout.ms; KIP-360",
@@ -212,6 +223,10 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         if expiring(client) is None:
             return f"{action.source} has no batch that waits to be sent"
         return None
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[ExpireBatch]:
+        late = [client for client in _alive(world) if expiring(client) is not None]
+        return [ExpireBatch(client.source) for client in late]
 
     def apply(self, turn: Turn, action: ExpireBatch) -> None:
         name = host_of(action.source)
@@ -234,6 +249,7 @@ class TimingOutCall(Behaviour[TimeOutCall]):
     """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
 
     action = TimeOutCall
+    place = 100
     clause = Clause(
         "timed_out",
         "KIP-98 Producer API; max.block.ms (KAFKA-6446)",
@@ -246,6 +262,12 @@ class TimingOutCall(Behaviour[TimeOutCall]):
     def why_not(self, model: Model, world: World, action: TimeOutCall) -> str | None:
         seen = _thread(world, action.application, action.thread)
         return seen if isinstance(seen, str) else why_no_time_out(seen)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[TimeOutCall]:
+        for name, app in pairs(world.applications):
+            for one, seen in workers.every_thread(app):
+                if why_no_time_out(seen) is None:
+                    yield TimeOutCall(name, one)
 
     def apply(self, turn: Turn, action: TimeOutCall) -> None:
         app = workers.seen_by(turn.applications[action.application], action.thread)
@@ -268,6 +290,7 @@ class MissingPoll(Behaviour[MissPoll]):
     """max.poll.interval.ms is over for a consumer that does not poll: it leaves its group by itself."""
 
     action = MissPoll
+    place = 110
     clause = Clause(
         "on_missed_poll",
         "KIP-62 max.poll.interval.ms",
@@ -286,6 +309,9 @@ class MissingPoll(Behaviour[MissPoll]):
         if client.polling:
             return f"{action.source} is in poll()"
         return None if client.in_group else f"{action.source} is in no group: {client.state.value}"
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[MissPoll]:
+        return [MissPoll(client.source) for client in _alive(world) if awaits_poll(client)]
 
     def apply(self, turn: Turn, action: MissPoll) -> None:
         app = turn.applications[host_of(action.source)]
@@ -306,6 +332,7 @@ class CrashingClient(Behaviour[CrashClient]):
     """An application process dies with its producer and its consumer."""
 
     action = CrashClient
+    place = 160
     clause = Clause(
         "crash_client",
         "KIP-98 transaction.timeout.ms; KIP-932 acquisition lock: a dead client is waited out",
@@ -320,6 +347,9 @@ class CrashingClient(Behaviour[CrashClient]):
         if app is None:
             return f"there is no application {action.application}"
         return None if app.alive else f"{app.name} is down already"
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CrashClient]:
+        return [CrashClient(name) for name, app in pairs(world.applications) if app.alive]
 
     def apply(self, turn: Turn, action: CrashClient) -> None:
         app = turn.applications[action.application]
@@ -413,6 +443,13 @@ def _running(world: World, source: str) -> Client | str:
     if app is None or client is None:
         return f"there is no client {source}"
     return client if app.alive else f"{app.name} is down"
+
+
+def _alive(world: World) -> Iterator[Client]:
+    """Give the clients of the processes that run."""
+    for app in world.applications.values():
+        if app.alive:
+            yield from app.clients
 
 
 def _to_send(world: World, source: str) -> Message | None:

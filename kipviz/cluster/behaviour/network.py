@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kipviz.clauses import SHIPPED, Clause
+from kipviz.cluster import cutting
 from kipviz.cluster.actions import (
     Cut,
     Deliver,
@@ -20,10 +22,12 @@ from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import on_wire, request_name
 from kipviz.cluster.cutting import is_cut, why_no_cut, why_no_heal
 from kipviz.cluster.late import can_be_given_up
-from kipviz.cluster.pausing import why_no_pause, why_no_resume
+from kipviz.cluster.pausing import pausable, paused, why_no_pause, why_no_resume
 from kipviz.cluster.sides import both, hosts_on
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.core.table import pairs
 
 
 class Delivering(Behaviour[Deliver]):
@@ -114,6 +118,7 @@ class GivingUp(Behaviour[GiveUp]):
     """request.timeout.ms is over: whoever asked closes the connection and will open another one."""
 
     action = GiveUp
+    place = 70
     clause = Clause(
         "leave",
         "KIP-98 request.timeout.ms; KIP-890 Motivation, late messages",
@@ -130,6 +135,9 @@ class GivingUp(Behaviour[GiveUp]):
         if can_be_given_up(connection):
             return None
         return f"{action.source} waits for nothing from broker {action.broker} that matters when it is late"
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[GiveUp]:
+        return [GiveUp(*p) for p, c in pairs(world.connections) if can_be_given_up(c)]
 
     def apply(self, turn: Turn, action: GiveUp) -> None:
         turn.lose(action.source, action.broker, leaves=True)
@@ -148,6 +156,7 @@ class LosingConnection(Behaviour[LoseConnection]):
     """A connection breaks; what was on it is gone, and both ends notice."""
 
     action = LoseConnection
+    place = 60
     clause = Clause(
         "lose",
         "Kafka protocol guide, Network; KIP-932 share sessions end with their connection",
@@ -163,6 +172,13 @@ class LosingConnection(Behaviour[LoseConnection]):
             return f"there is no connection from {action.source} to broker {action.broker}"
         return None
 
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[LoseConnection]:
+        return [
+            LoseConnection(source, broker)
+            for (source, broker), connection in pairs(world.connections)
+            if connection.open and not connection.left
+        ]
+
     def apply(self, turn: Turn, action: LoseConnection) -> None:
         turn.lose(action.source, action.broker)
 
@@ -177,6 +193,7 @@ class Cutting(Behaviour[Cut]):
     """No message passes between any host of one side and any of the other until the cut is healed."""
 
     action = Cut
+    place = 150
     clause = Clause(
         "cut",
         "Kafka protocol guide, Network: over TCP a message is late, never out of order",
@@ -188,6 +205,9 @@ class Cutting(Behaviour[Cut]):
 
     def why_not(self, model: Model, world: World, action: Cut) -> str | None:
         return why_no_cut(model.spec, world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Cut]:
+        return cutting.offered(spec, world)
 
     def apply(self, turn: Turn, action: Cut) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.one, action.other))))
@@ -203,6 +223,7 @@ class Healing(Behaviour[Heal]):
     """A cut is healed, whole: messages pass again, but where another cut holds two hosts apart."""
 
     action = Heal
+    place = 190
     clause = Clause(
         "heal",
         "Kafka protocol guide, Network: TCP sends again what did not arrive",
@@ -212,6 +233,9 @@ class Healing(Behaviour[Heal]):
 
     def why_not(self, model: Model, world: World, action: Heal) -> str | None:
         return why_no_heal(world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Heal]:
+        return [Heal(one, other) for one, other in world.cuts if one != other]
 
     def apply(self, turn: Turn, action: Heal) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.one, action.other))
@@ -227,6 +251,7 @@ class Pausing(Behaviour[Pause]):
     """A host stands still: nothing runs on it, and nothing that is on its way to it is read."""
 
     action = Pause
+    place = 180
     clause = Clause(
         "pause",
         "KIP-98 Zombie fencing: a process that stands still and comes back",
@@ -238,6 +263,9 @@ class Pausing(Behaviour[Pause]):
 
     def why_not(self, model: Model, world: World, action: Pause) -> str | None:
         return why_no_pause(world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Pause]:
+        return [Pause(host) for host in pausable(world)]
 
     def apply(self, turn: Turn, action: Pause) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.host, action.host))))
@@ -253,6 +281,7 @@ class Resuming(Behaviour[Resume]):
     """A host goes on where it stood still."""
 
     action = Resume
+    place = 200
     clause = Clause(
         "resume",
         "KIP-98 Zombie fencing: its epoch has grown old meanwhile",
@@ -262,6 +291,9 @@ class Resuming(Behaviour[Resume]):
 
     def why_not(self, model: Model, world: World, action: Resume) -> str | None:
         return why_no_resume(world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Resume]:
+        return [Resume(host) for host in paused(world)] if world.cuts else ()
 
     def apply(self, turn: Turn, action: Resume) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))

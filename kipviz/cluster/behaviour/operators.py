@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kipviz.clauses import SHIPPED, Clause
@@ -18,15 +18,19 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.coming_topics import why_no_creation, why_no_removal
+from kipviz.cluster.coming_topics import creatable, removable, why_no_creation, why_no_removal
 from kipviz.cluster.operating import (
+    acl_changes,
     created,
     deleted,
+    installations,
     installed,
+    upgrades,
     why_no_acl_change,
     why_no_installation,
     why_no_upgrade,
 )
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
@@ -37,6 +41,7 @@ class RemakingTopic(Behaviour[RemakeTopic]):
     """An operator deletes a topic and makes another one of the same name."""
 
     action = RemakeTopic
+    place = 10
     clause = Clause(
         "remake",
         "KIP-516 topic ids: a topic that is made again is another one",
@@ -54,6 +59,13 @@ class RemakingTopic(Behaviour[RemakeTopic]):
             return f"{action.topic} is deleted for good"
         return f"{action.topic} has been made again already" if now == fresh.topic_id else None
 
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[RemakeTopic]:
+        if not spec.remade:
+            return ()
+        ids = world.image.topic_ids
+        old = [each for each in spec.remade if ids.get(each.topic, each.topic_id) != each.topic_id]
+        return [RemakeTopic(each.topic) for each in old]
+
     def apply(self, turn: Turn, action: RemakeTopic) -> None:
         turn.remake(action.topic)
 
@@ -65,10 +77,14 @@ class DeletingTopic(Behaviour[DeleteTopic]):
     """An operator deletes a topic for good (kafka-topics.sh --delete)."""
 
     action = DeleteTopic
+    place = 20
     clause = Clause("delete_topic", "KIP-4 DeleteTopics", SHIPPED, "ReplicaManager.stopPartitions")
 
     def why_not(self, model: Model, world: World, action: DeleteTopic) -> str | None:
         return why_no_removal(model.spec, world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[DeleteTopic]:
+        return map(DeleteTopic, removable(spec, world)) if spec.deletable_topics else ()
 
     def apply(self, turn: Turn, action: DeleteTopic) -> None:
         turn.delete_topic(action.topic)
@@ -81,10 +97,14 @@ class CreatingTopic(Behaviour[CreateTopic]):
     """An operator makes a topic that was not there from the beginning (kafka-topics.sh --create)."""
 
     action = CreateTopic
+    place = 30
     clause = Clause("create_topic", "KIP-4 CreateTopics", SHIPPED, "ReplicationControlManager")
 
     def why_not(self, model: Model, world: World, action: CreateTopic) -> str | None:
         return why_no_creation(model.spec, world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CreateTopic]:
+        return map(CreateTopic, creatable(spec, world)) if spec.later_topics else ()
 
     def apply(self, turn: Turn, action: CreateTopic) -> None:
         turn.create_topic(action.topic)
@@ -97,6 +117,7 @@ class DeletingRecords(Behaviour[DeleteRecords]):
     """Retention, or an operator (DeleteRecords), deletes a partition's oldest batch."""
 
     action = DeleteRecords
+    place = 90
     clause = Clause(
         "delete_oldest",
         "KIP-107 DeleteRecords; retention.ms, retention.bytes",
@@ -113,6 +134,9 @@ class DeletingRecords(Behaviour[DeleteRecords]):
             return f"{action.partition} is no partition of a user's topic"
         return f"{action.partition} has no batch below its high watermark"
 
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[DeleteRecords]:
+        return [DeleteRecords(partition) for partition in deletable(world)]
+
     def apply(self, turn: Turn, action: DeleteRecords) -> None:
         turn.delete_oldest(action.partition)
 
@@ -124,6 +148,7 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
     """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
 
     action = UpgradeFeature
+    place = 120
     clause = Clause(
         "connected",
         "KIP-584 finalized features; KIP-890 Upgrade",
@@ -135,6 +160,9 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
 
     def why_not(self, model: Model, world: World, action: UpgradeFeature) -> str | None:
         return why_no_upgrade(model.spec, world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[UpgradeFeature]:
+        return upgrades(spec, world)
 
     def apply(self, turn: Turn, action: UpgradeFeature) -> None:
         turn.image = turn.image.but(
@@ -152,6 +180,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
     """An operator gives a broker another binary: it is stopped in good order, if it runs."""
 
     action = InstallRelease
+    place = 130
     clause = Clause(
         "installed",
         "KIP-584 supported features; KIP-631 controlled shutdown and broker registration",
@@ -163,6 +192,9 @@ class InstallingRelease(Behaviour[InstallRelease]):
 
     def why_not(self, model: Model, world: World, action: InstallRelease) -> str | None:
         return why_no_installation(model.spec, world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[InstallRelease]:
+        return installations(spec, world)
 
     def apply(self, turn: Turn, action: InstallRelease) -> None:
         if action.broker in turn.up:
@@ -183,6 +215,7 @@ class CreatingAcls(Behaviour[CreateAcls]):
     """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
 
     action = CreateAcls
+    place = 140
     clause = Clause(
         "on_create_acls",
         "KIP-11 ACLs; KIP-140 CreateAcls",
@@ -194,6 +227,10 @@ class CreatingAcls(Behaviour[CreateAcls]):
 
     def why_not(self, model: Model, world: World, action: CreateAcls) -> str | None:
         return why_no_acl_change(model.spec, world, action)
+
+    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CreateAcls | DeleteAcls]:
+        # Each ACL once, in the order of the spec: what is there can be deleted, and what is not be created.
+        return acl_changes(spec, world)
 
     def apply(self, turn: Turn, action: CreateAcls) -> None:
         turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), action.acl))
