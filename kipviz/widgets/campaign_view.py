@@ -20,6 +20,7 @@ import ipywidgets
 from plotly import graph_objects as go
 
 from kipviz.widgets.discoverable import Discoverable
+from kipviz.widgets.page_charts import draw_in_page
 
 
 class Cell(Protocol):
@@ -70,6 +71,9 @@ BROKEN = (
 )
 PROGRAM = ("#0072B2", ".")
 ERRORS = ("#555555", "|")
+
+# Before the first chart is shown.
+draw_in_page()
 
 # plotly's default template is 7 kB of JSON in every stored output; this is what the charts use of it.
 TEMPLATE = go.layout.Template(
