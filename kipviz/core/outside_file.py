@@ -27,18 +27,18 @@ def read(path: str | os.PathLike[str]) -> bytes:
     Raises:
         OSError: if it cannot be read, is a folder, a device or a pipe, or is too large; `strerror` says which.
     """
-    bytes_max = _bytes_max()
+    most = bytes_max()
     with _ordinary(path) as file:
         # Some files do not know how large they are, and some grow meanwhile: a read makes room for all it asks for.
         size = os.fstat(file.fileno()).st_size
         pieces, had = [], 0
-        while max(size, had) <= bytes_max and (piece := file.read(max(size - had, 0) + PIECE)):
+        while max(size, had) <= most and (piece := file.read(max(size - had, 0) + PIECE)):
             pieces.append(piece)
             had += len(piece)
-    if max(size, had) > bytes_max:
+    if max(size, had) > most:
         raise OSError(
             errno.EFBIG,
-            f"it has more than {bytes_max:,} bytes; {SETTING} allows more",
+            f"it has more than {most:,} bytes; {SETTING} allows more",
             str(path),
         )
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -50,7 +50,7 @@ def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
     Raises:
         OSError: if it cannot be read, is a folder, a device or a pipe, or more is asked for than is allowed.
     """
-    if size > _bytes_max():
+    if size > bytes_max():
         raise OSError(errno.EFBIG, f"{size:,} bytes at once; {SETTING} allows more", str(path))
     with _ordinary(path) as file:
         file.seek(start)
@@ -71,7 +71,12 @@ def _ordinary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield file
 
 
-def _bytes_max() -> int:
+def bytes_max() -> int:
+    """Return how many bytes are read at most.
+
+    Raises:
+        OSError: if the environment variable is no number.
+    """
     text = os.environ.get(SETTING, "")
     if not text:
         return BYTES_MAX

@@ -1,4 +1,4 @@
-"""JupyterLite on the site: every notebook that needs neither Spark nor a recording, run by Python in the browser.
+"""JupyterLite on the site: every notebook that needs no Spark, run by Python in the browser.
 
 `lite.json` has the wheels with their hashes. The build itself is done by jupyterlite-core (`kipviz[site]`).
 """
@@ -29,12 +29,11 @@ KERNEL = "jupyterlite_pyodide_kernel"
 EXTENSIONS = ("anywidget-", "jupyterlab_widgets-", f"{KERNEL}-")
 # JavaScript for pages that are not made here; plotly hands over plotly.min.js with a chart.
 PAGE_PARTS = ("plotly/package_data/widgetbundle.js", "plotly/labextension/", ".data/data/")
-# What a browser has not, by what a cell says that needs it. JupyterLite reads every file whose ending begins with
-# "json" as one JSON value, so the lines of a recording do not reach the notebook; numpy for WebAssembly is not on PyPI.
-MISSING = {
-    r"kipviz\.spark": "not in the browser: it needs Spark",
-    r"tests/recordings": "not in the browser: it reads a broker's recording, and JupyterLite cannot read .jsonl files",
-}
+# What a browser has not, by what a cell says that needs it.
+MISSING = {r"kipviz\.spark": "not in the browser: it needs Spark"}
+# What notebooks read besides themselves. JupyterLite reads every file whose ending begins with "json" as one JSON
+# value, so a recording's lines would not reach the notebook: the folder is handed over as a zip file (`folder_at`).
+RECORDINGS = "tests/recordings/kafka-4.4.0"
 
 
 def notebooks(root: Path) -> dict[Path, str]:
@@ -70,6 +69,7 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
         (contents / "notebooks").mkdir(parents=True)
         for notebook in chosen:
             shutil.copyfile(notebook, contents / "notebooks" / notebook.name)
+        pack(root / RECORDINGS, contents / f"{RECORDINGS}.zip")
         extensions = [w for w in sorted(wheels.iterdir()) if w.name.startswith(EXTENSIONS)]
         words = ["--lite-dir", home, "--contents", contents, "--output-dir", into]
         words += ["--ignore-sys-prefix", "--no-sourcemaps", "--apps=lab"]
@@ -78,9 +78,21 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
         # jupyterlite-core leaves this folder to the kernel's own build step, which is not installed.
         shutil.copytree(home / "static", into / "static", dirs_exist_ok=True)
     missing = [n.name for n in chosen if not (into / "files" / "notebooks" / n.name).is_file()]
+    if not (into / "files" / f"{RECORDINGS}.zip").is_file():
+        missing.append(f"{RECORDINGS}.zip")
     if missing:
         raise runtime.FetchError(f"JupyterLite left out {', '.join(missing)}.")
     return len(chosen)
+
+
+def pack(folder: Path, into: Path) -> None:
+    """Write the files of a folder as a zip file, the same bytes on every machine."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+            entry = zipfile.ZipInfo(file.relative_to(folder).as_posix(), runtime.EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, file.read_bytes())
 
 
 def _build(home: Path, words: list[Any]) -> None:

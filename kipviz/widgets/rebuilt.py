@@ -12,7 +12,6 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.recordings.broker_folder import broker_folder, led_here, metadata_of, topic_ids_in
 from kipviz.recordings.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
 from kipviz.recordings.elections import elected_of, elections_of, placements_of
-from kipviz.recordings.log_window import window_at
 from kipviz.recordings.rebuild import entries_among, entries_of, internal_partitions_of
 from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
@@ -64,6 +63,9 @@ def run_of_logs(
             damages=damages,
         )
     else:
+        # A window needs numpy, which a page has not; whole logs do not.
+        from kipviz.recordings.log_window import window_at
+
         window = window_at(place, *at, last)
         ids = topic_ids | topic_ids_in(here.partitions)
         entries = entries_among(

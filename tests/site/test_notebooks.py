@@ -95,11 +95,22 @@ def test_every_notebook_runs_in_the_browser_with_the_stored_outputs(browser, lab
     check_notebook(browser, lab, notebook)
 
 
-def test_only_notebooks_for_spark_and_recordings_stay_out_of_the_browser():
+def test_only_notebooks_for_spark_stay_out_of_the_browser():
     out = {file.stem[:2]: missing for file, missing in NOTEBOOKS.items() if missing}
-    assert list(out) == ["35", "80", "85", "90"]
-    assert [n for n, missing in out.items() if "Spark" in missing] == ["85", "90"]
-    assert all("recording" in out[n] for n in ("35", "80"))
+    assert list(out) == ["85", "90"]
+    assert all("Spark" in missing for missing in out.values())
+
+
+def test_the_recordings_are_packed_whole_and_the_same_bytes_each_time(tmp_path):
+    folder = ROOT / lite.RECORDINGS
+    made = [tmp_path / "one.zip", tmp_path / "there" / "other.zip"]
+    for file in made:
+        lite.pack(folder, file)
+    assert made[0].read_bytes() == made[1].read_bytes()
+    archive = zipfile.ZipFile(made[0])
+    there = {f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()}
+    assert sorted(archive.namelist()) == sorted(there)
+    assert all(archive.read(name) == file.read_bytes() for name, file in there.items())
 
 
 def test_the_page_of_the_notebooks_opens_those_that_run_and_says_what_the_others_need(site):
