@@ -129,3 +129,20 @@ def are_two(one: str, other: str) -> bool:
 
 def _place(host: str) -> tuple[bool, int, str]:
     return (False, int(host[1:]), "") if is_broker(host) else (True, 0, host)
+
+
+def hosts_in_words(side: str) -> str:
+    """Name the hosts of a side: "brokers 1 and 3 and app-1"."""
+    hosts = hosts_on(side)
+    numbers = [host[1:] for host in hosts if is_broker(host)]
+    brokers = [f"broker{'s' if len(numbers) > 1 else ''} {_and(numbers)}"] if numbers else []
+    return _and([*brokers, *(host for host in hosts if not is_broker(host))])
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def pairs_in_words(pairs: Iterable[tuple[str, str]]) -> str:
+    """Name pairs of hosts: "B1 and B2, B1 and app-1"."""
+    return ", ".join(f"{one} and {other}" for one, other in pairs)

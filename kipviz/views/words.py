@@ -4,51 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.clients.application import Call
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
-    CrashBroker,
-    CrashClient,
-    CreateAcls,
-    CreateTopic,
-    Cut,
     DelayOver,
-    DeleteAcls,
-    DeleteRecords,
-    DeleteTopic,
     Deliver,
     DeliverLate,
-    ExpireBatch,
     ExpireLock,
-    GiveUp,
-    Heal,
-    InstallRelease,
     Load,
-    LoseConnection,
-    MissPoll,
-    MoveLeader,
-    Operated,
-    Pause,
     ReadLog,
     Receive,
     Refresh,
-    RemakeTopic,
     Replicate,
-    Resume,
     RunOut,
     Send,
-    StartBroker,
-    StartClient,
     Step,
     Tick,
-    TimeOutCall,
     TimeOutTransaction,
-    UpgradeFeature,
 )
-from kipviz.cluster.behaviour.catalogue import label, named
-from kipviz.cluster.behaviour.naming import on_wire, partition_of, thread_of
+from kipviz.cluster.behaviour.catalogue import label, named, sentence_of
+from kipviz.cluster.behaviour.naming import on_wire, partition_of, thread_of, who
 from kipviz.cluster.clock import ms
 from kipviz.cluster.deadlines import scanned
 from kipviz.cluster.world import World
@@ -104,7 +80,6 @@ from kipviz.messages.transactions import (
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.cut_words import told_of_hosts
 from kipviz.views.operators import found_out
 from kipviz.views.upkeep_words import told_of_upkeep
 
@@ -237,9 +212,9 @@ def _opening(before: World, action: ClusterAction) -> str:
             message = on_wire(before, action)
             name = type(message).__name__ if message else "nothing"
             if way == "request":
-                return f"Broker {broker} takes {name} from {_who(source)}."
-            who = _who(source)
-            return f"{who[0].upper()}{who[1:]} gets {_answer_words(message)}."
+                return f"Broker {broker} takes {name} from {who(source)}."
+            asks = who(source)
+            return f"{asks[0].upper()}{asks[1:]} gets {_answer_words(message)}."
         case Replicate(partition=partition):
             return f"Every in-sync replica has {partition} to its end: the high watermark moves."
         case Load(broker=broker, shard=shard):
@@ -247,98 +222,32 @@ def _opening(before: World, action: ClusterAction) -> str:
         case ExpireLock(broker=broker, key=key, lock=lock):
             where = f"{partition_of(before, key)}@{lock}"
             return f"The acquisition lock of {where} runs out on Broker {broker}."
-        case TimeOutCall():
-            return _out_of_time(before, action)
         case TimeOutTransaction(broker=broker):
             names = scanned(before, action)
             them = "them in one scan" if len(names) > 1 else "it"
-            who = " and ".join(names)
-            return f"{who} took longer than transaction.timeout.ms: Broker {broker} aborts {them}."
+            late = " and ".join(names)
+            return f"{late} took longer than transaction.timeout.ms: Broker {broker} aborts {them}."
         case RunOut() | DelayOver() | ClientTimer():
             return _time_is_over(action)
         case Refresh(broker=broker, key=key):
             return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
-        case CrashBroker(broker=broker) | StartBroker(broker=broker):
-            crashes = isinstance(action, CrashBroker)
-            gone = "crashes. Its memory and its connections are gone."
-            return f"Broker {broker} {gone if crashes else 'starts again.'}"
-        case MoveLeader(partition=partition, to=to):
-            return f"The controller gives {partition} to Broker {to}."
-        case LoseConnection(source=source, broker=broker):
-            return f"The connection from {_who(source)} to Broker {broker} breaks."
-        case GiveUp() | DeliverLate() | ExpireBatch() | MissPoll() | Tick() | ReadLog():
+        case DeliverLate() | Tick() | ReadLog():
             return _limit(before, action)
-        case (
-            RemakeTopic()
-            | DeleteTopic()
-            | CreateTopic()
-            | DeleteRecords()
-            | UpgradeFeature()
-            | InstallRelease()
-            | CreateAcls()
-            | DeleteAcls()
-        ):
-            return _operated(action)
-        case Cut() | Heal() | Pause() | Resume():
-            return told_of_hosts(before, action)
-        case CrashClient(application=name):
-            operator = name in before.applications and before.applications[name].others.get("admin")
-            return f"{name} dies, with its {'admin client' if operator else 'producer and its consumer'}."
-        case StartClient(application=name):
-            return f"{name} starts again at its first line, with a new member id."
+        case _:
+            return sentence_of(before, action)
 
 
-def _operated(action: Operated) -> str:
+def _limit(before: World, action: DeliverLate | Tick | ReadLog) -> str:
     match action:
-        case DeleteRecords(partition=partition):
-            return f"Retention, or an operator, deletes the oldest batch of {partition}."
-        case RemakeTopic(topic=topic):
-            return f"Somebody deletes {topic} and makes a topic of the same name."
-        case DeleteTopic(topic=topic):
-            return f"An operator deletes {topic} for good."
-        case CreateTopic(topic=topic):
-            return f"An operator makes {topic}."
-        case UpgradeFeature(feature=feature, level=level):
-            return f"An operator finalizes {feature.replace('_', '.')} {level}."
-        case InstallRelease(broker=broker, release=release):
-            return f"An operator stops Broker {broker} and gives it the binary of {release}."
-        case CreateAcls(acl=acl):
-            return f"An operator creates an ACL: {acl.words}."
-        case DeleteAcls(acl=acl):
-            return f"An operator deletes the ACL '{acl.words}'. What was let in before stays in."
-
-
-def _out_of_time(before: World, action: TimeOutCall) -> str:
-    app = seen_by(before.applications[action.application], action.thread)
-    name = thread_of(action)
-    if app.program[app.line].call is Call.SEND:
-        return f"max.block.ms is over: send() returns to {name}, its records are in no buffer."
-    return f"max.block.ms is over for a call of {name}; what it asked for goes on."
-
-
-def _limit(
-    before: World, action: GiveUp | DeliverLate | ExpireBatch | MissPoll | Tick | ReadLog
-) -> str:
-    match action:
-        case MissPoll(source=source):
-            return f"max.poll.interval.ms is over: {_who(source)} leaves its group by itself."
         case Tick():
             return "Time passes, and nothing else happens."
         case ReadLog(partition=partition, offset=offset, at=at):
             return f"{partition} has a batch at offset {offset}, written {at}."
-        case GiveUp(source=source, broker=broker):
-            who = _who(source)
-            return (
-                f"request.timeout.ms is over: {who} closes its connection to Broker {broker} and "
-                "goes on without the answer."
-            )
         case DeliverLate(source=source, broker=broker):
             message = on_wire(before, action)
             name = type(message).__name__ if message else "nothing"
-            who = _who(source.partition(" #")[0])
-            return f"Broker {broker} takes {name} from a connection that {who} gave up long ago."
-        case ExpireBatch(source=source):
-            return f"delivery.timeout.ms is over for a batch of {_who(source)}, which gives it up."
+            asked = who(source.partition(" #")[0])
+            return f"Broker {broker} takes {name} from a connection that {asked} gave up long ago."
 
 
 def _application(before: World, action: Step) -> str:
@@ -365,20 +274,6 @@ def _answer_words(message: Message | None) -> str:
         return f"the answer to {name}, with {said}"
     error = getattr(message, "error", Errors.NONE)
     return f"the answer to {name}" if error is Errors.NONE else f"{error.name} for {name}"
-
-
-def _who(source: str) -> str:
-    host, _, part = source.partition("/")
-    if host.startswith("B") and host[1:].isdigit():
-        roles = {
-            "markers": "coordinator",
-            "add-partitions": "leader",
-            "persister": "share-partition leader",
-            "dlq": "dead-letter producer",
-            "initializer": "group coordinator",
-        }
-        return f"the {roles.get(part, part)} on Broker {host[1:]}"
-    return f"client {host}" if part.isdigit() else f"the {part} of {host}"
 
 
 def _gathered(events: tuple[Event, ...]) -> list[Event]:
@@ -461,8 +356,8 @@ def _fact(event: Event) -> str:
 
 def _of_process(event: DatabaseChanged | SessionGiven) -> str:
     if isinstance(event, SessionGiven):
-        given = _who(event.session) if event.session else "null: it is not transactional"
-        return f"The session of {_who(event.producer)} is {given}."
+        given = who(event.session) if event.session else "null: it is not transactional"
+        return f"The session of {who(event.producer)} is {given}."
     state = event.prepared_txn_state
     known = f", with the state {state} of Kafka's transaction" if state else ""
     return f"In the database {' and '.join(event.rows)} {DATABASE_WORDS[event.what]}{known}."
@@ -483,7 +378,7 @@ def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
         case DelayOver(broker=broker, delay=delay):
             return f"{delay[0].upper()}{delay[1:]} is over on Broker {broker}."
         case ClientTimer(source=source, timer=timer):
-            return f"{timer[0].upper()}{timer[1:]} of {_who(source)} is over."
+            return f"{timer[0].upper()}{timer[1:]} of {who(source)} is over."
 
 
 def _of_topic(event: TopicRemade | TopicDeleted | TopicCreated) -> str:

@@ -69,6 +69,16 @@ def test_an_accident_or_a_repair_has_a_place_and_says_when_it_is_offered(
         assert offers, f"{each.action.__name__} is offered by nobody: it has no `offered`"
 
 
+@pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)
+def test_an_accident_or_a_repair_has_a_sentence_of_its_own(
+    each: Behaviour[ClusterAction],
+) -> None:
+    accident = each.place > 0 or each.action in OFFERED_ELSEWHERE
+    assert accident == (type(each).sentence is not Behaviour.sentence), (
+        f"{each.action.__name__}: an accident is told by its class (`sentence`), what goes on by itself in views/words.py"
+    )
+
+
 def test_no_two_behaviours_have_one_place() -> None:
     places = [each.place for each in BEHAVIOURS if each.place]
     assert len(places) == len(set(places))

@@ -69,6 +69,13 @@ class Behaviour(ABC, Generic[A]):
     def name(self, world: World, action: A) -> ActionName:
         """Return the action's name, a value; `action_name` has its words in scripts and on the screen."""
 
+    def sentence(self, world: World, action: A) -> str:
+        """Tell in one sentence what happens, for accidents, repairs and an operator's doings.
+
+        What goes on by itself is told by what is called, on the wire or timed (`views.words`).
+        """
+        raise NotImplementedError(f"the sentence of {type(action).__name__} is in views/words.py")
+
     def host(self, world: World, action: A) -> str:
         """Give the host whose threads the action needs, "" for what happens to hosts."""
         return ""

@@ -304,6 +304,9 @@ class CrashingBroker(Behaviour[CrashBroker]):
     def apply(self, turn: Turn, action: CrashBroker) -> None:
         turn.crash(action.broker)
 
+    def sentence(self, world: World, action: CrashBroker) -> str:
+        return f"Broker {action.broker} crashes. Its memory and its connections are gone."
+
     def name(self, world: World, action: CrashBroker) -> ActionName:
         return ActionName(Verb.CRASH, (broker_host(action.broker),))
 
@@ -339,6 +342,9 @@ class StartingBroker(Behaviour[StartBroker]):
 
     def apply(self, turn: Turn, action: StartBroker) -> None:
         turn.start(action.broker)
+
+    def sentence(self, world: World, action: StartBroker) -> str:
+        return f"Broker {action.broker} starts again."
 
     def name(self, world: World, action: StartBroker) -> ActionName:
         return ActionName(Verb.START, (broker_host(action.broker),))
@@ -382,6 +388,9 @@ class MovingLeader(Behaviour[MoveLeader]):
 
     def apply(self, turn: Turn, action: MoveLeader) -> None:
         turn.elect(action.partition, action.to)
+
+    def sentence(self, world: World, action: MoveLeader) -> str:
+        return f"The controller gives {action.partition} to Broker {action.to}."
 
     def name(self, world: World, action: MoveLeader) -> ActionName:
         return ActionName(Verb.MOVE_LEADER, (action.partition, broker_host(action.to)))

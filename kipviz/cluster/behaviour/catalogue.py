@@ -51,6 +51,11 @@ def script_name(world: World, action: ClusterAction) -> str:
     return named(world, action).in_scripts
 
 
+def sentence_of(world: World, action: ClusterAction) -> str:
+    """Tell in one sentence what an accident, a repair or an operator does."""
+    return BEHAVIOUR_OF[type(action)].sentence(world, action)
+
+
 def clause_of(action: ClusterAction) -> Clause:
     """Give the clause of an action whose rule is its own."""
     clause = BEHAVIOUR_OF[type(action)].clause

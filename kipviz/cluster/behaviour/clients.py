@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.brokers.context import NOBODY
 from kipviz.clauses import SHIPPED, Clause
 from kipviz.clients import application, binding, external_database, kinds, thread, workers
-from kipviz.clients.application import Application
+from kipviz.clients.application import Application, Call
 from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import (
     Client,
@@ -36,7 +36,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import request_name, thread_of
+from kipviz.cluster.behaviour.naming import request_name, thread_of, who
 from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
@@ -235,6 +235,11 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         after = binding.settle(app.with_client(gone), turn.client_rules)
         turn.applications = turn.applications.set(name, after)
 
+    def sentence(self, world: World, action: ExpireBatch) -> str:
+        return (
+            f"delivery.timeout.ms is over for a batch of {who(action.source)}, which gives it up."
+        )
+
     def name(self, world: World, action: ExpireBatch) -> ActionName:
         return ActionName(Verb.EXPIRE_BATCH, (action.source,))
 
@@ -275,6 +280,13 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         app = workers.seen_by(app, action.thread)
         turn.applications = turn.applications.set(action.application, app)
         turn.events += events
+
+    def sentence(self, world: World, action: TimeOutCall) -> str:
+        app = seen_by(world.applications[action.application], action.thread)
+        name = thread_of(action)
+        if app.program[app.line].call is Call.SEND:
+            return f"max.block.ms is over: send() returns to {name}, its records are in no buffer."
+        return f"max.block.ms is over for a call of {name}; what it asked for goes on."
 
     def name(self, world: World, action: TimeOutCall) -> ActionName:
         return ActionName(Verb.TIME_OUT_CALL, (thread_of(action),))
@@ -317,6 +329,9 @@ class MissingPoll(Behaviour[MissPoll]):
         app = turn.applications[host_of(action.source)]
         gone = kinds.on_missed_poll(app.client_at(action.source))
         turn.applications = turn.applications.set(app.name, app.with_client(gone))
+
+    def sentence(self, world: World, action: MissPoll) -> str:
+        return f"max.poll.interval.ms is over: {who(action.source)} leaves its group by itself."
 
     def name(self, world: World, action: MissPoll) -> ActionName:
         return ActionName(Verb.MISS_POLL, (action.source,))
@@ -361,6 +376,11 @@ class CrashingClient(Behaviour[CrashClient]):
             if host_of(source) == action.application and connection.open and not connection.left:
                 turn.lose(source, broker)
 
+    def sentence(self, world: World, action: CrashClient) -> str:
+        app = world.applications.get(action.application)
+        operator = app is not None and app.others.get("admin") is not None
+        return f"{action.application} dies, with its {'admin client' if operator else 'producer and its consumer'}."
+
     def name(self, world: World, action: CrashClient) -> ActionName:
         return ActionName(Verb.CRASH, (action.application,))
 
@@ -388,6 +408,9 @@ class StartingClient(Behaviour[StartClient]):
     def apply(self, turn: Turn, action: StartClient) -> None:
         fresh = application.restarted(turn.applications[action.application])
         turn.applications = turn.applications.set(action.application, fresh)
+
+    def sentence(self, world: World, action: StartClient) -> str:
+        return f"{action.application} starts again at its first line, with a new member id."
 
     def name(self, world: World, action: StartClient) -> ActionName:
         return ActionName(Verb.START, (action.application,))

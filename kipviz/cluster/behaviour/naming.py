@@ -1,4 +1,4 @@
-"""Names in the labels of actions: of threads, of messages in flight, of share-partitions."""
+"""Names in the labels and sentences of actions: of threads, clients, messages in flight, share-partitions."""
 
 from __future__ import annotations
 
@@ -34,3 +34,18 @@ def partition_of(world: World, key: str) -> str:
 def request_name(request: Message | None) -> str:
     """Return the name of a request, "nothing" for none."""
     return type(request).__name__ if request else "nothing"
+
+
+def who(source: str) -> str:
+    """Say in a sentence who asks under a name: a client of a process, or a role of a broker."""
+    host, _, part = source.partition("/")
+    if host.startswith("B") and host[1:].isdigit():
+        roles = {
+            "markers": "coordinator",
+            "add-partitions": "leader",
+            "persister": "share-partition leader",
+            "dlq": "dead-letter producer",
+            "initializer": "group coordinator",
+        }
+        return f"the {roles.get(part, part)} on Broker {host[1:]}"
+    return f"client {host}" if part.isdigit() else f"the {part} of {host}"

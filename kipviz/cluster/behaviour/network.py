@@ -19,11 +19,11 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import on_wire, request_name
+from kipviz.cluster.behaviour.naming import on_wire, request_name, who
 from kipviz.cluster.cutting import is_cut, why_no_cut, why_no_heal
 from kipviz.cluster.late import can_be_given_up
 from kipviz.cluster.pausing import pausable, paused, why_no_pause, why_no_resume
-from kipviz.cluster.sides import both, hosts_on
+from kipviz.cluster.sides import are_two, both, hosts_in_words, hosts_on, pairs_in_words
 from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host, host_of
@@ -142,6 +142,12 @@ class GivingUp(Behaviour[GiveUp]):
     def apply(self, turn: Turn, action: GiveUp) -> None:
         turn.lose(action.source, action.broker, leaves=True)
 
+    def sentence(self, world: World, action: GiveUp) -> str:
+        return (
+            f"request.timeout.ms is over: {who(action.source)} closes its connection to Broker {action.broker} and "
+            "goes on without the answer."
+        )
+
     def name(self, world: World, action: GiveUp) -> ActionName:
         return ActionName(Verb.GIVE_UP, (action.source, broker_host(action.broker)))
 
@@ -182,6 +188,9 @@ class LosingConnection(Behaviour[LoseConnection]):
     def apply(self, turn: Turn, action: LoseConnection) -> None:
         turn.lose(action.source, action.broker)
 
+    def sentence(self, world: World, action: LoseConnection) -> str:
+        return f"The connection from {who(action.source)} to Broker {action.broker} breaks."
+
     def name(self, world: World, action: LoseConnection) -> ActionName:
         return ActionName(Verb.LOSE_CONNECTION, (action.source, broker_host(action.broker)))
 
@@ -212,6 +221,13 @@ class Cutting(Behaviour[Cut]):
     def apply(self, turn: Turn, action: Cut) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.one, action.other))))
 
+    def sentence(self, world: World, action: Cut) -> str:
+        one, other = action.one, action.other
+        if are_two(one, other):
+            return f"{one} and {other} are cut apart: nothing passes between them."
+        said = f"{hosts_in_words(one)} can no longer reach {hosts_in_words(other)}, nor the other way round."
+        return said[0].upper() + said[1:]
+
     def name(self, world: World, action: Cut) -> ActionName:
         return ActionName(Verb.CUT, (both(action.one, action.other),))
 
@@ -239,6 +255,17 @@ class Healing(Behaviour[Heal]):
 
     def apply(self, turn: Turn, action: Heal) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.one, action.other))
+
+    def sentence(self, world: World, action: Heal) -> str:
+        one, other = action.one, action.other
+        apart = cutting.still_apart(world, action)
+        but = f", but another cut still holds {pairs_in_words(apart)} apart" if apart else ""
+        if not are_two(one, other):
+            said = f"{hosts_in_words(one)} can reach {hosts_in_words(other)} again{but}."
+            return said[0].upper() + said[1:]
+        if apart:
+            return f"The cut of {one} and {other} is healed{but}."
+        return f"{one} and {other} can talk again."
 
     def name(self, world: World, action: Heal) -> ActionName:
         return ActionName(Verb.HEAL, (both(action.one, action.other),))
@@ -270,6 +297,9 @@ class Pausing(Behaviour[Pause]):
     def apply(self, turn: Turn, action: Pause) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.host, action.host))))
 
+    def sentence(self, world: World, action: Pause) -> str:
+        return f"{action.host} stands still: nothing runs on it, nothing on its way to it is read."
+
     def name(self, world: World, action: Pause) -> ActionName:
         return ActionName(Verb.PAUSE, (action.host,))
 
@@ -297,6 +327,9 @@ class Resuming(Behaviour[Resume]):
 
     def apply(self, turn: Turn, action: Resume) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))
+
+    def sentence(self, world: World, action: Resume) -> str:
+        return f"{action.host} wakes up, and knows what it knew before."
 
     def name(self, world: World, action: Resume) -> ActionName:
         return ActionName(Verb.RESUME, (action.host,))

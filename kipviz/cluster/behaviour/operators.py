@@ -69,6 +69,9 @@ class RemakingTopic(Behaviour[RemakeTopic]):
     def apply(self, turn: Turn, action: RemakeTopic) -> None:
         turn.remake(action.topic)
 
+    def sentence(self, world: World, action: RemakeTopic) -> str:
+        return f"Somebody deletes {action.topic} and makes a topic of the same name."
+
     def name(self, world: World, action: RemakeTopic) -> ActionName:
         return ActionName(Verb.REMAKE_TOPIC, (action.topic,))
 
@@ -89,6 +92,9 @@ class DeletingTopic(Behaviour[DeleteTopic]):
     def apply(self, turn: Turn, action: DeleteTopic) -> None:
         turn.delete_topic(action.topic)
 
+    def sentence(self, world: World, action: DeleteTopic) -> str:
+        return f"An operator deletes {action.topic} for good."
+
     def name(self, world: World, action: DeleteTopic) -> ActionName:
         return ActionName(Verb.DELETE_TOPIC, (action.topic,))
 
@@ -108,6 +114,9 @@ class CreatingTopic(Behaviour[CreateTopic]):
 
     def apply(self, turn: Turn, action: CreateTopic) -> None:
         turn.create_topic(action.topic)
+
+    def sentence(self, world: World, action: CreateTopic) -> str:
+        return f"An operator makes {action.topic}."
 
     def name(self, world: World, action: CreateTopic) -> ActionName:
         return ActionName(Verb.CREATE_TOPIC, (action.topic,))
@@ -140,6 +149,9 @@ class DeletingRecords(Behaviour[DeleteRecords]):
     def apply(self, turn: Turn, action: DeleteRecords) -> None:
         turn.delete_oldest(action.partition)
 
+    def sentence(self, world: World, action: DeleteRecords) -> str:
+        return f"Retention, or an operator, deletes the oldest batch of {action.partition}."
+
     def name(self, world: World, action: DeleteRecords) -> ActionName:
         return ActionName(Verb.DELETE_RECORDS, (action.partition,))
 
@@ -169,6 +181,9 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
             features=turn.image.features.but(**{action.feature: action.level})
         )
         turn.events.append(FeatureFinalized(action.feature, action.level))
+
+    def sentence(self, world: World, action: UpgradeFeature) -> str:
+        return f"An operator finalizes {action.feature.replace('_', '.')} {action.level}."
 
     def name(self, world: World, action: UpgradeFeature) -> ActionName:
         return ActionName(
@@ -204,6 +219,11 @@ class InstallingRelease(Behaviour[InstallRelease]):
         )
         turn.events.append(ReleaseInstalled(action.broker, action.release))
 
+    def sentence(self, world: World, action: InstallRelease) -> str:
+        return (
+            f"An operator stops Broker {action.broker} and gives it the binary of {action.release}."
+        )
+
     def name(self, world: World, action: InstallRelease) -> ActionName:
         return ActionName(Verb.INSTALL_RELEASE, (broker_host(action.broker), action.release))
 
@@ -236,6 +256,9 @@ class CreatingAcls(Behaviour[CreateAcls]):
         turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), action.acl))
         turn.events.append(AclsChanged(action.acl.words, created=True))
 
+    def sentence(self, world: World, action: CreateAcls) -> str:
+        return f"An operator creates an ACL: {action.acl.words}."
+
     def name(self, world: World, action: CreateAcls) -> ActionName:
         return ActionName(Verb.CREATE_ACLS, (action.acl.words,))
 
@@ -259,6 +282,9 @@ class DeletingAcls(Behaviour[DeleteAcls]):
     def apply(self, turn: Turn, action: DeleteAcls) -> None:
         turn.image = turn.image.but(acls=deleted(turn.image.acls or (), action.acl))
         turn.events.append(AclsChanged(action.acl.words, created=False))
+
+    def sentence(self, world: World, action: DeleteAcls) -> str:
+        return f"An operator deletes the ACL '{action.acl.words}'. What was let in before stays in."
 
     def name(self, world: World, action: DeleteAcls) -> ActionName:
         return ActionName(Verb.DELETE_ACLS, (action.acl.words,))
