@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until stdin ends, the idle limit is reached, or ^C."""
     from kipviz.serving.script import answer
-    from kipviz.serving.serve import cluster_of, serve
+    from kipviz.serving.serve import serve
+    from kipviz.serving.served_spec import cluster_of
 
     given = arguments.scenario
     if arguments.topic:

@@ -1,6 +1,7 @@
 """The lines by which another program drives a served cluster: one JSON object asks, one answers.
 
     {"do": "rule", "rule": "hold EndTxn"}    {"do": "held"}    {"do": "deliver", "index": 0}
+    {"do": "wait-held", "message": "EndTxn", "seconds": 5}    {"do": "lose", "index": 0}
     {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
     {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
     {"do": "step"}    {"do": "back", "step": 12}    {"do": "time-out", "transactional_id": "t"}    {"do": "end-polls"}
@@ -8,7 +9,7 @@
     {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
     {"do": "stop"}
 
-Each answer has "ok"; where that is false, "error" says in one sentence what was wrong.
+Each answer has "ok", and "step" after a step: the number at which the cluster rests again. Where "ok" is false, "error" says in one sentence what was wrong.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.nearest import nearest
 
 if TYPE_CHECKING:
+    from kipviz.cluster.actions import Deliver
     from kipviz.serving.serve import Server
 
 Line = dict[str, Any]
+WAIT_MAX_S = 600
 
 
 def _held(server: Server) -> list[Line]:
@@ -32,12 +35,22 @@ def _held(server: Server) -> list[Line]:
     ]
 
 
-def _deliver(server: Server, asked: Line) -> Line:
+def _indexed(server: Server, asked: Line) -> Deliver:
     held, index = server.held(), _number(asked, "index")
     if not 0 <= index < len(held):
         raise ValueError(f"{len(held)} deliveries are held, and index {index} is none of them")
-    server.take(held[index])
-    return {}
+    return held[index]
+
+
+def _wait_held(server: Server, asked: Line) -> Line:
+    seconds = asked.get("seconds", 10)
+    if type(seconds) not in (int, float) or not 0 <= seconds <= WAIT_MAX_S:
+        raise ValueError(f"'seconds' is a number from 0 to {WAIT_MAX_S}, not {seconds!r}")
+    found = server.wait_held(_text(asked, "message") if "message" in asked else "", seconds)
+    held = server.held()
+    if found not in held:
+        raise ValueError("it was held, and meanwhile it was lost or released")
+    return {"index": held.index(found)}
 
 
 def _clients(server: Server) -> list[Line]:
@@ -73,11 +86,15 @@ def _text(asked: Line, name: str) -> str:
 DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "rule": lambda server, asked: server.rule(_text(asked, "rule")),
     "held": lambda server, _: {"held": _held(server)},
-    "deliver": _deliver,
+    "wait-held": _wait_held,
+    "deliver": lambda server, asked: {"step": server.take(_indexed(server, asked))},
+    "lose": lambda server, asked: {"step": server.lose(_indexed(server, asked))},
     "release": lambda server, _: server.release(),
-    "crash": lambda server, asked: server.crash(_number(asked, "broker")),
-    "start": lambda server, asked: server.start(_number(asked, "broker")),
-    "move": lambda server, asked: server.move(_text(asked, "partition"), _number(asked, "to")),
+    "crash": lambda server, asked: {"step": server.crash(_number(asked, "broker"))},
+    "start": lambda server, asked: {"step": server.start(_number(asked, "broker"))},
+    "move": lambda server, asked: {
+        "step": server.move(_text(asked, "partition"), _number(asked, "to"))
+    },
     "clients": lambda server, _: {"clients": _clients(server)},
     "requests": lambda server, asked: {"requests": _requests(server, asked)},
     "records": lambda server, asked: {"records": _records(server, asked)},

@@ -19,106 +19,30 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     Deliver,
+    LoseConnection,
     MoveLeader,
     StartBroker,
     TimeOutTransaction,
 )
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.spec import ClusterSpec
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.served import served_scenario
+from kipviz.scenarios.served import renumbered, served_scenario
 from kipviz.serving.batch_bytes import fates
+from kipviz.serving.client_log import LogLines
 from kipviz.serving.desk import HOST
 from kipviz.serving.moments import no_time, wall_ms
-from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster
-from kipviz.serving.turns import RUNNING, rule
+from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster, node_of
+from kipviz.serving.served_spec import spec_of, to_serve
+from kipviz.serving.turns import RUNNING, message_named, rule
 
 FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
 FRAMES_WAITING_MAX = 64
 CONNECTIONS_MAX = 500
 IDLE_S = 600.0
-# Faults are the user's to make: as many as he likes.
-ANY_NUMBER = 1_000_000
-INTERNAL_PARTITIONS = 5
 TRANSACTION_SCAN_S = 1.0
 CLOCK, MODEL = "clock", "model"
-
-
-def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
-    """Return a cluster without clients of the model.
-
-    Args:
-        topics: the names of its topics, or how many partitions each has.
-        brokers: how many brokers it has.
-    """
-    sizes = dict(topics) if isinstance(topics, dict) else dict.fromkeys(topics, 1)
-    numbers = tuple(range(1, brokers + 1))
-    placements = []
-    for topic, size in sizes.items():
-        for index in range(size):
-            at = index % brokers
-            order = (*numbers[at:], *numbers[:at])
-            placements.append(Placement(f"{topic}-{index}", order[0], order[1:]))
-    ids = tuple((topic, f"{place:021d}g") for place, topic in enumerate(sizes))
-    return ClusterSpec(
-        numbers, tuple(placements), (), (), ids, internal_partitions=INTERNAL_PARTITIONS
-    )
-
-
-def to_serve(spec: ClusterSpec) -> ClusterSpec:
-    """Return a spec as it is served: every internal partition is there, for names that nobody knows yet.
-
-    Time is the listeners', and accidents are the user's.
-    """
-    placed = {p.partition for p in spec.placements}
-    brokers = spec.brokers
-    more = []
-    for topic in (TRANSACTION_STATE, CONSUMER_OFFSETS, SHARE_GROUP_STATE):
-        for index in range(spec.internal_partitions):
-            at = index % len(brokers)
-            order = (*brokers[at:], *brokers[:at])
-            if f"{topic}-{index}" not in placed:
-                more.append(Placement(f"{topic}-{index}", order[0], order[1:]))
-    budget = FaultBudget(*(ANY_NUMBER for _ in FaultBudget.__struct_fields__))
-    settings = spec.settings.but(initial_rebalance_delay_ms=0)
-    return spec.but(
-        placements=(*spec.placements, *more),
-        budget=budget.but(pause=0),
-        clock=Clock(),
-        settings=settings,
-    )
-
-
-def _spec_of(given: object) -> tuple[ClusterSpec, str]:
-    if given is None:
-        return cluster_of({"orders": 1}), "kafka"
-    if isinstance(given, ClusterSpec):
-        return given, "kafka"
-    scenario = scenario_named(given) if isinstance(given, str) else given
-    if not isinstance(scenario, Scenario):
-        what = type(given).__name__
-        raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
-            f"a cluster to serve is a story, its name, or a ClusterSpec, not {what}"
-        )
-    return scenario.spec, scenario.designs[0]
-
-
-class _LogLines(logging.Handler):
-    """Puts what a client logs in this process beside the steps of its server."""
-
-    def __init__(self, server: Server, client: str) -> None:
-        super().__init__()
-        self._server = server
-        self._client = client
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line; one from before the client's first request has no lane yet."""
-        with contextlib.suppress(ValueError):
-            self._server.log_line(self._client, f"{record.levelname} {record.getMessage()}")
 
 
 class Server:
@@ -141,12 +65,13 @@ class Server:
         if time not in (CLOCK, MODEL):
             raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
         self._by_clock = time == CLOCK
-        spec, name = _spec_of(given)
+        spec, name = spec_of(given)
         chosen = design(design_name or name)
         spec = to_serve(spec)
         model = served_scenario(spec, chosen.name).model(chosen)
         self._spec, self._design = spec, chosen
         self._lock = threading.RLock()
+        self._moved = threading.Condition(self._lock)
         self._selector = selectors.DefaultSelector()
         self._listeners: dict[int, socket.socket] = {}
         self._ports: dict[int, int] = {}
@@ -203,8 +128,39 @@ class Server:
             held = self.cluster.held()
             return tuple((each, self.cluster.message_of(each)) for each in held)
 
-    def take(self, action: ClusterAction) -> None:
+    def wait_held(self, message: str = "", seconds: float = 10.0) -> Deliver:
+        """Wait until a delivery is held, and return the first one.
+
+        A client's call runs on a thread of its own meanwhile: `commit_transaction` returns only when it is answered.
+
+        Args:
+            message: the message that is to be delivered, such as "EndTxn"; without it any.
+            seconds: how long to wait at most.
+
+        Raises:
+            ValueError: if there is no such message.
+            TimeoutError: if none is held by then.
+        """
+        wanted = message_named(message) if message else ""
+
+        def first() -> Deliver | None:
+            found = self.held_messages()
+            return next((each for each, name in found if wanted in ("", name)), None)
+
+        with self._moved:
+            held = self._moved.wait_for(first, seconds)
+        if held is None:
+            here = ", ".join(name for _, name in self.held_messages()) or "nothing"
+            raise TimeoutError(
+                f"no {wanted or 'delivery'} is held after {seconds:g} s; held now: {here}"
+            )
+        return held
+
+    def take(self, action: ClusterAction) -> int:
         """Take a step: deliver what is held, crash a broker, move a leader.
+
+        Returns:
+            the number of the step at which the cluster rests again. What clients send then has higher numbers.
 
         Raises:
             NotEnabled: if it is not possible now.
@@ -212,19 +168,32 @@ class Server:
         with self._lock:
             self.cluster.take(action)
             self.cluster.run()
+            rests = self.cluster.trace.depth
         self._wake()
+        return rests
 
-    def crash(self, broker: int) -> None:
+    def lose(self, held: Deliver) -> int:
+        """Lose a message that is held: its connection breaks, and the client has to find out what happened.
+
+        Returns:
+            the number of the step, as `take` does.
+
+        Raises:
+            NotEnabled: if that connection is not open any more.
+        """
+        return self.take(LoseConnection(held.source, held.broker))
+
+    def crash(self, broker: int) -> int:
         """Crash a broker; its listener refuses connections until it starts again."""
-        self.take(CrashBroker(broker))
+        return self.take(CrashBroker(broker))
 
-    def start(self, broker: int) -> None:
+    def start(self, broker: int) -> int:
         """Start a broker that has crashed, on the port that it had."""
-        self.take(StartBroker(broker))
+        return self.take(StartBroker(broker))
 
-    def move(self, partition: str, to: int) -> None:
+    def move(self, partition: str, to: int) -> int:
         """Move the leader of a partition."""
-        self.take(MoveLeader(partition, to))
+        return self.take(MoveLeader(partition, to))
 
     @property
     def step(self) -> int:
@@ -333,15 +302,26 @@ class Server:
         Args:
             client: the client's name, its client.id.
         """
-        return _LogLines(self, client)
+        return LogLines(self.log_line, client)
 
-    def run(self) -> Run:
-        """Return the steps so far as a run that needs no client: `kipviz.open(server)` shows it."""
+    def run(self, until: int | None = None) -> Run:
+        """Return the steps so far as a run that needs no client: `kipviz.open(server)` shows it.
+
+        Args:
+            until: the step at which it ends; without it the newest one. What a client does after a fault comes in
+                another order each time, so `kipviz.open(server.run(until=step))` is what a lesson shows of it.
+
+        Raises:
+            ValueError: if there is no such step.
+        """
         with self._lock:
             cluster = self.cluster
             trace = cluster.trace
             clients = tuple(cluster.clients.values())
             lines = tuple(cluster.client_lines)
+        if until is not None:
+            trace, nodes = trace.jump(node_of(trace, until)).only(())
+            lines = renumbered(lines, nodes)
         scenario = served_scenario(self._spec, self._design.name, clients, lines)
         return Run(scenario, self._design, scenario.model(self._design), trace)
 
@@ -405,6 +385,7 @@ class Server:
                 with self._lock:
                     self._time()
                     self._settle()
+                    self._moved.notify_all()
         finally:
             for sock in (*self._sockets.values(), *self._listeners.values()):
                 sock.close()

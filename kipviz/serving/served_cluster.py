@@ -317,16 +317,14 @@ class ServedCluster:
         Raises:
             ValueError: if the line has no such step among those that are kept.
         """
-        trace = self.trace
-        if type(step) is not int or not 0 <= step <= trace.depth:
-            raise ValueError(f"this line has the steps 0 to {trace.depth}, not {step!r}")
+        node = node_of(self.trace, step)
         here = (caller.source for caller in self.callers if caller.source)
         names = dict.fromkeys(host_of(source) for source in here)
         for caller in self.callers:
             caller.broken = True
         self.callers.clear()
         self._judged.clear()
-        self.trace = trace.jump(trace.line[step])
+        self.trace = self.trace.jump(node)
         self.desk.world = self.trace.world
         for source, broker in tuple(self.world.connections.keys()):
             connection = self.world.connections[source, broker]
@@ -363,6 +361,8 @@ class ServedCluster:
                 self._arrived(event)
             elif isinstance(event, ConnectionLost):
                 self._lost(event)
+        # Whoever took the step: a delivery by hand reaches a fault point like any other.
+        self._fault_points(before)
 
     def _caller(self, source: str, broker: int) -> Caller | None:
         for caller in self.callers:
@@ -386,9 +386,7 @@ class ServedCluster:
         while True:
             action = self._next() if self.by == RUNNING else None
             if action is not None:
-                before = self.world
                 self._take_or_lose(action)
-                self._fault_points(before)
                 continue
             if not self._wake():
                 return
@@ -501,6 +499,17 @@ class ServedCluster:
             for name, known in role.transactions.items():
                 if transaction_coordinator.why_no_timeout(role, name) is None:
                     yield TimeOutTransaction(broker, shard, name), known.timeout_ms
+
+
+def node_of(trace: Trace, step: int) -> int:
+    """Return the node of a step of a line.
+
+    Raises:
+        ValueError: if the line has no such step.
+    """
+    if type(step) is not int or not 0 <= step <= trace.depth:
+        raise ValueError(f"this line has the steps 0 to {trace.depth}, not {step!r}")
+    return trace.line[step]
 
 
 def _ways(connection: Connection) -> Iterator[str]:

@@ -74,8 +74,19 @@ def rule(words: str) -> Rule:
             f"'crash the coordinator at PREPARE_COMMIT', not {words!r}"
         )
     what, nth = found["what"], int(found["nth"] or 0)
-    if what not in _MESSAGES | {ANSWER, REQUEST}:
-        raise ValueError(unknown("message", what, tuple(sorted(_MESSAGES)), "kipviz clauses"))
+    if what not in (ANSWER, REQUEST):
+        message_named(what)
     if found["nth"] and nth < 1:
         raise ValueError(f"messages are counted from 1: {words!r}")
     return Rule(words, found["verb"], what, nth, bool(found["every"]))
+
+
+def message_named(name: str) -> str:
+    """Return the name of a message of the model.
+
+    Raises:
+        ValueError: if there is none of that name, with those that are nearest.
+    """
+    if name not in _MESSAGES:
+        raise ValueError(unknown("message", name, tuple(sorted(_MESSAGES)), "kipviz clauses"))
+    return name

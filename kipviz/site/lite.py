@@ -1,4 +1,4 @@
-"""JupyterLite on the site: every notebook that needs no Spark, run by Python in the browser.
+"""JupyterLite on the site: every notebook that needs neither Spark nor a socket, run by Python in the browser.
 
 `lite.json` has the wheels with their hashes. The build itself is done by jupyterlite-core (`kipviz[site]`).
 """
@@ -30,7 +30,10 @@ EXTENSIONS = ("anywidget-", "jupyterlab_widgets-", f"{KERNEL}-")
 # JavaScript for pages that are not made here; plotly hands over plotly.min.js with a chart.
 PAGE_PARTS = ("plotly/package_data/widgetbundle.js", "plotly/labextension/", ".data/data/")
 # What a browser has not, by what a cell says that needs it.
-MISSING = {r"kipviz\.spark": "not in the browser: it needs Spark"}
+MISSING = {
+    r"kipviz\.spark": "not in the browser: it needs Spark",
+    r"kipviz\.serve\(": "not in the browser: it needs sockets, which a page has not",
+}
 # What notebooks read besides themselves. JupyterLite reads every file whose ending begins with "json" as one JSON
 # value, so a recording's lines would not reach the notebook: the folder is handed over as a zip file (`folder_at`).
 RECORDINGS = "tests/recordings/kafka-4.4.0"

@@ -38,7 +38,7 @@ class HasRun(Protocol):
 
 
 def open_run(
-    scenario: str | HasRun,
+    scenario: str | HasRun | Run,
     design: str | None = None,
     *,
     keep: str | os.PathLike[str] | None = None,
@@ -48,7 +48,7 @@ def open_run(
 
     A permalink opens at the very step it was made at, with the branch it was made on. Where the
     model has moved on since, a warning says what differs. The server of `kipviz.serve` opens at its newest step; the
-    page shows the run as it is then and does not follow the clients.
+    page shows the run as it is then and does not follow the clients. So does a run of it, `server.run(until=12)`.
 
     With `keep`, a file beside the notebook, everything that is done in the stepper is kept there:
     branches, their names, the place, and the reader's answers. A notebook that is opened again finds all of it. Of a file that was
@@ -100,16 +100,16 @@ def open_run(
 
 def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> Stepper:
     """Open what has a run of its own; `alone` says that nothing else was given with it."""
-    if not isinstance(given, HasRun):
+    if not isinstance(given, HasRun | Run):
         what = type(given).__name__
         raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
-            f"kipviz.open takes a story's name, a permalink, or the server of kipviz.serve, not {what}"
+            f"kipviz.open takes a story's name, a permalink, the server of kipviz.serve or its run, not {what}"
         )
     if not alone:
         raise ValueError(
             "a served cluster has its design already, and save() keeps its run: leave design and keep out"
         )
-    return _left(given.run(), views)
+    return _left(given if isinstance(given, Run) else given.run(), views)
 
 
 def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:

@@ -9,7 +9,7 @@ import pytest
 
 import kipviz
 from kipviz.command.main import main
-from kipviz.serving.serve import cluster_of
+from kipviz.serving.served_spec import cluster_of
 from tests.watching.wire import attached
 
 # kafka-python leaves a socket to the collector where a broker went away.

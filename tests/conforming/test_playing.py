@@ -6,7 +6,7 @@ import kipviz
 from kipviz.conforming.plain_client import Lost, PlainClient
 from kipviz.conforming.playing import OLD, Names, Playing, topic_of
 from kipviz.conforming.programs import Step, program
-from kipviz.serving.serve import cluster_of
+from kipviz.serving.served_spec import cluster_of
 
 PREFIX = "p0"
 

@@ -14,7 +14,7 @@ import pytest
 
 import kipviz
 from kipviz.records.placement import TRANSACTION_STATE
-from kipviz.serving.serve import cluster_of
+from kipviz.serving.served_spec import cluster_of
 from tests.serving.client_programs import Clients
 
 pytestmark = [

@@ -9,8 +9,8 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.wire.codec import encode
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.serving.apis import APIS
-from kipviz.serving.serve import cluster_of, to_serve
 from kipviz.serving.served_cluster import MISTAKE, ServedCluster
+from kipviz.serving.served_spec import cluster_of, to_serve
 
 KAFKA = design("kafka")
 MODEL = ClusterModel(

@@ -9,7 +9,8 @@ import pytest
 import kipviz
 from kipviz.cluster.actions import Receive
 from kipviz.core import tracefile
-from kipviz.serving.serve import CONNECTIONS_MAX, FRAME_MAX, cluster_of
+from kipviz.serving.serve import CONNECTIONS_MAX, FRAME_MAX
+from kipviz.serving.served_spec import cluster_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it reads its own files by an old function

@@ -5,7 +5,7 @@ import pytest
 import kipviz
 from kipviz.clients.operator_commands import HANGING, MAY_HANG, transactions_tool
 from kipviz.messages.errors import Errors
-from kipviz.serving.serve import cluster_of
+from kipviz.serving.served_spec import cluster_of
 from kipviz.watching import asking
 from kipviz.watching.look import HIDDEN, UNHEARD, look
 from kipviz.watching.report import document, lines

@@ -1,0 +1,79 @@
+"""Which cluster is served: a story's, a spec's, or one of topics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kipviz.cluster.clock import Clock
+from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import Scenario
+
+# Faults are the user's to make: as many as he likes.
+ANY_NUMBER = 1_000_000
+INTERNAL_PARTITIONS = 5
+
+
+def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
+    """Return a cluster without clients of the model.
+
+    Args:
+        topics: the names of its topics, or how many partitions each has.
+        brokers: how many brokers it has.
+    """
+    sizes = dict(topics) if isinstance(topics, dict) else dict.fromkeys(topics, 1)
+    numbers = tuple(range(1, brokers + 1))
+    placements = []
+    for topic, size in sizes.items():
+        for index in range(size):
+            at = index % brokers
+            order = (*numbers[at:], *numbers[:at])
+            placements.append(Placement(f"{topic}-{index}", order[0], order[1:]))
+    ids = tuple((topic, f"{place:021d}g") for place, topic in enumerate(sizes))
+    return ClusterSpec(
+        numbers, tuple(placements), (), (), ids, internal_partitions=INTERNAL_PARTITIONS
+    )
+
+
+def to_serve(spec: ClusterSpec) -> ClusterSpec:
+    """Return a spec as it is served: every internal partition is there, for names that nobody knows yet.
+
+    Time is the listeners', and accidents are the user's.
+    """
+    placed = {p.partition for p in spec.placements}
+    brokers = spec.brokers
+    more = []
+    for topic in (TRANSACTION_STATE, CONSUMER_OFFSETS, SHARE_GROUP_STATE):
+        for index in range(spec.internal_partitions):
+            at = index % len(brokers)
+            order = (*brokers[at:], *brokers[:at])
+            if f"{topic}-{index}" not in placed:
+                more.append(Placement(f"{topic}-{index}", order[0], order[1:]))
+    budget = FaultBudget(*(ANY_NUMBER for _ in FaultBudget.__struct_fields__))
+    settings = spec.settings.but(initial_rebalance_delay_ms=0)
+    return spec.but(
+        placements=(*spec.placements, *more),
+        budget=budget.but(pause=0),
+        clock=Clock(),
+        settings=settings,
+    )
+
+
+def spec_of(given: object) -> tuple[ClusterSpec, str]:
+    """Return the cluster that somebody asks to be served, and the name of the design that it has by itself.
+
+    Raises:
+        ValueError: if it is neither a story, its name, nor a spec.
+    """
+    if given is None:
+        return cluster_of({"orders": 1}), "kafka"
+    if isinstance(given, ClusterSpec):
+        return given, "kafka"
+    scenario = scenario_named(given) if isinstance(given, str) else given
+    if not isinstance(scenario, Scenario):
+        what = type(given).__name__
+        raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
+            f"a cluster to serve is a story, its name, or a ClusterSpec, not {what}"
+        )
+    return scenario.spec, scenario.designs[0]
