@@ -1,10 +1,21 @@
 """A chart where Python runs in a browser: it needs no other package and no other host."""
 
+import subprocess
+import sys
+
 import plotly.io as pio
 import pytest
 from plotly import graph_objects as go
 
 from kipviz.widgets.page_charts import NAME, draw_in_page
+
+WHOEVER_DRAWS = """
+import sys
+import IPython, ipywidgets, plotly.graph_objects, plotly.io
+sys.platform = "emscripten"
+import kipviz.widgets.landscape
+print(plotly.io.renderers.default)
+"""
 
 
 @pytest.fixture
@@ -36,3 +47,9 @@ def test_a_chart_in_a_browser_brings_plotly_and_asks_no_host(chosen, monkeypatch
 def test_anywhere_else_the_choice_of_plotly_stays(chosen):
     draw_in_page("linux")
     assert pio.renderers.default == chosen != NAME
+
+
+def test_the_map_of_the_time_outs_is_drawn_so_in_a_browser():
+    words = [sys.executable, "-c", WHOEVER_DRAWS]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == NAME, done.stderr
