@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from kipviz.checking.runs import Run
 
 HELP = (
-    "write a run as .html (steps without kernel or network), .svg, .md, .mmd (Mermaid), .json, or as "
-    "a test for pytest (.py)"
+    "write a run as .html (steps without kernel or network), .svg, .md, .mmd (Mermaid), "
+    ".puml (PlantUML), .json, or as a test for pytest (.py)"
 )
 FORMATS = {"html": ".html", "json": ".json", "markdown": ".md", "mermaid": ".mmd", "svg": ".svg"}
-FORMATS |= {"pytest": ".py"}
+FORMATS |= {"plantuml": ".puml", "pytest": ".py"}
 SUFFIXES = tuple(FORMATS.values())
 
 
@@ -86,6 +86,10 @@ def _text(run: Run, suffix: str) -> str:
             return svg(shown)
         case ".py":
             return _test(run)
+        case ".puml":
+            from kipviz.views.plantuml import plantuml
+
+            return plantuml(shown)
         case ".md":
             from kipviz.views.markdown import markdown
 

@@ -1,4 +1,4 @@
-"""Markdown and Mermaid: text stays text, and every step, message and state is there once."""
+"""Markdown, Mermaid and PlantUML: text stays text, and every step, message and state is there once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from kipviz.views.markdown import plain as in_markdown
 from kipviz.views.mermaid import mermaid
 from kipviz.views.mermaid import plain as in_mermaid
 from kipviz.views.payload import payload
+from kipviz.views.plantuml import plain as in_plantuml
+from kipviz.views.plantuml import plantuml
 
 
 def told(run):
@@ -22,6 +24,12 @@ def told(run):
 KNOWN_LINE = (
     r"sequenceDiagram|  %% [^{}]+|  participant L\d+ as ([^;#]|#\d+;)+"
     r"|  Note over L\d+(,L\d+)?: ([^;#]|#\d+;)+|  L\d+(->>|-->>|-x|--x)L\d+: ([^;#]|#\d+;)+"
+)
+
+SHOWN = r"(?![-.:=_/])([^<>&\"\\%~#@!'|{}\[\]*^$;=._/-]|([-._/=])(?![-._/=])|<U\+[0-9A-F]{4,6}>)+"
+KNOWN_PLANTUML = (
+    rf"@startuml|@enduml|title {SHOWN}|participant \"{SHOWN}\" as L\d+"
+    rf"|note over L\d+(, L\d+)?: {SHOWN}|L\d+ --?>x? L\d+: {SHOWN}"
 )
 
 
@@ -84,3 +92,37 @@ def test_every_line_of_a_diagram_is_one_that_mermaid_knows(story, hostile):
 
 def test_what_mermaid_would_read_is_shown_as_it_is():
     assert in_mermaid("a;b #c\n<d> %%{e}") == "a#59;b #35;c #60;d#62; #37;#37;#123;e#125;"
+
+
+def test_a_plantuml_diagram_has_each_lane_message_note_and_crash_once(story, hostile):
+    for shown in (told(story), hostile):
+        lines = plantuml(shown).splitlines()
+        assert (lines[0], lines[-1]) == ("@startuml", "@enduml")
+        assert sum(line.startswith("participant ") for line in lines) == len(shown["lanes"])
+        arrows = [line for line in lines if re.match(r"L\d+ --?>x? L\d+: ", line)]
+        assert len(arrows) == len(shown["messages"])
+        lost = [m for m in shown["messages"] if m["lost"] is not None]
+        assert sum(" -->x " in line or " ->x " in line for line in arrows) == len(lost)
+        dashed = [m for m in shown["messages"] if m["kind"] == "response"]
+        assert sum(" --" in line for line in arrows) == len(dashed)
+        notes = [line for line in lines if re.match(r"note over L\d+: ", line)]
+        back = [down for down in shown["downs"] if down["to"] is not None]
+        assert len(notes) == len(shown["notes"]) + len(shown["downs"]) + len(back)
+    assert sum("✗ atomic" in line for line in plantuml(told(story)).splitlines()) == 1
+
+
+def test_every_line_of_a_diagram_is_one_that_plantuml_knows(story, hostile):
+    for shown in (told(story), hostile):
+        for line in plantuml(shown).splitlines():
+            assert re.fullmatch(KNOWN_PLANTUML, line), line
+
+
+def test_what_plantuml_would_read_is_shown_as_it_is():
+    hostile = '- a\n@enduml !include <b>**x**</b> --y-- __u__ //i// == "z" \\n %date() ...'
+    written = in_plantuml(hostile)
+    assert re.fullmatch(SHOWN, written)
+    assert not re.search(r"--|\*\*|__|//|\.\.|==", written)
+    again = re.sub(r"<U\+([0-9A-F]+)>", lambda found: chr(int(found[1], 16)), written)
+    assert again == " ".join(hostile.split())
+    ordinary = "broker-1 appends PREPARE_COMMIT: epoch=3, then responds."
+    assert in_plantuml(ordinary) == ordinary

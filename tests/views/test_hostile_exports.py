@@ -16,10 +16,11 @@ from kipviz.core.link import BadLink, Leg
 from kipviz.core.linkcode import read, write
 from kipviz.views.mermaid import mermaid
 from kipviz.views.payload import payload
+from kipviz.views.plantuml import plantuml
 from kipviz.views.pytest_source import pytest_source, said, written
 from tests.core.first_format import first_written
 from tests.views.hostile import HOSTILE, poisoned
-from tests.views.test_exports import KNOWN_LINE
+from tests.views.test_exports import KNOWN_LINE, KNOWN_PLANTUML
 
 CODE = "x\nimport kipviz; kipviz.caught = 1 #\r\x0bkipviz.caught = 1\u2028kipviz.caught = 1\x00"
 
@@ -48,11 +49,13 @@ def test_an_action_is_written_so_that_python_reads_only_that_action():
         assert len(said(text).splitlines()) <= 1
 
 
-def test_every_line_of_a_diagram_is_still_one_that_mermaid_knows():
+def test_every_line_of_a_diagram_is_still_one_that_mermaid_or_plantuml_knows():
     run = runs.play("kip-1289-lock-expiry")
     shown, _ = payload(run.scenario, run.design, run.model, run.trace, run.told)
     for line in mermaid(poisoned(shown)).splitlines():
         assert re.fullmatch(KNOWN_LINE, line), line
+    for line in plantuml(poisoned(shown)).splitlines():
+        assert re.fullmatch(KNOWN_PLANTUML, line), line
 
 
 def test_a_link_with_markup_in_its_head_or_actions_is_refused_or_said_in_words():
