@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import warnings
 
 import pytest
@@ -9,22 +10,31 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser.harness import CHROMIUM_ARGUMENTS, find_chromium
 
-# Both are derandomized: a red run is red again for whoever runs the same command.
-settings.register_profile("quick", max_examples=50, derandomize=True, deadline=None)
-settings.register_profile(
-    "ci",
-    max_examples=100,
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no error of the project
-)
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick")
-)
+# CI searches with the profile that a developer has: a run that is green at home is green there. Both profiles are
+# derandomized: a red run is red again for whoever runs the same command.
+for name, examples in (("quick", 50), ("long", 1_000)):
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no error of the project
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "quick")
 # The thousands of tests and the runs they share are alive to the end, and have few circles: looking through them as
 # often as Python does by itself is a tenth of the suite's processor time.
 gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let ^C reach the processes that tests start, however this run was started.
+
+    A shell that starts a run in the background has it ignore SIGINT, and children inherit what is ignored: a test
+    that stops a child by ^C would wait for ever.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -70,9 +80,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     could not start theirs.
     """
     if "thorough" not in config.option.markexpr:
-        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        kept, left_out = [], []
+        for item in items:
+            (left_out if item.get_closest_marker("thorough") else kept).append(item)
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = kept
     items.sort(key=_stage)
     chromium = find_chromium()
     if chromium is None and not os.environ.get("CI"):

@@ -8,7 +8,7 @@ from kipviz.designs.catalogue import CATALOGUE
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
 
-SEEDS = 3
+SEEDS = 2
 LENGTH = 200
 # The regular group's flow asks no slot: one design stands for all.
 RUNS = [
@@ -26,7 +26,8 @@ def test_no_fault_breaks_what_holds_in_every_world(name, flow, replication):
             flow, replication=replication, budget=EVERYTHING, applications=applications
         )
         model = model_of(spec, name)
-        for seed in range(SEEDS):
+        first = SEEDS * RUNS.index((name, flow))  # every design has runs of its own
+        for seed in range(first, first + SEEDS):
             for step, (before, action, outcome) in enumerate(steps_of(model, seed, LENGTH)):
                 after = outcome.world
                 wrong = wrong_in(after) + wrong_between(before, after)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from functools import cache
 from typing import Any
 
 import pytest
@@ -14,13 +13,16 @@ from kipviz.cluster.spec import ApplicationSpec
 from kipviz.core.trace import Node, Trace
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.options import STATUSES
-from kipviz.scenarios.library import scenario
+from kipviz.messages.events import MessageSent
+from kipviz.messages.wire.frame import KINDS, read_message
+from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
 from kipviz.views.beliefs import Beliefs
 from kipviz.views.cards import Cards
 from kipviz.views.choices import action_of, choice_id
+from kipviz.views.hexdump import places_of
 from kipviz.views.payload import payload
 from kipviz.widgets.payload import read
 from tests.scenarios.story import nodes, played, under_one_design_each
@@ -34,15 +36,10 @@ from tests.views.page import (
     verdicts_at,
     wire_of,
 )
+from tests.views.told import told
 
 Part = dict[str, Any]
 AS_STORY = pytest.mark.parametrize(("name", "under"), under_one_design_each())
-
-
-@cache
-def told(name: str, under: str) -> Part:
-    trace, chapters = played(name, under)
-    return payload(scenario(name), design(under), trace.model, trace, chapters)[0]
 
 
 def lines(name: str, under: str) -> tuple[Part, list[Node], Part]:
@@ -255,3 +252,42 @@ def test_markup_in_names_and_values_stays_the_text_that_it_is() -> None:
     assert f"f({VALUE})"[:8] in texts
     assert "&lt;" not in json.dumps(whole)
     assert len(whole["steps"]) == len(told("kip-1289-small", "repaired")["steps"])
+
+
+@AS_STORY
+def test_every_message_of_a_story_has_its_bytes_and_they_are_read_back(
+    name: str, under: str
+) -> None:
+    whole = told(name, under)
+    sent = [
+        event.message
+        for node in nodes(played(name, under)[0])
+        for event in node.events
+        if isinstance(event, MessageSent)
+    ]
+    assert len(sent) == len(whole["messages"])
+    for was, shown in zip(sent, whole["messages"], strict=True):
+        shape, digits = shown["bytes"]
+        raw = bytes.fromhex(digits)
+        name_of_kind = whole["wire"]["shapes"][shape]["kind"]
+        assert name_of_kind.partition(" ")[0] == type(was).__name__
+        version = whole["wire"]["kinds"][name_of_kind]["version"]
+        read_message(KINDS[type(was)].schema, version, raw)
+        found = list(places_of(shown, whole["wire"]))
+        assert b"".join(place.data for place in found) == raw
+
+
+def test_values_of_every_type_are_told_as_kafka_prints_them() -> None:
+    found = {
+        (place.type, place.value)
+        for name, under in ((story.name, story.designs[0]) for story in LIBRARY)
+        for shown in told(name, under)["messages"]
+        for place in places_of(shown, told(name, under)["wire"])
+    }
+    assert ("uuid", "AAAAAAAAAAAAAAAAAAAAAg") in found
+    assert ("compact string", "null") in found
+    assert ("varint string", "null") in found
+    assert ("varint", "1") in found
+    assert ("int64", "-1") in found
+    assert ("bool", "true") in found
+    assert {kind for kind, _ in found} >= {"uint32", "compact records", "compact array", "string"}

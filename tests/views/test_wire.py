@@ -4,59 +4,28 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import cache
 from typing import Any
-
-import pytest
 
 from kipviz.checking import runs
 from kipviz.checking.task import Task
-from kipviz.designs.catalogue import REPAIRED, design
+from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.events import MessageSent
-from kipviz.messages.wire.frame import KINDS, bytes_of, read_message
+from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import scenario
 from kipviz.views.hexdump import dump, places_of
 from kipviz.views.payload import branch, payload
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, played
+from tests.views.told import told
 
 Part = dict[str, Any]
 STORY = "kip-1289-share-commit"
-
-
-@cache
-def told(name: str, under: str = "repaired") -> Part:
-    trace, chapters = played(name, under)
-    return payload(scenario(name), design(under), trace.model, trace, chapters)[0]
 
 
 def message(name: str, label: str) -> tuple[Part, Part]:
     whole = told(name)
     found = next(m for m in whole["messages"] if m["label"] == label)
     return found, whole["wire"]
-
-
-@pytest.mark.parametrize(("name", "under"), under_one_design_each())
-def test_every_message_of_a_story_has_its_bytes_and_they_are_read_back(
-    name: str, under: str
-) -> None:
-    whole = told(name, under)
-    sent = [
-        event.message
-        for node in nodes(played(name, under)[0])
-        for event in node.events
-        if isinstance(event, MessageSent)
-    ]
-    assert len(sent) == len(whole["messages"])
-    for was, shown in zip(sent, whole["messages"], strict=True):
-        shape, digits = shown["bytes"]
-        raw = bytes.fromhex(digits)
-        name_of_kind = whole["wire"]["shapes"][shape]["kind"]
-        assert name_of_kind.partition(" ")[0] == type(was).__name__
-        version = whole["wire"]["kinds"][name_of_kind]["version"]
-        read_message(KINDS[type(was)].schema, version, raw)
-        found = list(places_of(shown, whole["wire"]))
-        assert b"".join(place.data for place in found) == raw
 
 
 def test_an_answer_is_told_with_its_request() -> None:
@@ -94,22 +63,6 @@ def test_what_is_inferred_says_so() -> None:
     text = dump(*message(STORY, "write vote"))
     assert "no key, version 0" in text
     assert "our inference: no release sends these bytes" in text
-
-
-def test_values_of_every_type_are_told_as_kafka_prints_them() -> None:
-    found = {
-        (place.type, place.value)
-        for name, under in ((story.name, story.designs[0]) for story in LIBRARY)
-        for shown in told(name, under)["messages"]
-        for place in places_of(shown, told(name, under)["wire"])
-    }
-    assert ("uuid", "AAAAAAAAAAAAAAAAAAAAAg") in found
-    assert ("compact string", "null") in found
-    assert ("varint string", "null") in found
-    assert ("varint", "1") in found
-    assert ("int64", "-1") in found
-    assert ("bool", "true") in found
-    assert {kind for kind, _ in found} >= {"uint32", "compact records", "compact array", "string"}
 
 
 def test_a_branch_brings_only_the_kinds_that_its_parent_does_not_have() -> None:

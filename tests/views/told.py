@@ -1,0 +1,18 @@
+"""A story as the page is told it: made once in a process, for whichever test asks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.views.payload import payload
+from tests.scenarios.story import played
+
+
+@cache
+def told(name: str, under: str = "repaired") -> dict[str, Any]:
+    """The payload of a story's run under a design."""
+    trace, chapters = played(name, under)
+    return payload(scenario(name), design(under), trace.model, trace, chapters)[0]
