@@ -190,7 +190,8 @@ def campaign(
         seed: the first seed.
         by: what a row of the table stands for: "design", "scenario" or "faults".
         steps_max: after how many steps a run ends.
-        way: what runs it: "spark", "processes" or "loop".
+        way: what runs it: "spark", "processes" or "loop"; a loop without a folder needs no Spark, and runs
+            in a browser, too.
         spark: the session; one on this machine, if left out.
         partitions: how many tasks Spark makes of it.
         folder: where finished parts are kept; the same campaign continues from them.
@@ -208,20 +209,12 @@ def campaign(
     panel = cast(
         "type[CampaignView]", _load("campaign", "kipviz.widgets.campaign_view:CampaignView")
     )
+    asked = (scenarios, designs, faults, runs, seed, steps_max)
+    if way == "loop" and folder is None:
+        return panel(_load("campaign", "kipviz.campaigns.loop:LoopCampaign")(*asked), by)
     work = _load("campaign", "kipviz.spark.campaign:Campaign")
-    made = work(
-        scenarios,
-        designs,
-        faults,
-        runs,
-        seed,
-        steps_max,
-        way=way,
-        spark=spark,
-        partitions=partitions,
-        folder=folder,
-    )
-    return panel(made, by)
+    more = {"way": way, "spark": spark, "partitions": partitions, "folder": folder}
+    return panel(work(*asked, **more), by)
 
 
 def _load(name: str, place: str) -> Any:

@@ -16,8 +16,10 @@ from kipviz.command.output import Progress, answer, check_place
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
+    from kipviz.campaigns.loop import LoopCampaign
+    from kipviz.campaigns.result import CampaignResult
     from kipviz.checking.coverage import Coverage
-    from kipviz.spark.campaign import Campaign, CampaignResult
+    from kipviz.spark.campaign import Campaign
 
 HELP = "make seeded runs over scenarios x designs x fault profiles and count the verdicts"
 WAYS = ("spark", "processes", "loop")
@@ -69,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
                 progress.say(f"{name} was damaged, so its runs were made again", last=True)
             if arguments.events is not None:
                 _write_events(arguments, work, progress)
-        rows = result.table.to_pylist()
+        rows = list(result.rows())
         broken = _broken(rows)
         stories = _stories(broken, arguments.steps_max) if arguments.shrink else []
         coverage = _coverage(result, progress) if arguments.coverage else None
@@ -90,8 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def explaining() -> Iterator[None]:
     """Turn what can be wrong with words, Java, Spark and its workers into bad input."""
+    from kipviz.campaigns.switch import Cancelled
     from kipviz.spark.failures import CampaignFailed
-    from kipviz.spark.progress import Cancelled
     from kipviz.spark.session import SparkUnavailable
 
     try:
@@ -117,10 +119,14 @@ def replay_words(row: Mapping[str, Any], steps_max: int = 600) -> str:
     return shlex.join(words)
 
 
-def _campaign(arguments: argparse.Namespace) -> Campaign:
+def _campaign(arguments: argparse.Namespace) -> Campaign | LoopCampaign:
+    settings = (arguments.scenario, arguments.designs, arguments.faults, arguments.runs)
+    if arguments.way == "loop" and arguments.resume is None:
+        from kipviz.campaigns.loop import LoopCampaign
+
+        return LoopCampaign(*settings, arguments.seed, arguments.steps_max)
     from kipviz.spark.campaign import Campaign
 
-    settings = (arguments.scenario, arguments.designs, arguments.faults, arguments.runs)
     # First without Spark: a wrong word shall not wait for a JVM.
     words = {"folder": arguments.resume}
     work = Campaign(*settings, arguments.seed, arguments.steps_max, way=arguments.way, **words)
@@ -131,12 +137,12 @@ def _campaign(arguments: argparse.Namespace) -> Campaign:
 
 
 @contextmanager
-def _interruptible(work: Campaign, folder: str | None) -> Iterator[None]:
+def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterator[None]:
     """Let the first ^C cancel a campaign: what its workers say of their own end is not told.
 
     Spark's session takes ^C for itself when it starts, so this comes after it.
     """
-    from kipviz.spark.progress import Cancelled
+    from kipviz.campaigns.switch import Cancelled
 
     def cancel(_: int, __: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # who does so twice means it
@@ -153,7 +159,9 @@ def _interruptible(work: Campaign, folder: str | None) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _write_events(arguments: argparse.Namespace, work: Campaign, progress: Progress) -> None:
+def _write_events(
+    arguments: argparse.Namespace, work: Campaign | LoopCampaign, progress: Progress
+) -> None:
     from kipviz.spark.event_log import write_events
 
     write_events(
@@ -249,7 +257,7 @@ def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str
         what = f"{row['broken']} breaks" if row["status"] == "breaks" else "error"
         yield f"  {row['design']}: {what}: {row['reason']}"
         yield f"    {replay_words(row, result.plan.steps_max)}"
-    programs = [row for row in result.table.to_pylist() if row["status"] == "program"]
+    programs = [row for row in result.rows() if row["status"] == "program"]
     if programs:
         yield ""
         yield "the first run of each scenario that only its own program breaks:"

@@ -31,13 +31,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
+from kipviz.campaigns.switch import CancelSwitch, OnProgress
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
 from kipviz.spark.log_digests import what_is_damaged
-from kipviz.spark.progress import CancelSwitch, OnProgress, watched
+from kipviz.spark.progress import watched
 from kipviz.spark.session import cores, first_line
 from kipviz.spark.shipped import EVENT_SCHEMA
 from kipviz.spark.shipping import ship

@@ -12,21 +12,22 @@ import multiprocessing
 import signal
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib import import_module
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kipviz.campaigns.loop import made_in_a_loop
+from kipviz.campaigns.plan import TASK_MODULE, Plan, make_plan
+from kipviz.campaigns.result import CampaignResult
+from kipviz.campaigns.switch import CancelSwitch, OnProgress
+from kipviz.campaigns.verdict_rows import COLUMNS
 from kipviz.spark.failures import CampaignFailed, explained
 from kipviz.spark.kept_runs import KeptRuns
-from kipviz.spark.plan import TASK_MODULE, Plan, make_plan
-from kipviz.spark.progress import CancelSwitch, OnProgress, watched
+from kipviz.spark.progress import watched
 from kipviz.spark.session import cores, session
-from kipviz.spark.shipped import VERDICT_SCHEMA, as_batch, verdict_batches, verdict_row
+from kipviz.spark.shipped import VERDICT_SCHEMA, as_batch, verdict_batches
 from kipviz.spark.shipping import ship
-from kipviz.spark.summary import SummaryRow, summarised, summary_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -83,14 +84,14 @@ class Campaign:
             raise ValueError(f"A campaign cannot run {way!r}: choose from {', '.join(WAYS)}.")
         self.plan = make_plan(scenarios, designs, faults, runs, seed, steps_max, task_module)
         self.way = way
-        self.result: CampaignResult | None = None
+        self.result: ArrowResult | None = None
         self._spark = spark
         self._partitions = partitions
         self._folder = folder
         self.damaged: tuple[str, ...] = ()
         self._switch = CancelSwitch()
 
-    def run(self, on_progress: OnProgress | None = None) -> CampaignResult:
+    def run(self, on_progress: OnProgress | None = None) -> ArrowResult:
         """Run all jobs and keep the result; ``on_progress`` gets runs done and runs there are.
 
         Raises:
@@ -110,7 +111,7 @@ class Campaign:
         else:
             spark = self._spark or session()
             table = on_spark(spark, self.plan, self._partitions, on_progress, switch)
-        self.result = CampaignResult(self.plan, table)
+        self.result = ArrowResult(self.plan, table)
         return self.result
 
     def _in_parts(
@@ -148,48 +149,17 @@ class Campaign:
         return f"Campaign of {self.plan}"
 
 
-@dataclass(frozen=True)
-class CampaignResult:
-    """One verdict per run, in the order of scenarios, designs, faults and seeds.
+class ArrowResult(CampaignResult):
+    """The verdicts as Arrow: ``table`` (``VERDICT_SCHEMA``); ``table.to_pandas()`` gives a data frame."""
 
-    ``table`` holds them as Arrow (``VERDICT_SCHEMA``); ``table.to_pandas()`` gives a data frame.
-    """
+    def __init__(self, plan: Plan, table: pa.Table) -> None:
+        self.plan = plan
+        self.table = table
 
-    plan: Plan
-    table: pa.Table
-
-    @cached_property
-    def verdicts(self) -> tuple[Any, ...]:
-        """The rows as ``Verdict`` values, each with the task that opens it again."""
-        verdict = import_module(self.plan.task_module).Verdict
-        return tuple(
-            verdict(task=self.plan.task(row.pop("job")), **_without_identity(row))
-            for row in self.table.to_pylist()
-        )
-
-    def summary(self, by: str = "design") -> tuple[SummaryRow, ...]:
-        """How many runs of each design (scenario, fault profile) hold, break what, or failed."""
-        return summarised(self.table, by, self.plan)
-
-    def jobs_with(self, *statuses: str) -> tuple[int, ...]:
-        """The job numbers of the runs with one of these statuses, for ``write_events``."""
-        rows = zip(self.table["job"].to_pylist(), self.table["status"].to_pylist(), strict=True)
-        return tuple(job for job, status in rows if status in statuses)
-
-    def first(self, design: str, broken: str = "") -> Any:
-        """The first verdict of a design that broke a property (any, if none is named), to be opened.
-
-        Raises:
-            LookupError: no run of the design did.
-        """
-        for verdict in self.verdicts:
-            breaks = verdict.status == "breaks" and broken in {"", verdict.broken}
-            if breaks and verdict.task.design == design:
-                return verdict
-        raise LookupError(f"No run of {design} breaks {broken or 'a property'} in this campaign.")
-
-    def __repr__(self) -> str:
-        return f"Campaign of {self.plan}\n{summary_text(self.summary())}"
+    def rows(self, *columns: str) -> list[dict[str, Any]]:
+        """The verdicts as flat rows with these columns, or with all."""
+        found: list[dict[str, Any]] = self.table.select(columns or COLUMNS).to_pylist()
+        return found
 
 
 def verdict_frame(
@@ -230,14 +200,7 @@ def in_a_loop(
     plan: Plan, on_progress: OnProgress | None = None, switch: CancelSwitch | None = None
 ) -> pa.Table:
     """Run the plan here, one job after the other."""
-    switch = switch or CancelSwitch()
-    every = max(1, plan.jobs // 100)
-    rows = []
-    for job in range(plan.jobs):
-        switch.raise_if_cancelled()
-        rows.append(verdict_row(plan, job))
-        if on_progress is not None and ((job + 1) % every == 0 or job + 1 == plan.jobs):
-            on_progress(job + 1, plan.jobs)
+    rows = made_in_a_loop(plan, on_progress, switch)
     return pa.Table.from_batches([as_batch(rows, VERDICT_SCHEMA)])
 
 
@@ -383,7 +346,3 @@ def _chunks(jobs: int, wanted: int) -> list[tuple[int, int]]:
 def _in_job_order(table: pa.Table) -> pa.Table:
     """One chunk, sorted: equal whatever the number of partitions and the order they ended in."""
     return table.sort_by("job").combine_chunks().cast(VERDICT_SCHEMA)
-
-
-def _without_identity(row: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in row.items() if k not in {"scenario", "design", "faults", "seed"}}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kipviz.campaigns.switch import CancelSwitch, OnProgress
 from kipviz.recordings.accept_shares import (
     AcceptShare,
     ShareAnswers,
@@ -27,7 +28,7 @@ from kipviz.recordings.request_book import RequestBook
 from kipviz.recordings.sayings import Asked
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
-from kipviz.spark.progress import CancelSwitch, OnProgress, watched
+from kipviz.spark.progress import watched
 from kipviz.spark.session import cores
 from kipviz.spark.shipping import ship
 

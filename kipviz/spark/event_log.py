@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kipviz.campaigns.switch import CancelSwitch, OnProgress
 from kipviz.spark.campaign import in_runs, spark_schema, task_count
 from kipviz.spark.failures import explained
 from kipviz.spark.log_digests import write_digests
-from kipviz.spark.progress import CancelSwitch, OnProgress, watched
+from kipviz.spark.progress import watched
 from kipviz.spark.session import cores, is_local
 from kipviz.spark.shipped import EVENT_SCHEMA, event_batches
 from kipviz.spark.shipping import ship
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kipviz.spark.plan import Plan
+    from kipviz.campaigns.plan import Plan
 
 
 def event_frame(

@@ -21,7 +21,7 @@ from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.shipped import VERDICT_SCHEMA
 
 if TYPE_CHECKING:
-    from kipviz.spark.plan import Plan
+    from kipviz.campaigns.plan import Plan
 
 # Changes with what a file holds.
 _FORMAT = b"kipviz runs 1\n"

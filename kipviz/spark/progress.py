@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from kipviz.campaigns.switch import CancelSwitch, OnProgress
 from kipviz.spark.session import is_connect
 
 if TYPE_CHECKING:
@@ -21,36 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
-OnProgress = Callable[[int, int], None]
-"""Called with what is done and what there is; from another thread where the job is Spark's."""
 
 POLL_SECONDS = 0.2
 _names = itertools.count(1)
-
-
-class Cancelled(Exception):
-    """The job was cancelled on request; what it had done is thrown away."""
-
-
-class CancelSwitch:
-    """Something one thread turns and another one looks at."""
-
-    def __init__(self) -> None:
-        self._turned = threading.Event()
-
-    def cancel(self) -> None:
-        """Ask the job to stop; returns at once, any thread may call it, twice does no harm."""
-        self._turned.set()
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether somebody asked."""
-        return self._turned.is_set()
-
-    def raise_if_cancelled(self) -> None:
-        """Leave here if somebody asked."""
-        if self.cancelled:
-            raise Cancelled("The campaign was cancelled.")
 
 
 class Watch(Protocol):

@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kipviz.campaigns.switch import Cancelled, CancelSwitch
 from kipviz.checking.explore import CANCELLED, ProgressTold, Search, clock_of
 from kipviz.checking.forever import stuck_because
 from kipviz.checking.found import Bounds, Counterexample, Explored
@@ -33,7 +34,7 @@ from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.failures import CampaignFailed, explained, worker_died
 from kipviz.spark.kept_levels import KeptLevels
 from kipviz.spark.packed import Packing
-from kipviz.spark.progress import Cancelled, CancelSwitch, watched
+from kipviz.spark.progress import watched
 from kipviz.spark.session import cores, is_on_this_machine, session
 from kipviz.spark.shipping import ship
 from kipviz.spark.spread import (

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kipviz.campaigns.verdict_rows import one_line, verdict_row
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kipviz.spark.plan import Plan
+    from kipviz.campaigns.plan import Plan
 
 VERDICT_SCHEMA = pa.schema(
     [
@@ -58,7 +60,6 @@ EVENT_SCHEMA = pa.schema(
 VERDICTS_PER_BATCH = 256
 EVENTS_PER_BATCH = 20_000
 RUN_FAILED = "run_failed"
-_REASON_MAX = 300
 
 
 def verdict_batches(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
@@ -93,26 +94,6 @@ def event_batches(
         yield as_batch(rows, EVENT_SCHEMA)
 
 
-def verdict_row(plan: Plan, job: int) -> tuple[Any, ...]:
-    """The verdict of one job in the order of ``VERDICT_SCHEMA``; a crash gives an error row."""
-    task = plan.task(job)
-    identity = (job, task.scenario, task.design, task.faults, task.seed)
-    try:
-        verdict = import_module(plan.task_module).run(task)
-        found = (
-            verdict.status,
-            verdict.broken,
-            verdict.step,
-            verdict.reason,
-            verdict.steps,
-            verdict.transactions,
-            verdict.fingerprint,
-        )
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a crash is a row, not the end
-        found = ("error", "", -1, one_line(error), 0, 0, "")
-    return identity + found
-
-
 def event_rows(plan: Plan, job: int) -> Iterator[tuple[Any, ...]]:
     """The events of one job in the order of ``EVENT_SCHEMA``; a crash ends them with its reason."""
     task = plan.task(job)
@@ -134,15 +115,3 @@ def as_batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
         pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)
     ]
     return pa.record_batch(arrays, schema=schema)
-
-
-def one_line(error: BaseException) -> str:
-    """An error as one line: its kind, its words and where it was raised."""
-    words = " ".join(str(error).split())
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = (
-        f" (line {place.tb_lineno} of {place.tb_frame.f_globals.get('__name__')})" if place else ""
-    )
-    return f"{type(error).__name__}: {words}"[:_REASON_MAX] + where

@@ -1,9 +1,10 @@
 """The campaign panel: run, watch and cancel a campaign, and read its verdicts.
 
 The panel drives any object with ``run(on_progress)``, ``cancel()`` and a repr of one line; what ``run``
-returns has ``summary(by)``. It knows nothing of Spark, which is a stranger on the same floor.
+returns has ``summary(by)`` and ``text(by)``. It knows nothing of Spark, which is a stranger on the same floor.
 
-A campaign runs in a thread of its own, so that the page stays alive and the cancel button works; the
+A campaign runs in a thread of its own, so that the page stays alive and the cancel button works; Python in a
+browser has no threads, and runs it in place. The
 error of a thread is shown in the panel and raised again by ``wait``. What a notebook stores is the
 text: the campaign before it has run, the verdict table afterwards. The chart is a figure of its own
 (``chart()``), shown by the cell that asks for it.
@@ -11,6 +12,7 @@ text: the campaign before it has run, the verdict table afterwards. The chart is
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from html import escape
@@ -43,10 +45,13 @@ class Row(Protocol):
 
 
 class Result(Protocol):
-    """What a campaign leaves behind; its repr is the verdict table in plain characters."""
+    """What a campaign leaves behind."""
 
     def summary(self, by: str) -> Sequence[Row]:
         """The verdicts, counted."""
+
+    def text(self, by: str) -> str:
+        """The verdict table in plain characters."""
 
 
 class RunsOnce(Protocol):
@@ -58,6 +63,9 @@ class RunsOnce(Protocol):
     def cancel(self) -> None:
         """Stop it from another thread."""
 
+
+# Python in a browser has no threads.
+THREADS = sys.platform != "emscripten"
 
 # Okabe and Ito's colours; each has a pattern of its own, because colour alone tells too few readers.
 HOLDS = ("#009E73", "")
@@ -92,7 +100,8 @@ class CampaignView(Discoverable, ipywidgets.VBox):
     """A campaign on the page: a bar, two buttons, one line of words and the verdict table.
 
     Args:
-        campaign: what to run; ``kipviz.spark.campaign.Campaign``, or something that acts like it.
+        campaign: what to run: ``kipviz.campaigns.loop.LoopCampaign``, ``kipviz.spark.campaign.Campaign``, or
+            something that acts like them.
         by: what a row of the table stands for: "design", "scenario" or "faults".
     """
 
@@ -115,7 +124,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         super().__init__([title, controls, self.table])
 
     def start(self) -> None:
-        """Begin to run in the background; does nothing while it runs."""
+        """Begin to run in the background; does nothing while it runs. A browser runs it in place."""
         if self._thread is not None and self._thread.is_alive():
             return
         self.result = None
@@ -127,7 +136,10 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         self.status.value = "Starting."
         self.table.value = ""
         self._thread = threading.Thread(target=self._run, name="kipviz-campaign", daemon=True)
-        self._thread.start()
+        if THREADS:
+            self._thread.start()
+        else:
+            self._thread.run()
 
     def cancel(self) -> None:
         """Ask the campaign to stop; returns at once."""
@@ -146,7 +158,8 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         if self._thread is None:
             raise RuntimeError("The campaign was not started: call start() or press Run.")
         try:
-            self._thread.join()
+            if self._thread.is_alive():
+                self._thread.join()
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -173,7 +186,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
     def __repr__(self) -> str:
         """The verdict table, or the campaign and how far it is."""
         if self.result is not None:
-            return repr(self.result)
+            return self.result.text(self._by)
         return f"{self._campaign!r}: {self.status.value}"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:

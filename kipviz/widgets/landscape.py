@@ -8,7 +8,6 @@ before it was searched, the tables afterwards.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Sequence
 from html import escape
@@ -27,7 +26,7 @@ from kipviz.core.given import several
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.blocks import Blocks
 from kipviz.views.landscape import landscape_blocks
-from kipviz.widgets.campaign_view import TEMPLATE
+from kipviz.widgets.campaign_view import TEMPLATE, THREADS
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage
@@ -41,8 +40,6 @@ SIGNS = {"holds": "✓", "never commits": "○", "nothing so far": "…"}
 GROUNDS = {"holds": "#cdeee3", "never commits": "#e6e6e6", "nothing so far": "#d8eefb"}
 BROKEN_GROUND, LETTERS = "#ffd9c7", "#1a1a1a"
 BORDERS = {"holds": "2px solid #009E73", "never commits": "2px dotted #666666"}
-# Python in a browser has no threads.
-THREADS = sys.platform != "emscripten"
 STATES_MAX = 200_000
 # Words of a cell go on in the next line where a column is narrow.
 STYLE = """<style>

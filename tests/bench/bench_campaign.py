@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from kipviz.campaigns.plan import Plan, make_plan
 from kipviz.spark.campaign import in_a_loop, on_spark, run_places
-from kipviz.spark.plan import Plan, make_plan
 from kipviz.spark.session import session, stop
 
 ROUNDS = 3

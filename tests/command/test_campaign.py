@@ -167,8 +167,8 @@ def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
     def dies(plan, *_):
         raise explained(PythonException("Python worker exited unexpectedly (crashed)\n\tat a.b.C"))
 
-    monkeypatch.setattr(campaign, "in_a_loop", dies)
-    said = refused("campaign", *WORDS, *BOTH, "--way", "loop")
+    monkeypatch.setattr(campaign, "in_processes", dies)
+    said = refused("campaign", *WORDS, *BOTH, "--way", "processes")
     assert said.startswith("A worker process died in the middle")
 
 

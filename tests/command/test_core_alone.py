@@ -100,5 +100,26 @@ def test_a_command_of_a_part_that_is_not_installed_is_one_sentence_and_no_traceb
     assert line.endswith("pip install 'kipviz[spark]'")
 
 
+def test_a_campaign_in_a_loop_needs_the_core_alone():
+    code = "from kipviz.command.main import main\nsys.exit(main(sys.argv[1:]))"
+    words = [
+        "campaign",
+        "--scenario",
+        "kip-1289-small",
+        "--designs",
+        "repaired,finding-D",
+        "--runs",
+        "2",
+    ]
+    done = alone(code, *words, "--way", "loop")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Campaign of 4 runs: scenario kip-1289-small x 2 designs")
+    done = alone(code, *words, "--way", "processes")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("kipviz: kipviz campaign needs the package pyarrow")
+    assert line.endswith("pip install 'kipviz[spark]'")
+
+
 def test_a_module_that_is_of_no_part_stays_a_mistake():
     assert missing_part("kipviz.open", ModuleNotFoundError("no", name="nowhere")) is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kipviz
+from kipviz.campaigns.plan import make_plan
 from kipviz.checking import runs
 from kipviz.checking.verdicts import judge
 from kipviz.core.tracefile import TraceFileError
@@ -20,7 +21,6 @@ from kipviz.designs.slot import UnknownDesign
 from kipviz.messages.errors import Errors
 from kipviz.spark.campaign import run_places
 from kipviz.spark.kept_runs import KeptRuns
-from kipviz.spark.plan import make_plan
 
 QUESTION = slot_named("marker_epoch").question
 KEPT: list[int] = []

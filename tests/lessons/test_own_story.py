@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kipviz
+from kipviz.campaigns.plan import make_plan
 from kipviz.checking import permalink, runs
 from kipviz.checking.link_head import STORY_MAX, Head, read_head, write_head
 from kipviz.checking.permalink import BadLink, open_link
@@ -23,7 +24,6 @@ from kipviz.scenarios import library
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, document_of, scenario
 from kipviz.spark.campaign import run_places
-from kipviz.spark.plan import make_plan
 from kipviz.views.pytest_source import pytest_source
 
 TEXT = """

@@ -1,4 +1,5 @@
 // Prints, for each story named on stdin, the SHA-256 of its payload as Python in WebAssembly makes it.
+// A line "campaign SCENARIO DESIGN FAULTS RUNS" prints the verdict rows of that campaign in a loop instead.
 // node payloads.mjs RUNTIME_FOLDER
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,6 +15,13 @@ python.unpackArchive(new Uint8Array(readFileSync(join(folder, wheel))), "wheel",
 python.unpackArchive(new Uint8Array(readFileSync(join(folder, "kipviz.zip"))), "zip", { extractDir });
 python.runPython("import importlib; importlib.invalidate_caches()");
 const desk = python.pyimport("kipviz.site.desk");
+const campaign = python.runPython(`
+import json
+from kipviz.campaigns.loop import LoopCampaign
+lambda scenario, design, faults, runs: json.dumps(LoopCampaign(scenario, design, faults, int(runs)).run().rows())
+`);
 for (const name of readFileSync(0, "utf8").split("\n").filter(Boolean)) {
-  console.log(name, createHash("sha256").update(desk.bake(name)).digest("hex"));
+  const [asked, ...words] = name.split(" ");
+  if (asked === "campaign") console.log(asked, campaign(...words));
+  else console.log(name, createHash("sha256").update(desk.bake(name)).digest("hex"));
 }

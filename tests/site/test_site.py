@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.campaigns.loop import LoopCampaign
 from kipviz.core.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import runtime
@@ -52,7 +53,7 @@ def in_node(words, lines) -> list[str]:
 
 
 def in_webassembly(site: Path, names) -> dict[str, str]:
-    return dict(line.split() for line in in_node([str(SAME), str(site / "runtime")], names))
+    return dict(line.split(" ", 1) for line in in_node([str(SAME), str(site / "runtime")], names))
 
 
 def natively(names) -> dict[str, str]:
@@ -60,8 +61,11 @@ def natively(names) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_run_made_in_webassembly_equals_the_native_one_byte_for_byte(site):
-    assert in_webassembly(site, SAMPLE) == natively(SAMPLE)
+def test_runs_and_a_campaign_made_in_webassembly_equal_the_native_ones(site):
+    made = in_webassembly(site, (*SAMPLE, "campaign kip-1289-small finding-D rough 3"))
+    rows = LoopCampaign("kip-1289-small", "finding-D", "rough", 3).run().rows()
+    assert json.loads(made.pop("campaign")) == rows
+    assert made == natively(SAMPLE)
 
 
 @pytest.mark.thorough

@@ -5,7 +5,7 @@ The session itself is the fixture ``spark`` of tests/conftest.py: one for the wh
 
 import pytest
 
-from kipviz.spark.plan import make_plan
+from kipviz.campaigns.plan import make_plan
 
 STAND_IN = "tests.spark.stand_in_task"
 

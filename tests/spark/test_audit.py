@@ -4,6 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
+from kipviz.campaigns.switch import Cancelled, CancelSwitch
 from kipviz.checking import task as real
 from kipviz.spark.audit import (
     NotAnEventLog,
@@ -12,8 +14,6 @@ from kipviz.spark.audit import (
     only_unfinished_runs,
     read_events,
 )
-from kipviz.spark.plan import TASK_MODULE, known_names, make_plan
-from kipviz.spark.progress import Cancelled, CancelSwitch
 from kipviz.spark.shipped import EVENT_SCHEMA, as_batch, event_rows
 from tests.spark.conftest import STAND_IN
 from tests.spark.event_logs import COLUMNS, END, GOOD, SMALL_LOGS, table_of

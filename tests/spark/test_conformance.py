@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from kipviz.campaigns.switch import Cancelled, CancelSwitch
 from kipviz.command.main import main
 from kipviz.recordings.evidence import of_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.report import of_evidence, report
 from kipviz.spark import conformance
 from kipviz.spark.conformance import judged_on
-from kipviz.spark.progress import Cancelled, CancelSwitch
 from tests.recordings.whole_folder import unpacked
 
 pytestmark = pytest.mark.spark

@@ -28,8 +28,8 @@ PROGRAM = """
     from kipviz.recordings.report import of_evidence
     from kipviz.spark.audit import audit, audit_log
     from kipviz.spark.conformance import judged_on
-    from kipviz.spark.plan import make_plan
-    from kipviz.spark.progress import Cancelled, CancelSwitch
+    from kipviz.campaigns.plan import make_plan
+    from kipviz.campaigns.switch import Cancelled, CancelSwitch
     {start}
     spark.addArtifacts({stand_in!r}, pyfile=True)
     plan = make_plan("copy", ("right", "twice", "crashes"), runs=6, task_module="stand_in_task")

@@ -13,14 +13,14 @@ from random import Random
 
 import pytest
 
+from kipviz.campaigns.plan import make_plan
+from kipviz.campaigns.switch import Cancelled
 from kipviz.core import whole_file
 from kipviz.spark import campaign as campaigns
 from kipviz.spark import session as sessions
 from kipviz.spark.campaign import Campaign, in_a_loop, stretches
 from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.log_digests import LIST, what_is_damaged, write_digests
-from kipviz.spark.plan import make_plan
-from kipviz.spark.progress import Cancelled
 from tests.spark.conftest import STAND_IN
 
 ROOT = Path(__file__).parents[2]

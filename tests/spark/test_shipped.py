@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
+from kipviz.campaigns.plan import make_plan
 from kipviz.spark import shipped
-from kipviz.spark.plan import make_plan
 from kipviz.spark.shipped import EVENT_SCHEMA, VERDICT_SCHEMA, event_batches, verdict_batches
 from tests.spark import stand_in_task
 from tests.spark.conftest import STAND_IN

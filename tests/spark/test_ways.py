@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from kipviz.campaigns.switch import Cancelled, CancelSwitch
 from kipviz.spark.campaign import Campaign, in_a_loop, in_processes, task_count
 from kipviz.spark.failures import CampaignFailed, explained
-from kipviz.spark.progress import Cancelled, CancelSwitch
 from tests.spark.conftest import STAND_IN
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kipviz.campaigns.plan import make_plan
 from kipviz.spark import audit as audits
 from kipviz.spark.audit import audit_log
-from kipviz.spark.plan import make_plan
 from kipviz.spark.shipped import EVENT_SCHEMA, as_batch, event_rows
 from kipviz.spark.whole_runs import (
     A_RUN,

@@ -74,6 +74,24 @@ def test_two_runs_leave_the_same_text_and_the_same_chart(view):
     assert again.chart().to_json() == view.chart().to_json()
 
 
+def test_the_text_and_the_table_have_the_rows_that_were_asked_for():
+    view = CampaignView(campaign("twice", faults=("calm", "rough")), by="faults")
+    view.run()
+    assert [line.split()[0] for line in repr(view).splitlines()[2:]] == ["calm", "rough"]
+    assert view.table.value.count('<th scope="row"') == 2
+
+
+def test_without_threads_the_campaign_runs_in_place(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("kipviz.widgets.campaign_view.THREADS", False)
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    view = CampaignView(campaign("right"))
+    assert view.run() is view.wait() is view.result
+    assert view.status.value == "No property breaks in 20 runs."
+
+
 def test_the_run_button_runs_it_and_the_bar_ends_full():
     view = CampaignView(campaign("right", "twice"))
     view.run_button.click()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Callable, Sequence
 
-    from kipviz.spark.plan import Plan
+    from kipviz.campaigns.plan import Plan
 
 DIMENSIONS = {"scenario": "scenarios", "design": "designs", "faults": "faults"}
 
@@ -44,8 +44,13 @@ class SummaryRow(Value, frozen=True):
         return next((cell for cell in self.broken if cell.name == name), None)
 
 
-def summarised(table: pa.Table, by: str, plan: Plan) -> tuple[SummaryRow, ...]:
-    """The summary in the order the plan names things; properties in alphabetical order."""
+def summarised(
+    rows: Callable[..., Sequence[dict[str, Any]]], by: str, plan: Plan
+) -> tuple[SummaryRow, ...]:
+    """The summary in the order the plan names things; properties in alphabetical order.
+
+    `rows` gives the columns of the verdicts that are named to it.
+    """
     if by not in DIMENSIONS:
         raise ValueError(f"Runs cannot be counted by {by!r}: choose from {', '.join(DIMENSIONS)}.")
     names: tuple[str, ...] = getattr(plan, DIMENSIONS[by])
@@ -53,7 +58,7 @@ def summarised(table: pa.Table, by: str, plan: Plan) -> tuple[SummaryRow, ...]:
     runs: Counter[str] = Counter()
     programs: Counter[str] = Counter()
     cells: dict[tuple[str, str, str], Cell] = {}
-    for row in table.select(_COLUMNS).to_pylist():
+    for row in rows(*_COLUMNS):
         name = row[by]
         runs[name] += 1
         if row["status"] == "holds":
@@ -76,7 +81,7 @@ def summarised(table: pa.Table, by: str, plan: Plan) -> tuple[SummaryRow, ...]:
     )
 
 
-_COLUMNS = ["scenario", "design", "faults", "seed", "status", "broken", "step"]
+_COLUMNS = ("scenario", "design", "faults", "seed", "status", "broken", "step")
 
 
 def _counted(cell: Cell | None, row: dict[str, Any]) -> Cell:

@@ -2,16 +2,16 @@
 
 import pytest
 
-from kipviz.spark.campaign import Campaign
-from kipviz.spark.summary import properties_of
-from tests.spark.conftest import STAND_IN
+from kipviz.campaigns.loop import LoopCampaign
+from kipviz.campaigns.summary import properties_of
+
+STAND_IN = "tests.spark.stand_in_task"
 
 
 @pytest.fixture(scope="module")
 def result():
     designs = ("right", "twice", "sticks", "crashes")
-    campaign = Campaign("copy", designs, runs=20, way="loop", task_module=STAND_IN)
-    return campaign.run()
+    return LoopCampaign("copy", designs, runs=20, task_module=STAND_IN).run()
 
 
 def test_every_run_is_counted_once(result):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
 from kipviz.scenarios import library
-from kipviz.spark.plan import TASK_MODULE, known_names, make_plan
 
 STAND_IN = "tests.spark.stand_in_task"
 

@@ -1,0 +1,65 @@
+"""What a campaign leaves behind: one verdict for each run, to be counted, and opened again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from kipviz.campaigns.plan import Plan
+from kipviz.campaigns.summary import SummaryRow, summarised, summary_text
+
+
+class CampaignResult(ABC):
+    """One verdict per run, in the order of scenarios, designs, faults and seeds."""
+
+    plan: Plan
+
+    @abstractmethod
+    def rows(self, *columns: str) -> Sequence[dict[str, Any]]:
+        """The verdicts as flat rows with these columns of `verdict_rows.COLUMNS`, or with all."""
+
+    @cached_property
+    def verdicts(self) -> tuple[Any, ...]:
+        """The rows as ``Verdict`` values, each with the task that opens it again."""
+        verdict = import_module(self.plan.task_module).Verdict
+        return tuple(
+            verdict(task=self.plan.task(row["job"]), **_without_identity(row))
+            for row in self.rows()
+        )
+
+    def summary(self, by: str = "design") -> tuple[SummaryRow, ...]:
+        """How many runs of each design (scenario, fault profile) hold, break what, or failed."""
+        return summarised(self.rows, by, self.plan)
+
+    def jobs_with(self, *statuses: str) -> tuple[int, ...]:
+        """The job numbers of the runs with one of these statuses, for ``write_events``."""
+        return tuple(r["job"] for r in self.rows("job", "status") if r["status"] in statuses)
+
+    def first(self, design: str, broken: str = "") -> Any:
+        """The first verdict of a design that broke a property (any, if none is named), to be opened.
+
+        Raises:
+            LookupError: no run of the design did.
+        """
+        for verdict in self.verdicts:
+            breaks = verdict.status == "breaks" and broken in {"", verdict.broken}
+            if breaks and verdict.task.design == design:
+                return verdict
+        raise LookupError(f"No run of {design} breaks {broken or 'a property'} in this campaign.")
+
+    def text(self, by: str = "design") -> str:
+        """The plan and the table of the verdicts in plain characters, a row for each design (scenario, fault profile)."""
+        return f"Campaign of {self.plan}\n{summary_text(self.summary(by))}"
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+_IDENTITY = ("job", "scenario", "design", "faults", "seed")
+
+
+def _without_identity(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in row.items() if k not in _IDENTITY}
