@@ -1,7 +1,7 @@
 """A line of a payload as a still picture: for a place without a front end, and for paper.
 
 Always on a light ground, with every style in the drawn things themselves: a style sheet would reach
-into the page around it. Widths of texts are estimated, so that the same bytes come out everywhere.
+into the page around it. Widths of texts are those of one face, in a table, so that the same bytes come out everywhere.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
+
+from kipviz.views.letters import BOLD, REGULAR
 
 Part = Mapping[str, Any]
 
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
-LANE, SIDE, HEAD, GAP = 196, 92, 78, 24
+GAP = 16
 INK, DIM, EDGE = "#1b2330", "#525c6b", "#b3bac4"
 TONES = {
     "calm": (DIM, "#f4f6f8"),
@@ -33,7 +35,12 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 def svg(
-    payload: Part, *, cursor: int | None = None, around: int | None = None, all_lanes: bool = True
+    payload: Part,
+    *,
+    cursor: int | None = None,
+    around: int | None = None,
+    all_lanes: bool = True,
+    narrow: bool = False,
 ) -> str:
     """Give the main line of a payload as the text of an SVG.
 
@@ -42,6 +49,7 @@ def svg(
         cursor: the step to mark; its sentence stands below the picture.
         around: how many steps are drawn, most of them before the cursor; none means all.
         all_lanes: all lanes, or only those of the first screen.
+        narrow: half as wide, so that two pictures stand beside each other in a notebook.
     """
     first_screen = [lane for lane in payload["lanes"] if lane.get("first")][:4]
     lanes = payload["lanes"] if all_lanes or not first_screen else first_screen
@@ -50,7 +58,7 @@ def svg(
     if around is not None:
         begin = max(0, min((cursor or 0) - around * 2 // 3, last - around))
         end = min(last, begin + around)
-    drawing = _Drawing(payload, lanes)
+    drawing = _Drawing(payload, lanes, NARROW if narrow else BROAD)
     if begin:
         drawing.words(f"… {begin} earlier steps are not drawn")
     for k in range(begin, end + 1):
@@ -85,38 +93,52 @@ def plain(text: object) -> str:
     return escape(_NOT_IN_XML.sub("\ufffd", str(text)))
 
 
+class _Grid(NamedTuple):
+    """How far apart lanes are, how far from the edge, how long an arrow to a lane that is not drawn is, in px."""
+
+    lane: int
+    side: int
+    stub: int
+    least: int
+
+
+# Four lanes of a broad picture, and of two narrow ones, are as wide as a cell's output beside the file browser (833).
+BROAD = _Grid(lane=196, side=92, stub=54, least=560)
+NARROW = _Grid(lane=100, side=54, stub=30, least=408)
+
+
 class _Drawing:
     """Draws one step below the other; `y` is how far down it is."""
 
-    def __init__(self, payload: Part, lanes: Sequence[Part]) -> None:
+    def __init__(self, payload: Part, lanes: Sequence[Part], grid: _Grid) -> None:
         self.payload = payload
-        self.width = max(560, 2 * SIDE + LANE * (len(lanes) - 1))
-        side = SIDE if len(lanes) > 1 else self.width // 2
+        self.grid = grid
+        self.width = max(grid.least, 2 * grid.side + grid.lane * (len(lanes) - 1))
+        side = grid.side if len(lanes) > 1 else self.width // 2
         gap = (self.width - 2 * side) // max(1, len(lanes) - 1)
         self.x = {lane["id"]: side + gap * n for n, lane in enumerate(lanes)}
         self.names = {lane["id"]: lane["title"] for lane in payload["lanes"]}
         self.gap = gap if len(lanes) > 1 else self.width
-        self.y = HEAD + 10
         self.tops: dict[int, int] = {}
+        self.foot = 0  # where the lanes end, if words follow below them
         self.parts: list[str] = []
-        self._heads(lanes)
+        self.rails = self._heads(lanes, self._title())
+        self.y = self.rails + 10
 
     def text(self) -> str:
         """Give the whole picture."""
         payload, height = self.payload, self.y + 12
         rails = "".join(
-            f'<path d="M{x} {HEAD}V{height - 6}" stroke="{EDGE}" stroke-width="1.5"/>'
+            f'<path d="M{x} {self.rails}V{self.foot or height - 6}" stroke="{EDGE}" stroke-width="1.5"/>'
             for x in self.x.values()
         )
         rails += "".join(self._down(down) for down in payload.get("downs", []))
-        design = payload.get("design", {})
-        name = f"{payload['title']} · {design.get('name', '')} ({design.get('status', '')})"
-        title = _label(14, 24, _fit(name, self.width - 28, 15), size=15, weight=700, anchor="start")
+        name = f"{payload['title']} · {self._design()}"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{height}" '
             f'viewBox="0 0 {self.width} {height}" role="img" font-family="{SANS}" font-size="12" '
             f'fill="{INK}"><title>{plain(name)}</title>'
-            f'<rect width="{self.width}" height="{height}" fill="#fff"/>{title}{rails}'
+            f'<rect width="{self.width}" height="{height}" fill="#fff"/>{rails}'
             f"{''.join(self.parts)}</svg>\n"
         )
 
@@ -149,9 +171,7 @@ class _Drawing:
             f'<rect x="{right - 72}" y="{y - 9}" width="72" height="18" rx="9" fill="{CURSOR}"/>'
         )
         words = f"step {k}" if k else "start"
-        self.parts.append(
-            _label(right - 36, y + 4, words, size=11, weight=650, fill="#fff", edge="")
-        )
+        self.parts.append(_label(right - 36, y + 4, words, weight=650, fill="#fff", edge=""))
         self.y += 20
 
     def on_the_wire(self, step: int) -> None:
@@ -159,27 +179,48 @@ class _Drawing:
         for message in self.payload["messages"]:
             if _on_wire(message, step):
                 self._flying(message)
-        self.y += 6
+        self.y += 12
 
     def sentence(self, text: str) -> None:
         """Write what happens in the step where the reader stands."""
-        for line in _wrapped(text, self.width - 28, 14):
+        self.foot = self.y
+        for line in _wrapped(text, self.width - 28, 14, 600):
             self.y += 20
             self.parts.append(_label(14, self.y, line, size=14, weight=600, anchor="start"))
 
     def words(self, text: str) -> None:
         """Draw a line of words."""
-        self.parts.append(_label(14, self.y + 8, text, size=11, fill=DIM, anchor="start"))
+        self.parts.append(_label(14, self.y + 8, text, fill=DIM, anchor="start"))
         self.y += 20
 
     # --- pieces ------------------------------------------------------------------------------
 
-    def _heads(self, lanes: Sequence[Part]) -> None:
+    def _design(self) -> str:
+        design = self.payload.get("design", {})
+        return f"{design.get('name', '')} ({design.get('status', '')})"
+
+    def _title(self) -> int:
+        """Write the story's title, on as many lines as it needs, and its design; say how far down they reach."""
+        room, y = self.width - 28, 5
+        for line in _wrapped(self.payload["title"], room, 15, 700):
+            y += 19
+            self.parts.append(_label(14, y, line, size=15, weight=700, anchor="start"))
+        y += 18
+        design = _fit(f"design {self._design()}", room, 12)
+        self.parts.append(_label(14, y, design, fill=DIM, anchor="start"))
+        return y
+
+    def _heads(self, lanes: Sequence[Part], above: int) -> int:
+        """Write the names of the lanes below a height; say where their lines begin."""
+        below = above + 40
         for lane in lanes:
             x, room = self.x[lane["id"]], min(self.gap - 6, 190)
-            self.parts.append(_label(x, 50, _fit(lane["title"], room, 13), size=13, weight=680))
-            sub = _fit(lane.get("sub", ""), room, 11)
-            self.parts.append(_label(x, 66, sub, size=11, fill=DIM))
+            name = _fit(lane["title"], room, 13, 680)
+            self.parts.append(_label(x, above + 24, name, size=13, weight=680))
+            for n, line in enumerate(_wrapped(lane.get("sub", ""), room, 12)):
+                below = max(below, above + 40 + 15 * n)
+                self.parts.append(_label(x, above + 40 + 15 * n, line, fill=DIM))
+        return below + 10
 
     def _down(self, down: Part) -> str:
         """Draw the time in which a lane's host is down as dashes over its line."""
@@ -195,7 +236,7 @@ class _Drawing:
         )
 
     def _band(self, text: str, ground: str, ink: str) -> None:
-        lines = _wrapped(text, self.width - 28, 12)
+        lines = _wrapped(text, self.width - 28, 12, 650)
         height = 8 + 16 * len(lines)
         self.y += 8
         box = f'width="{self.width}" height="{height}" fill="{ground}"'
@@ -212,7 +253,8 @@ class _Drawing:
             return None
         here = source if source is not None else target
         assert here is not None  # one of them is drawn
-        stub = here - 54 if here > self.width - 220 else here + 54
+        left = here > self.width // 2 + self.grid.stub
+        stub = here - self.grid.stub if left else here + self.grid.stub
         return (source if source is not None else stub, target if target is not None else stub)
 
     def _message(self, message: Part, *, lost: bool) -> bool:
@@ -260,9 +302,14 @@ class _Drawing:
         far = f" → {self.names[message['to']]}" if to else f" ← {self.names[message['from']]}"
         left = (self.x.get(message["from"]) or self.x.get(message["to"])) == other
         room = (one if left else self.width - other) - 16
-        words = _fit(message["label"] + far + more, room, 11)
+        words = message["label"] + far + more
+        if _wide(words, 12) > room:
+            words = _fit(words, self.width - 16, 12)
+            half = _wide(words, 12) / 2 + 6
+            middle = min(max((one + other) / 2, half), self.width - half)
+            return _label(round(middle), self.y - 6, words, fill=DIM)
         x, anchor = (one - 8, "end") if left else (other + 8, "start")
-        return _label(x, self.y + 4, words, size=11, fill=DIM, anchor=anchor)
+        return _label(x, self.y + 4, words, fill=DIM, anchor=anchor)
 
     def _flying(self, message: Part) -> None:
         span = self._span(message)
@@ -284,12 +331,10 @@ class _Drawing:
         self.y += 18
         left = x > self.width - 180
         mark = MARKS.get(step["tone"], "")
-        words = _fit(mark + step["title"], (x if left else self.width - x) - 16, 11)
+        words = _fit(mark + step["title"], (x if left else self.width - x) - 16, 12)
         self.parts.append(f'<circle cx="{x}" cy="{self.y - 4}" r="3.6" fill="{ink}"/>')
         anchor = "end" if left else "start"
-        self.parts.append(
-            _label(x - 9 if left else x + 9, self.y, words, size=11, fill=DIM, anchor=anchor)
-        )
+        self.parts.append(_label(x - 9 if left else x + 9, self.y, words, fill=DIM, anchor=anchor))
 
     def _notes(self, notes: Sequence[Part]) -> None:
         below: dict[str, int] = {}
@@ -297,7 +342,8 @@ class _Drawing:
             y = below.get(note["lane"], self.y + 7)
             ink, ground = TONES.get(note["tone"], TONES["calm"])
             words, sub = MARKS.get(note["tone"], "") + note["text"], note.get("sub", "")
-            wide = min(round(max(_wide(words, 12), _wide(sub, 11))) + 22, self.width - 8)
+            needed = round(max(_wide(words, 12, 650), _wide(sub, 12)))
+            wide = min(needed + 22, self.width - 8)
             height = 38 if sub else 23
             middle = min(max(self.x[note["lane"]], wide // 2 + 3), self.width - wide // 2 - 3)
             dash = ' stroke-dasharray="5 3"' if note["tone"] in ("warning", "gone") else ""
@@ -307,10 +353,10 @@ class _Drawing:
                 f'fill="{ground}" stroke="{ink}" stroke-width="{thick}"{dash}/>'
             )
             self.parts.append(
-                _label(middle, y + 16, _fit(words, wide - 8, 12), weight=650, edge="")
+                _label(middle, y + 16, _fit(words, wide - 8, 12, 650), weight=650, edge="")
             )
             if sub:
-                self.parts.append(_label(middle, y + 31, _fit(sub, wide - 8, 11), size=11, edge=""))
+                self.parts.append(_label(middle, y + 31, _fit(sub, wide - 8, 12), edge=""))
             below[note["lane"]] = y + height + 4
         self.y = max(below.values()) + 2
 
@@ -342,28 +388,38 @@ def _label(
     )
 
 
-def _wide(text: str, size: int) -> float:
-    """Estimate how wide a text is drawn, rather too wide than too narrow."""
-    narrow = sum(c in "iljtfrI.,:;|'()[] -" for c in text)
-    capital = sum(c.isupper() or c == "_" for c in text)
-    return size * (0.62 * (len(text) - narrow) + 0.38 * narrow + 0.12 * capital)
+def _widths(table: Mapping[int, str]) -> dict[str, int]:
+    return {letter: width for width, letters in table.items() for letter in letters}
 
 
-def _fit(text: str, room: float, size: int) -> str:
+# From weight 600 on a browser takes a face's bold letters where it has no weight in between.
+SEMIBOLD = 600
+_REGULAR, _BOLD = _widths(REGULAR), _widths(BOLD)
+# A letter that is in no table counts as wide as it is tall, as an ideograph is.
+_SQUARE = 1000
+
+
+def _wide(text: str, size: int, weight: int = 500) -> float:
+    """Return how wide a text is drawn in the widest face of `SANS`, in px."""
+    table = _BOLD if weight >= SEMIBOLD else _REGULAR
+    return size * sum(table.get(letter, _SQUARE) for letter in text) / 1000
+
+
+def _fit(text: str, room: float, size: int, weight: int = 500) -> str:
     """Cut a text to a width with an ellipsis."""
-    if _wide(text, size) <= room:
+    if _wide(text, size, weight) <= room:
         return text
-    while text and _wide(text + "…", size) > room:
+    while text and _wide(text + "…", size, weight) > room:
         text = text[:-1]
     return f"{text}…" if text else ""
 
 
-def _wrapped(text: str, room: float, size: int) -> list[str]:
+def _wrapped(text: str, room: float, size: int, weight: int = 500) -> list[str]:
     lines = [""]
     for word in str(text).split():
         longer = f"{lines[-1]} {word}".strip()
-        if _wide(longer, size) <= room or not lines[-1]:
+        if _wide(longer, size, weight) <= room or not lines[-1]:
             lines[-1] = longer
         else:
             lines.append(word)
-    return [_fit(line, room, size) for line in lines]
+    return [_fit(line, room, size, weight) for line in lines]

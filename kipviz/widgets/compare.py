@@ -155,7 +155,7 @@ class Compare(Discoverable, WithCursor):
         places = pairs[self._place or (found[0]["at"] if found else 0)]
         return beside(
             [
-                svg(self.payload[side], cursor=at, around=STILL_STEPS, all_lanes=False)
+                svg(self.payload[side], cursor=at, around=STILL_STEPS, all_lanes=False, narrow=True)
                 for side, at in zip(SIDES, places, strict=True)
             ]
         )

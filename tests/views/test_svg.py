@@ -9,7 +9,7 @@ import pytest
 from kipviz.checking import runs
 from kipviz.checking.task import Task
 from kipviz.views.payload import payload
-from kipviz.views.svg import svg
+from kipviz.views.svg import _wide, beside, svg
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.sharing import whole
 from tests.widgets import flow
@@ -62,6 +62,46 @@ def test_what_is_lost_down_or_on_the_wire_is_said_in_words(story):
     assert 'stroke-dasharray="2 6"' in picture
     cut = next(m["sent"] for m in story["messages"] if m["arrived"] - m["sent"] > 1)
     assert "(on the wire)" in svg({**story, "steps": story["steps"][: cut + 1]})
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_long_title_is_whole_and_the_design_and_its_status_have_a_line_of_their_own(
+    story, narrow
+):
+    title = "WWWW transactional.id.expiration.ms MMMM, and the coordinator's memory of it " * 2
+    named = {**story["design"], "name": "kip-1319-two-versions", "status": "our inference"}
+    shown = words(svg({**story, "title": title, "design": named}, around=3, narrow=narrow))
+    ends = shown.index("design kip-1319-two-versions (our inference)")
+    assert " ".join(shown[:ends]) == title.strip()
+    assert 1 < ends < 7
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_every_text_ends_within_the_picture_in_the_widest_face(story, narrow):
+    for run in (story, {**story, "title": "m" * 90}):
+        picture = ET.fromstring(svg(run, cursor=40, all_lanes=not narrow, narrow=narrow))
+        for text in picture.iter(f"{NAME}text"):
+            size, weight = int(text.get("font-size", "12")), int(text.get("font-weight", "400"))
+            wide, x = _wide(text.text or "", size, weight), float(text.get("x", "nan"))
+            share = {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor", "")]
+            left = x - share * wide
+            assert left >= 0, text.text
+            assert left + wide <= int(picture.get("width", "0")), text.text
+            assert size >= 12
+
+
+def test_bold_letters_are_wider_than_regular_ones():
+    for letter in "aemwMW0:":
+        assert _wide(letter, 12, 600) > _wide(letter, 12, 500)
+    # What Chromium 156 measured in DejaVu Sans.
+    assert _wide("transactional.id", 12, 700) == pytest.approx(106.76, abs=0.1)
+    assert _wide("transactional.id", 12, 400) == pytest.approx(93.24, abs=0.1)
+    assert _wide("漢字", 12) == 24
+
+
+def test_a_comparison_at_full_size_is_as_wide_as_a_cell_beside_the_file_browser(story):
+    sides = [svg(story, cursor=30, all_lanes=False, narrow=True)] * 2
+    assert int(ET.fromstring(beside(sides)).get("width", "0")) <= 833
 
 
 def test_a_picture_of_a_branch_is_that_of_its_run_told_alone():
