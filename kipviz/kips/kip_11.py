@@ -46,7 +46,7 @@ KIP = Kip(
             handler="cluster.operating.deleted",
             scenario="kip-11-name-lost",
             test="scenarios/test_kip_11.py::test_who_loses_its_name_can_end_nothing_and_another_principal_can",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             note="all brokers learn of it at once",
         ),
         Row(

@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.share_partition.given_up",
             scenario="kip-1191-poison-record",
             test="conformance/test_share_groups.py::test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_letter_queue",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "Dead-letter record",
@@ -25,7 +25,7 @@ KIP = Kip(
             handler="brokers.share_dead_letters.enqueue",
             test="brokers/test_share_groups_shipped.py::test_a_dead_letter_says_in_headers_where_it_is_from_and_why",
             note="records have no keys here",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-1191-poison-record",
         ),
         Row(
@@ -47,7 +47,7 @@ KIP = Kip(
             test="brokers/test_share_groups_shipped.py::"
             "test_a_topic_whose_name_does_not_begin_as_the_brokers_want_it_gets_no_copies",
             note="looked at when a record is to be copied, as Kafka does: then it is archived without a copy",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "errors.deadletterqueue.auto.create.topics.enable",

@@ -18,7 +18,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-mirroring",
             test="scenarios/test_kip_1289_pipelines.py::test_two_tasks_of_a_mirror_copy_every_record_once",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Motivation, 2: stateless Streams topologies",
@@ -27,7 +27,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-streams-topology",
             test="scenarios/test_kip_1289_pipelines.py::test_three_members_of_one_partition_have_a_record_each",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Motivation, 3: atomic dead-letter write",
@@ -36,7 +36,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-atomic-dead-letter",
             test="scenarios/test_kip_1289_pipelines.py::test_a_dead_letter_is_an_output_of_the_transaction",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Flow - Share Group: TxnShareAcknowledge",
@@ -45,7 +45,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-share-commit",
             test="brokers/test_share_partition_leader.py::test_a_vote_is_promised_when_it_is_durable_and_then_pins_the_record",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "Markers resolve staged records",
@@ -54,7 +54,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_marker",
             scenario="kip-1289-share-abort",
             test="brokers/test_share_coordinator.py::test_a_marker_makes_of_a_vote_what_it_says",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "Corner case 6: lock expiry",
@@ -63,7 +63,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 6]",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
             note="how long a lock has to last is not in the text: `kipviz study timeouts`",
         ),
         Row(
@@ -73,7 +73,7 @@ KIP = Kip(
             handler="clients.producer.send_share_acknowledgements",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_api.py::test_the_application_makes_the_calls_of_the_pseudo_code_in_their_order",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "Pseudo code: several polls in one transaction",
@@ -83,7 +83,7 @@ KIP = Kip(
             scenario="kip-1289-small-two-polls",
             test="clients/test_staged_records.py::test_a_poll_waits_for_a_staging_that_is_under_way",
             note="the text does not say; the repaired design refuses the one and waits for the other (findings X24 to X26)",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Public Interfaces: declared exceptions",
@@ -93,7 +93,7 @@ KIP = Kip(
             scenario="kip-1289-corner-8-snapshot",
             test="conformance/test_kip_1289_api.py::test_a_snapshot_needs_a_cluster_that_has_the_kip",
             note="that it goes by the consumer's own connections is our inference; TimeoutException is not modelled: the call never waits",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Public Interfaces: declared exceptions of an asynchronous call",
@@ -102,7 +102,7 @@ KIP = Kip(
             handler="clients.thread._raised_on_entry",
             scenario="kip-1289-corner-3",
             test="conformance/test_kip_1289_api.py::test_producer_fenced_is_told_by_commit_transaction_and_not_by_the_call",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 6 by the letter: 'reverts to ACQUIRED'",
@@ -112,7 +112,7 @@ KIP = Kip(
             scenario="kip-1289-lock-expiry",
             test="brokers/test_share_partition_leader.py::test_a_lock_that_gives_a_staged_record_to_its_member_leaves_no_timer",
             note="kipviz play kip-1289-lock-expiry --design finding-X32",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "TxnShareAcknowledgeRequest",
@@ -121,7 +121,7 @@ KIP = Kip(
             handler="messages.share_groups.TxnShareAcknowledge",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_api.py::test_the_request_has_every_field_of_the_texts_table_in_its_order",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "TxnShareAcknowledgeResponse",
@@ -130,7 +130,7 @@ KIP = Kip(
             handler="messages.share_groups.TxnShareAcknowledge",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_api.py::test_an_error_stands_where_the_text_has_it",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "Corner case 1",
@@ -139,7 +139,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_read",
             scenario="kip-1289-corner-1",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 1]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 2",
@@ -148,7 +148,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_enlisted",
             scenario="kip-1289-corner-2",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 2]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 3",
@@ -157,7 +157,7 @@ KIP = Kip(
             handler="brokers.enlistment.ask",
             scenario="kip-1289-corner-3",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 3]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 5",
@@ -166,7 +166,7 @@ KIP = Kip(
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-corner-5",
             test="studies/test_corners.py::test_what_breaks_the_case_of_the_duplicate_is_the_markers_epoch_and_not_the_duplicate",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 7",
@@ -175,7 +175,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_timeout",
             scenario="kip-1289-corner-7",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 7]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 8",
@@ -185,7 +185,7 @@ KIP = Kip(
             scenario="kip-1289-corner-8",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 8]",
             note="here the end of a share session stands for it; with members that join, see kip-1289-corner-8-snapshot",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 8: a snapshot of before",
@@ -195,7 +195,7 @@ KIP = Kip(
             scenario="kip-1289-corner-8-snapshot",
             test="scenarios/test_kip_1289_members.py::test_a_design_that_compares_the_epoch_aborts_the_work[an older epoch]",
             note="no request tells a share-partition leader a member's epoch (finding X8): it is read out of the group's log",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 8: UNKNOWN_MEMBER_ID",
@@ -204,7 +204,7 @@ KIP = Kip(
             handler="brokers.share_staging.checks_at_once",
             scenario="kip-1289-corner-8-gone",
             test="scenarios/test_kip_1289_members.py::test_a_design_that_compares_the_epoch_aborts_the_work[a removed member]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 10",
@@ -213,7 +213,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-corner-10",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 10]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 11",
@@ -222,7 +222,7 @@ KIP = Kip(
             handler="brokers.acknowledgement_checks.stage_checks",
             scenario="kip-1289-corner-11",
             test="studies/test_corners.py::test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of_it_was_staged",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 11: several partitions, one leader",
@@ -231,7 +231,7 @@ KIP = Kip(
             handler="brokers.share_calls.gathered",
             scenario="kip-1289-corner-11-one-leader",
             test="scenarios/test_kip_1289_several.py::test_a_leader_gives_back_what_it_staged_and_the_record_is_its_members_again",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 11: several leaders",
@@ -241,7 +241,7 @@ KIP = Kip(
             scenario="kip-1289-corner-11-two-leaders",
             test="scenarios/test_kip_1289_several.py::test_the_good_half_is_given_back_in_time_by_one_leader_and_by_no_two",
             note="what an error of one partition means that the text lists for whole answers only is not in it",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "TxnShareAcknowledgeRequest: Topics and Partitions",
@@ -251,7 +251,7 @@ KIP = Kip(
             scenario="kip-1289-several-partitions",
             test="scenarios/test_kip_1289_several.py::test_each_partition_has_a_vote_and_a_participant_of_its_own",
             note="its ShareFetch brings one partition at a time (not by_session); which leader a partition has is looked up when it is sent",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 12",
@@ -260,7 +260,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_loaded",
             scenario="kip-1289-corner-12",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 12]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 13",
@@ -269,7 +269,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-corner-13",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 13]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 14",
@@ -278,7 +278,7 @@ KIP = Kip(
             handler="brokers.enlistment.unguarded",
             scenario="kip-1289-corner-14",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 14]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner cases 5 and 14: a late marker of the transaction before",
@@ -288,7 +288,7 @@ KIP = Kip(
             scenario="kip-1289-small-late-marker",
             test="studies/test_findings.py::test_without_the_check_of_the_log_the_late_marker_undoes_what_was_committed",
             note="a marker comes late only as the first of two copies: no new participant is taken before all are answered",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 9",
@@ -297,7 +297,7 @@ KIP = Kip(
             handler="clients.thread._raised_on_entry",
             scenario="kip-1289-corner-9",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 9]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 9, Recovery: user must abort the transaction",
@@ -306,7 +306,7 @@ KIP = Kip(
             handler="clients.thread._is_thrown_again",
             scenario="kip-1289-corner-9-abort",
             test="scenarios/test_kip_1289_rollout.py::test_below_the_level_nothing_is_sent_and_the_output_is_aborted",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Pseudo code: catch (ProducerFencedException | UnsupportedVersionException fatal)",
@@ -315,7 +315,7 @@ KIP = Kip(
             handler="clients.thread._is_thrown_again",
             scenario="kip-1289-corner-9",
             test="scenarios/test_kip_1289_rollout.py::test_the_loop_of_the_text_throws_the_refusal_again_and_leaves_its_transaction_open",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Pseudo code: 'Do NOT call shareConsumer.acknowledge(...)', in explicit mode",
@@ -325,7 +325,7 @@ KIP = Kip(
             scenario="kip-1289-small-explicit",
             test="clients/test_share_consumer.py::test_in_explicit_mode_a_staged_record_is_acknowledged_where_the_design_says_so",
             note="in the repaired design a staged record counts as acknowledged; one that an abort left unstaged has to be released by the application in every design",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         *TEST_PLAN,
         Row(
@@ -335,7 +335,7 @@ KIP = Kip(
             handler="views.proposed_metrics.ProposedMetrics",
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_there_are_six_new_metrics_one_reused_one_deferred_and_the_alert",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Metrics: primary alert, in the repaired design",
@@ -345,7 +345,7 @@ KIP = Kip(
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out",
             note="rates as a Kafka client has them, on a clock; of all clients together",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Metrics: primary alert, by the text's own lock rule",
@@ -354,7 +354,7 @@ KIP = Kip(
             handler="views.proposed_metrics.ProposedMetrics",
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_where_a_lock_ends_a_staging_the_alert_is_never_raised",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Metrics: TxnPendingLockExpiredCount",
@@ -363,7 +363,7 @@ KIP = Kip(
             handler="views.proposed_metrics.ProposedMetrics",
             scenario="kip-1289-share-commit",
             test="views/test_proposed_metrics.py::test_as_written_every_commit_raises_the_critical_counter",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Rolling Upgrade, phases 1 to 4",
@@ -373,7 +373,7 @@ KIP = Kip(
             scenario="kip-1289-rolling",
             test="scenarios/test_rolling.py::test_each_stage_of_a_rollout_serves_the_old_client_and_the_new_one_at_the_end_only",
             note="the level is 3, because 2 is taken",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Rolling Upgrade, phase 4",
@@ -382,7 +382,7 @@ KIP = Kip(
             handler="clients.kinds.connected",
             scenario="kip-1289-rollout",
             test="scenarios/test_kip_1289_rollout.py::test_a_client_that_was_there_before_hears_of_the_level_with_its_next_connection",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Downgrade: Software downgrade (binary)",
@@ -391,7 +391,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_loaded",
             scenario="kip-1289-binary-downgrade",
             test="scenarios/test_rolling.py::test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Feature Gating: share.version >= 2",
@@ -401,7 +401,7 @@ KIP = Kip(
             scenario="kip-1289-small-level-taken",
             test="studies/test_findings.py::test_below_a_level_of_its_own_no_crash_in_a_rolling_upgrade_does_harm",
             note="3 by default; staging_level=2 as the text has it (finding X9)",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Cross-Version Client/Broker Matrix",
@@ -410,7 +410,7 @@ KIP = Kip(
             handler="studies.rollout.matrix",
             scenario="kip-1289-corner-9",
             test="scenarios/test_kip_1289_rollout.py::test_every_cell_of_the_matrix_is_as_the_text_has_it",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Downgrade",
@@ -420,7 +420,7 @@ KIP = Kip(
             scenario="kip-1289-small-downgrade",
             test="scenarios/test_kip_1289_rollout.py::test_a_vote_in_memory_outlives_its_hook_and_a_durable_one_does_not_need_it",
             note="the check itself is nobody's: the controller, which decides, sees no share-partition (finding S)",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "ShareConsumer.shareGroupMetadata()",
@@ -430,7 +430,7 @@ KIP = Kip(
             scenario="kip-1289-corner-8-snapshot",
             test="scenarios/test_kip_1289_members.py::test_a_snapshot_is_whole_at_every_moment_and_changes_nothing_in_the_consumer",
             note="elsewhere it is an argument of the staging call; a process has one snapshot, the last that was taken",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "ShareConsumer.shareGroupMetadata(): concurrently with poll()",
@@ -441,7 +441,7 @@ KIP = Kip(
             test="clients/test_consumer_threads.py::"
             "test_who_polls_on_beside_a_worker_loses_its_record_where_poll_accepts_it",
             note="what is safe is the metadata, not the batch: the next poll() says what became of it. A second poll() waits, because KafkaShareConsumer's is synchronized in 4.4",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "Follow-up KIP: persistent TX_PENDING",
@@ -451,7 +451,7 @@ KIP = Kip(
             scenario="kip-1289-corner-1",
             test="studies/test_corners.py::test_a_crash_after_the_staging_costs_the_text_its_exactly_once",
             note="the repaired design, and finding-X15 for the way that the text hints at",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Follow-up KIP: TX_PENDING residency time",
@@ -461,7 +461,7 @@ KIP = Kip(
             scenario="kip-1289-share-commit",
             test="views/test_histogram.py::test_the_residency_is_told_share_partition_by_share_partition",
             note="in steps without a clock, in ms with one",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Follow-up KIP: external databases as participants",
@@ -471,7 +471,7 @@ KIP = Kip(
             scenario="kip-1289-database",
             test="studies/test_databases.py::test_no_crash_at_any_step_tears_the_three_apart",
             note="the text has the title alone: KIP-939's dual write with a staging in it is our inference",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Follow-up KIP: prepareTransaction() and a staging under way",
@@ -481,7 +481,7 @@ KIP = Kip(
             scenario="kip-1289-database-too-early",
             test="studies/test_databases.py::test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_for_ever",
             note="KIP-939 flushes, which is about batches",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Corner case 8: the member's epoch",
@@ -490,7 +490,7 @@ KIP = Kip(
             handler="brokers.share_staging.checks_at_once",
             scenario="kip-1289-small-members",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned[L]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Not mentioned: a reset while a vote is pending",
@@ -499,7 +499,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_initialize",
             scenario="kip-1289-small-reset",
             test="brokers/test_share_upkeep.py::test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "Not mentioned: a reset before the leader has looked what became of a vote",
@@ -508,7 +508,7 @@ KIP = Kip(
             handler="brokers.share_loading.refreshed",
             scenario="kip-1289-small-reset",
             test="scenarios/test_kip_932_operator.py::test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             note="our inference",
         ),
         Row(
@@ -518,7 +518,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_state_answered",
             scenario="kip-1289-small-reset-together",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned[X6]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "WriteTxnMarkers: an operator's marker",
@@ -527,7 +527,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_marker",
             scenario="kip-1289-small-by-hand",
             test="studies/test_findings.py::test_the_shortest_run_of_a_finding_is_as_long_as_pinned[X12]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Follow-up KIP: what is pruned",
@@ -536,7 +536,7 @@ KIP = Kip(
             handler="brokers.share_upkeep.floor",
             scenario="kip-1289-small-pruned",
             test="brokers/test_share_upkeep.py::test_a_vote_is_only_pruned_where_nothing_keeps_it",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "Not mentioned: a snapshot of a pending vote, and its marker behind it",
@@ -545,7 +545,7 @@ KIP = Kip(
             handler="brokers.share_upkeep.first_vote_needed",
             scenario="kip-1289-small-pruned",
             test="scenarios/test_pruned_votes.py::test_a_snapshot_of_a_pending_vote_and_a_marker_behind_it_lose_no_acknowledgement",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             note="our inference",
         ),
         Row(
@@ -555,7 +555,7 @@ KIP = Kip(
             handler="brokers.share_partition.log_start_moved",
             scenario="kip-1289-small-deleted",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned[X17]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         Row(
             "Motivation, 3: REJECT and the dead-letter queue",
@@ -564,7 +564,7 @@ KIP = Kip(
             handler="brokers.share_dead_letters.enqueue",
             scenario="kip-1289-small-letter",
             test="studies/test_findings.py::test_what_is_looked_for_in_a_story_is_seen_where_pinned[X14]",
-            page="45-kip-1289-review",
+            page="45-review-of-a-draft-kip-1289",
         ),
         *AS_IMPLEMENTED,
     ),

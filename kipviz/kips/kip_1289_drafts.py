@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Row
 
-PAGE = "46-kip-1289-as-implemented"
+PAGE = "46-a-draft-as-implemented-kip-1289"
 _ENDS = "scenarios/test_kip_1289_drafts.py::test_a_story_ends_as_pinned"
 
 

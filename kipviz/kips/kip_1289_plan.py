@@ -12,7 +12,7 @@ TEST_PLAN = (
         handler="brokers.share_partition.stage",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_unit_state_transitions_from_acquired_to_acknowledged_on_commit",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: Unit Tests, state transitions on abort",
@@ -21,7 +21,7 @@ TEST_PLAN = (
         handler="brokers.share_partition.stage",
         scenario="kip-1289-share-abort",
         test="conformance/test_kip_1289_plan.py::test_unit_state_transitions_to_available_on_abort",
-        page="40-kip-1289",
+        page="40-share-groups-in-a-transaction-kip-1289",
     ),
     Row(
         "Test Plan: Unit Tests, idempotency",
@@ -30,7 +30,7 @@ TEST_PLAN = (
         handler="brokers.share_partition.stage",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_unit_idempotency_of_a_staging_that_is_sent_again",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: Unit Tests, time-out and auto-abort",
@@ -39,7 +39,7 @@ TEST_PLAN = (
         handler="brokers.transaction_coordinator.on_timeout",
         scenario="kip-1289-corner-7",
         test="conformance/test_kip_1289_plan.py::test_unit_transaction_timeout_and_auto_abort",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: Integration Tests, end-to-end commit",
@@ -48,7 +48,7 @@ TEST_PLAN = (
         handler="brokers.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_integration_end_to_end_commit_flow",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: Integration Tests, end-to-end abort",
@@ -57,7 +57,7 @@ TEST_PLAN = (
         handler="brokers.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-abort",
         test="conformance/test_kip_1289_plan.py::test_integration_end_to_end_abort_flow",
-        page="40-kip-1289",
+        page="40-share-groups-in-a-transaction-kip-1289",
     ),
     Row(
         "Test Plan: Integration Tests, coordinator recovery",
@@ -66,7 +66,7 @@ TEST_PLAN = (
         handler="brokers.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_integration_coordinator_recovery",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: Integration Tests, several consumers in a network partition",
@@ -75,7 +75,7 @@ TEST_PLAN = (
         handler="brokers.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_integration_multi_consumer_behavior_within_a_single_group_during_network_partitions",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: System & Performance Tests",
@@ -86,7 +86,7 @@ TEST_PLAN = (
         test="conformance/test_kip_1289_plan.py::test_system_and_performance_transactional_against_non_transactional_modes",
         note="messages, records and bytes are counted; times are a critical path under stated round trips "
         "and flushes, and no benchmark",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: System & Performance Tests, exactly-once delivery",
@@ -104,7 +104,7 @@ TEST_PLAN = (
         handler="studies.chaos.sweep",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_chaos_as_the_text_has_it_no_run_is_exactly_once",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: Chaos Tests",
@@ -113,6 +113,6 @@ TEST_PLAN = (
         handler="studies.chaos.sweep",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_chaos_every_broker_crashes_at_every_step_around_prepare_commit",
-        page="45-kip-1289-review",
+        page="45-review-of-a-draft-kip-1289",
     ),
 )

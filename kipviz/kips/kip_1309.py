@@ -6,7 +6,7 @@ from kipviz.kips.row import MODELLED, Kip, Row
 
 BROKER = "brokers/test_transaction_liveness.py::test_"
 STORIES = "scenarios/test_kip_1309.py::test_"
-PAGE = "55-kip-1309-and-two-stores"
+PAGE = "55-heartbeats-and-two-stores-kip-1309"
 OURS = "the page has no fields, no key and no errors, and 4.4.0 no request: those are our inference"
 
 KIP = Kip(
@@ -31,7 +31,7 @@ KIP = Kip(
             "clients.producer_timers.timers",
             test="clients/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
             note="its place in the request, and that it is logged, are our inference",
-            page="55-kip-1309-and-two-stores",
+            page="55-heartbeats-and-two-stores-kip-1309",
             scenario="kip-1309-dead-writer",
         ),
         Row(
@@ -71,7 +71,7 @@ KIP = Kip(
             "kip-1309-prepared",
             BROKER + "whether_a_two_phase_commit_is_watched_is_a_question_of_design",
             note="that two-phase commits are exempt is our inference",
-            page="60-kip-939-two-phase-commit",
+            page="60-commit-with-a-database-kip-939",
         ),
         Row(
             "transaction.session.timeout.ms",

@@ -7,11 +7,11 @@ from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 SESSION = "clients.transaction_session"
 BINDING = "clients.binding"
-PAGE = "50-kip-1310"
+PAGE = "50-transaction-sessions-kip-1310"
 # Two stores, versions below 2, close() and configurations.
-SECOND_PAGE = "55-kip-1309-and-two-stores"
+SECOND_PAGE = "55-heartbeats-and-two-stores-kip-1309"
 # Threads, and what a producer's constructor and accessor give.
-THIRD_PAGE = "52-kip-1310-threads"
+THIRD_PAGE = "52-threads-in-a-session-kip-1310"
 TESTS = "clients/test_transaction_session.py"
 THREADS = "clients/test_workers.py"
 PRODUCERS = "clients/test_session_producers.py"

@@ -6,9 +6,9 @@ from kipviz.kips.row import MODELLED, SIMPLIFIED, Row
 
 SESSION = "clients.transaction_session"
 BINDING = "clients.binding"
-PAGE = "50-kip-1310"
+PAGE = "50-transaction-sessions-kip-1310"
 # Threads, and what a producer's constructor and accessor give.
-THIRD_PAGE = "52-kip-1310-threads"
+THIRD_PAGE = "52-threads-in-a-session-kip-1310"
 CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
 # What a row of the test plan is about, where it is one function or class.
 HANDLERS = {

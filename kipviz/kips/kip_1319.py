@@ -16,7 +16,7 @@ KIP = Kip(
             handler="messages.groups.TxnOffsetCommit",
             scenario="kip-1319-by-id",
             test="messages/test_wire_recorded.py::test_every_field_is_kafkas_version_by_version",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Broker-Side: topic ID resolution",
@@ -25,7 +25,7 @@ KIP = Kip(
             handler="brokers.offset_topics.unresolved",
             scenario="kip-1319-remade",
             test="cluster/test_rights_by_id.py::test_the_id_is_resolved_then_the_right_is_asked_for_then_the_partition",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Broker-Side: error mapping",
@@ -33,7 +33,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.group_coordinator.spoken_in",
             scenario="kip-1319-stale-v5",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
             test="brokers/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",
         ),
         Row(
@@ -43,7 +43,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_checks",
             scenario="kip-1319-stale",
             test="scenarios/test_stale_offsets.py::test_the_same_offsets_are_refused_in_the_words_of_their_version",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Broker-Side: persisting topic IDs",
@@ -52,7 +52,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_offset_fetch",
             scenario="kip-1319-by-id",
             test="brokers/test_offset_topics.py::test_the_id_is_kept_with_the_offset_also_when_it_came_by_name",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: topic ID resolution",
@@ -61,7 +61,7 @@ KIP = Kip(
             handler="clients.topic_ids.missing",
             scenario="kip-1319-by-id",
             test="clients/test_topic_ids.py::test_the_first_commit_waits_for_the_id_and_the_second_does_not",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: fallback",
@@ -70,7 +70,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-v5",
             test="clients/test_topic_ids.py::test_a_request_is_built_by_ids_or_as_a_whole_by_names",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Compatibility: transaction version 1",
@@ -79,7 +79,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-tv1",
             test="clients/test_topic_ids.py::test_below_transaction_version_2_the_id_is_looked_up_and_not_sent",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Producer-Side: error handling",
@@ -89,7 +89,7 @@ KIP = Kip(
             scenario="kip-1319-remade",
             test="clients/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
             note="whoever waits for an id that is gone can neither commit nor abort: found by this row (finding 1319-A)",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "What an id protects from",
@@ -98,7 +98,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             scenario="kip-1319-remade-first",
             test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design[kip-1319-remade-first-kafka]",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Rejected Alternatives: names alongside ids",
@@ -108,7 +108,7 @@ KIP = Kip(
             handler="designs.group_options.names_too",
             test="designs/test_topic_names.py::test_a_name_beside_the_id_takes_away_what_the_id_protects_from",
             note="that the name counts where they disagree is our inference",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Rejected Alternatives: two versions instead of one",
@@ -118,7 +118,7 @@ KIP = Kip(
             handler="clients.topic_ids.named",
             test="designs/test_topic_names.py::"
             "test_a_release_between_two_versions_says_what_is_wrong_and_loses_what_an_id_would_save",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
             note="that a release knows version 6 alone is our inference: else there is no difference",
         ),
     ),

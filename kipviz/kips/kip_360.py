@@ -15,7 +15,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_metadata.next_identity",
             test="brokers/test_transaction_metadata.py::test_a_repeated_init_producer_id_gives_the_same_epoch_both_times",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
             scenario="kip-360-fenced-by-nobody",
         ),
         Row(
@@ -24,7 +24,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_checks.init_producer_id_checks",
             test="brokers/test_transaction_metadata.py::test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectation",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             scenario="kip-98-zombie",
         ),
         Row(
@@ -34,7 +34,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.next_identity",
             scenario="kip-360-fenced-by-nobody",
             test="scenarios/test_late_and_restored.py::test_a_repeated_question_is_a_zombies_after_the_coordinator_moved",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "Who asks for the next epoch",
@@ -45,7 +45,7 @@ KIP = Kip(
             scenario="kip-360-nobody-asks",
             test="clients/test_older_transaction_versions.py::"
             "test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
             note="found by reading the client of 4.4.0; no issue is known to us",
         ),
         Row(
@@ -55,7 +55,7 @@ KIP = Kip(
             handler="brokers.transaction_checks.init_producer_id_checks",
             scenario="kip-360-stale-question",
             test="scenarios/test_late_and_restored.py::test_a_stale_question_ends_two_producers",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
     ),
 )

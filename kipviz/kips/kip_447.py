@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_txn_offset_commit",
             scenario="kip-447-zombie",
             test="brokers/test_group_coordinator.py::test_the_member_is_checked_once_the_partition_is_enlisted",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "OffsetFetch: wait for pending offsets",
@@ -25,7 +25,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_offset_fetch",
             scenario="kip-447-race",
             test="brokers/test_group_coordinator.py::test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Motivation: one producer per partition fences by its name",
@@ -34,7 +34,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="kip-447-task-ids",
             test="scenarios/test_kip_447_fencing.py::test_the_second_process_of_a_task_aborts_and_fences_the_first_one_by_its_transactional_id",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Motivation and Rejected Alternatives, counted",
@@ -44,7 +44,7 @@ KIP = Kip(
             test="studies/test_producers.py::test_several_transactional_ids_in_one_producer_save_objects_and_connections_and_no_request",
             note="of the last one the KIP has the name only: how it shares a sender is our inference",
             scenario="kip-447-task-ids",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Compatibility: two rolling bounces",
@@ -53,7 +53,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_checks",
             scenario="kip-447-two-bounces",
             test="scenarios/test_kip_447_fencing.py::test_the_version_between_two_bounces_fences_by_name_and_is_fenced_by_its_member",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "First draft: FindCoordinator and InitProducerId carry the group",
@@ -64,7 +64,7 @@ KIP = Kip(
             test="brokers/test_group_transactions.py::test_the_assignment_is_in_the_log_before_the_identity",
             note="FindCoordinator is looked up at once, as everywhere here; the transactional id stays, "
             "as in the earlier wording of the draft",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: which transactions need to be completed",
@@ -74,7 +74,7 @@ KIP = Kip(
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_what_becomes_of_it_is_a_question_of_its_own",
             note="abort at once or wait for the time-out: a slot, because the text says neither",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: Fencing zombie",
@@ -83,7 +83,7 @@ KIP = Kip(
             handler="brokers.producer_groups.generation_checks",
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_an_older_generation_is_refused_whatever_it_asks",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: initTransactions(groupAssignment) after every rebalance",
@@ -92,7 +92,7 @@ KIP = Kip(
             handler="clients.group_identity.settle",
             scenario="kip-447-first-draft",
             test="clients/test_group_identity.py::test_an_assignment_initialises_the_producer_and_reading_waits_for_that",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: on-disk format",
@@ -102,7 +102,7 @@ KIP = Kip(
             scenario="kip-447-two-copies",
             test="brokers/test_group_transactions.py::test_the_next_coordinator_knows_the_generations_from_the_log",
             note="key and value are our inference; the request has no partitions in the text (finding 447-P)",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Rejected Alternatives: the transaction coordinator remembers the assignment",
@@ -111,7 +111,7 @@ KIP = Kip(
             handler="brokers.producer_groups.newest",
             scenario="kip-447-two-copies",
             test="scenarios/test_kip_447_fencing.py::test_a_group_that_begins_again_is_refused_by_the_copy_that_remembers_its_generation",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: every interleaving",
@@ -122,7 +122,7 @@ KIP = Kip(
             test="checking/test_kip_447_first_draft.py::"
             "test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies",
             note="two members are too many states for a search to end",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: Authorization, and a group without a transactional id (a later wording)",
@@ -145,7 +145,7 @@ KIP = Kip(
             scenario="kip-447-one-bounce",
             test="scenarios/test_streams.py::test_a_version_and_a_configuration_choose_the_producer",
             note="one task in an instance; whether 2.4 with the config unset names its member is our inference",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Rejected Alternatives: asking for the broker's version at the start",
@@ -167,7 +167,7 @@ KIP = Kip(
             scenario="kip-447-group-id-only",
             test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
             note="what the middle version still says of the transaction coordinator is the first draft",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "initTransactions(consumer) blocks until the consumer has joined (second draft)",
@@ -177,7 +177,7 @@ KIP = Kip(
             scenario="kip-447-gate-rolling",
             test="clients/test_group_identity.py::test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joined",
             note="by the classic protocol, the only one there was; a member of KIP-848 joins with poll()",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Shrink transactional.timeout (second draft)",
@@ -186,7 +186,7 @@ KIP = Kip(
             handler="scenarios.scenario.at_levels",
             test="studies/test_takeover.py::test_what_a_takeover_comes_to_under_a_design",
             scenario="kip-447-race",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Offsets beside the transaction",
@@ -194,7 +194,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.group_coordinator.on_offset_commit",
             scenario="kip-447-offsets-beside",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
             test="brokers/test_offset_commit.py::test_an_offset_is_committed_at_once_in_the_name_of_a_member",
         ),
         Row(
@@ -204,7 +204,7 @@ KIP = Kip(
             handler="designs.group_options.pending_to_new_loading_to_old",
             scenario="kip-447-old-consumer",
             test="designs/test_group_options.py::test_an_old_consumer_is_protected_by_the_draft_and_not_by_what_was_shipped",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "inter.broker.protocol.version as the gate (draft)",
@@ -213,7 +213,7 @@ KIP = Kip(
             handler="designs.group_options.all_brokers_first",
             scenario="kip-447-gate",
             test="designs/test_group_options.py::test_a_member_is_named_only_where_the_draft_s_gate_is_open",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Broker must be upgraded first",
@@ -222,7 +222,7 @@ KIP = Kip(
             handler="messages.releases.knows",
             scenario="kip-447-gate-rolling",
             test="cluster/test_releases.py::test_the_gate_of_kip_447_stays_closed_for_one_broker_from_before_it",
-            page="27-kip-447-drafts",
+            page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Generations of the classic protocol",
@@ -240,7 +240,7 @@ KIP = Kip(
             handler="studies.zombies.pauses",
             scenario="kip-447-race",
             test="studies/test_zombies.py::test_each_half_closes_a_window_of_its_own",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "ConsumerGroupMetadata with the group's id only",
@@ -249,7 +249,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_checks",
             scenario="kip-447-group-id-only",
             test="brokers/test_consumer_group.py::test_who_may_commit",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
     ),
 )

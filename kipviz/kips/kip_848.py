@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-rebalance",
             test="brokers/test_group_membership.py::test_a_member_joins_at_the_group_s_next_epoch",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Assignment Process: the target",
@@ -26,7 +26,7 @@ KIP = Kip(
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
             note="uniform only, no range; in the heartbeat that needs it, not in the background",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "KIP-1263: group.consumer.assignment.interval.ms",
@@ -46,7 +46,7 @@ KIP = Kip(
             handler="brokers.consumer_group.reconciled",
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_a_partition_is_given_only_when_the_other_one_has_let_go",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Member Failures",
@@ -55,7 +55,7 @@ KIP = Kip(
             handler="brokers.group_membership.on_timer",
             scenario="kip-848-rebalance",
             test="brokers/test_group_membership.py::test_a_silent_member_is_taken_out_and_the_group_goes_on",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Member epochs fence",
@@ -64,7 +64,7 @@ KIP = Kip(
             handler="brokers.consumer_group.heartbeat_check",
             scenario="kip-447-zombie",
             test="brokers/test_consumer_group.py::test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Offsets in the name of a member",
@@ -73,7 +73,7 @@ KIP = Kip(
             handler="brokers.consumer_group.commit_checks",
             scenario="kip-848-no-listener",
             test="scenarios/test_verdicts.py::test_the_verdict_of_a_story_under_a_design[kip-848-no-listener-kafka]",
-            page="25-kip-447-and-1319",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "max.poll.interval.ms at the client",

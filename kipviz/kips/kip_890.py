@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.partition_leader.on_produce",
             scenario="kip-1289-group-commit",
             test="brokers/test_partition_leader.py::test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Part 2: epoch bump with the decision",
@@ -25,7 +25,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Verification guard",
@@ -33,7 +33,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.partition_leader.on_enlisted",
             test="brokers/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-hanging",
         ),
         Row(
@@ -42,7 +42,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.enlistment.told_apart",
             test="brokers/test_older_transaction_versions.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-late-record",
         ),
         Row(
@@ -75,7 +75,7 @@ KIP = Kip(
             "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
             note="until a batch of the producer or a marker is appended; it does not expire",
             scenario="kip-890-in-vain",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "VerifyOnly: an answer for each partition",
@@ -84,7 +84,7 @@ KIP = Kip(
             handler="brokers.transaction_append.answer_add",
             scenario="kip-890-hanging",
             test="brokers/test_older_transaction_versions.py::test_who_asks_whether_a_partition_was_added_changes_nothing",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Verification and epoch (KAFKA-19690)",
@@ -94,7 +94,7 @@ KIP = Kip(
             handler="brokers.partition_log.check_client_batch",
             scenario="pain-order-of-checks",
             test="brokers/test_partition_log.py::test_before_kafka_19690_a_log_asks_for_the_verification_first",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "Epoch overflow",
@@ -103,7 +103,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.record_of",
             scenario="kip-890-overflow",
             test="brokers/test_transaction_metadata.py::test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_completion",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Part 1: verification of old clients",
@@ -112,7 +112,7 @@ KIP = Kip(
             handler="brokers.transaction_checks.verify_checks",
             scenario="kip-890-hanging",
             test="brokers/test_older_transaction_versions.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Motivation: messages that arrive late",
@@ -121,7 +121,7 @@ KIP = Kip(
             handler="cluster.turn.Turn.lose",
             scenario="kip-890-hanging",
             test="scenarios/test_kip_890.py::test_a_late_batch_hangs_only_where_nobody_is_asked",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Motivation: one epoch for many transactions",
@@ -130,7 +130,7 @@ KIP = Kip(
             handler="brokers.transaction_checks.end_txn_checks_below_5",
             scenario="kip-890-late-commit",
             test="scenarios/test_kip_890.py::test_a_late_commit_ends_the_next_transaction_only_where_both_have_one_epoch",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Motivation: a late record of an aborted transaction",
@@ -139,7 +139,7 @@ KIP = Kip(
             handler="brokers.partition_log.append",
             scenario="kip-890-late-record",
             test="scenarios/test_kip_890.py::test_a_late_record_is_committed_with_the_next_transaction_where_nobody_is_asked",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Part 2: a retry of EndTxn is told from a new one",
@@ -148,7 +148,7 @@ KIP = Kip(
             handler="brokers.transaction_metadata.is_end_txn_retry",
             scenario="kip-890-too-late",
             test="scenarios/test_kip_890.py::test_a_commit_after_the_time_out_is_never_a_success",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Upgrade and downgrade of clients",
@@ -158,7 +158,7 @@ KIP = Kip(
             handler="clients.producer.connected",
             scenario="kip-890-upgrade",
             test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Part 1: Compatibility",
@@ -167,7 +167,7 @@ KIP = Kip(
             handler="cluster.dispatch.broker_response",
             scenario="kip-890-rolling",
             test="scenarios/test_rolling.py::test_a_late_batch_hangs_until_leader_and_coordinator_both_verify",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Part 2: Upgrade, broker by broker",
@@ -176,7 +176,7 @@ KIP = Kip(
             handler="cluster.operating.why_not_registered",
             scenario="kip-890-rolling-to-2",
             test="scenarios/test_rolling.py::test_a_transaction_ends_in_the_version_it_began_in_though_every_broker_is_new",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Motivation: a marker that comes late",
@@ -185,7 +185,7 @@ KIP = Kip(
             handler="brokers.replication.of_marker",
             scenario="kip-890-late-marker",
             test="scenarios/test_late_and_restored.py::test_a_late_marker_commits_what_is_to_be_aborted_below_version_2_only",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Part 2: abort of nothing",
@@ -194,7 +194,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-890-empty-abort",
             test="scenarios/test_late_and_restored.py::test_an_abort_of_nothing_is_told_to_come_back_and_fences_nobody",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "Part 2: a fenced producer's abort",
@@ -203,7 +203,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-890-zombie-aborts",
             test="scenarios/test_late_and_restored.py::test_a_success_proves_no_ownership",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
     ),
 )

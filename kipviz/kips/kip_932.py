@@ -16,7 +16,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
             test="brokers/test_share_partition_leader.py::test_two_acquisitions_never_share_a_lock",
-            page="40-kip-1289",
+            page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
             "Acknowledgement types",
@@ -24,7 +24,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_partition_leader.on_share_acknowledge",
             test="brokers/test_share_partition_leader.py::test_each_type_becomes_what_it_says_and_one_write_carries_them_all",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-932-release-order",
         ),
         Row(
@@ -33,7 +33,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_validation.form_checks",
             test="brokers/test_share_partition_leader.py::test_malformed_acknowledgements_are_an_invalid_request_of_their_partition",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-932-release-order",
         ),
         Row(
@@ -60,7 +60,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_partition_leader.on_share_fetch",
             test="brokers/test_share_partition_leader.py::test_the_session_machine",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-932-close",
         ),
         Row(
@@ -70,7 +70,7 @@ KIP = Kip(
             handler="brokers.share_coordinator.on_write",
             scenario="kip-932-leader-change",
             test="brokers/test_share_coordinator.py::test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "State epoch and leader epoch",
@@ -78,7 +78,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_coordinator.on_read",
             test="brokers/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-932-reset-fences",
         ),
         Row(
@@ -97,7 +97,7 @@ KIP = Kip(
             handler="brokers.share_writes.acknowledge",
             scenario="kip-932-slow-member",
             test="conformance/test_share_groups.py::test_06_what_was_begun_is_rolled_back_when_a_later_batch_is_wrong",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "Share-partition start offset (SPSO)",
@@ -106,7 +106,7 @@ KIP = Kip(
             handler="brokers.share_partition.advance_start",
             scenario="kip-932-three-members",
             test="conformance/test_share_groups.py::test_18_a_durable_state_that_is_all_done_leaves_nothing_in_memory",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "Next fetch offset, redelivery",
@@ -115,7 +115,7 @@ KIP = Kip(
             handler="brokers.share_acquiring.caught",
             scenario="kip-932-release-order",
             test="conformance/test_share_groups.py::test_03_inside_the_window_records_are_delivered_again_and_it_does_not_grow",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "In-flight limit",
@@ -133,7 +133,7 @@ KIP = Kip(
             handler="brokers.share_acquiring.suspect_from",
             test="conformance/test_share_groups.py::test_14_what_fails_again_travels_in_halves_and_alone_at_its_last_attempt",
             note="the size of a batch is that of the delivery in which its records became suspect",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-1191-poison-record",
         ),
         Row(
@@ -143,7 +143,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_leadership_lost",
             scenario="kip-932-leader-change",
             test="conformance/test_share_groups.py::test_02_holes_of_the_durable_state_are_delivered_as_the_first_time",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "States of a share-partition",
@@ -153,7 +153,7 @@ KIP = Kip(
             scenario="kip-932-leader-change",
             test="brokers/test_share_partition_leader.py::"
             "test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             note="EMPTY and FAILED begin and end in one step here, as nothing can come between",
         ),
         Row(
@@ -163,7 +163,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_share_acknowledge",
             scenario="kip-932-close",
             test="conformance/test_share_groups.py::test_23_a_connection_that_breaks_ends_its_member_and_the_last_one_the_group",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "share.isolation.level",
@@ -172,7 +172,7 @@ KIP = Kip(
             handler="brokers.share_acquiring.caught",
             scenario="kip-932-read-committed",
             test="conformance/test_share_groups.py::test_16_a_group_that_reads_committed_records_is_not_given_aborted_ones",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "share.auto.offset.reset",
@@ -214,7 +214,7 @@ KIP = Kip(
             handler="brokers.share_writes.acknowledge",
             scenario="kip-932-renew",
             test="conformance/test_share_groups.py::test_15_a_renewed_lock_is_a_new_timer_and_nothing_is_written",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "KIP-1206: share.acquire.mode",
@@ -233,7 +233,7 @@ KIP = Kip(
             scenario="kip-932-reset",
             test="brokers/test_share_administration.py::test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it",
             note="the end is looked up at once, without ListOffsets",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "commitAsync(), acknowledgement callback, close()",
@@ -291,7 +291,7 @@ KIP = Kip(
             handler="brokers.share_administration.on_alter_share_group_offsets",
             scenario="kip-932-reset",
             test="brokers/test_share_administration.py::test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             note="in 4.4.0 the group's epoch is not bumped, although the KIP says so; later code bumps it",
         ),
         Row(
@@ -302,7 +302,7 @@ KIP = Kip(
             scenario="kip-932-reset-fences",
             test="brokers/test_share_write_failures.py::"
             "test_a_write_that_is_refused_so_drops_the_share_partition",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "DescribeShareGroupOffsets",
@@ -311,7 +311,7 @@ KIP = Kip(
             handler="brokers.share_administration.on_describe_share_group_offsets",
             scenario="kip-932-reset",
             test="brokers/test_share_administration.py::test_without_partitions_all_that_the_group_has_are_described",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "DeleteShareGroupOffsets",
@@ -329,7 +329,7 @@ KIP = Kip(
             handler="brokers.share_administration.on_delete_groups",
             scenario="kip-932-delete-group",
             test="brokers/test_share_administration.py::test_a_group_is_deleted_after_its_states",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
         ),
         Row(
             "A topic that is deleted",
@@ -368,7 +368,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_administration.on_share_group_describe",
             test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-932-delete-group",
         ),
         Row(
@@ -378,7 +378,7 @@ KIP = Kip(
             handler="brokers.share_upkeep.on_timer",
             test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
             note="where state_upkeep is set; either job may come at any moment",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             scenario="kip-1289-small-pruned",
         ),
         Row(
@@ -388,7 +388,7 @@ KIP = Kip(
             handler="brokers.share_partition_leader.on_fetch_further",
             scenario="kip-932-several-partitions",
             test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             note="here the client asks one broker after the other and stops at the first partition that has "
             "records; without by_session",
         ),
@@ -411,7 +411,7 @@ KIP = Kip(
             test="cluster/test_session_fetches.py::"
             "test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker",
             scenario="kip-932-several-partitions",
-            page="30-kip-932-share-groups",
+            page="30-share-groups-kip-932",
             note="where a spec says by_session, and in implicit mode; the story has one partition in each",
         ),
         Row(

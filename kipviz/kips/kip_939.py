@@ -6,7 +6,7 @@ from kipviz.kips.row import MODELLED, Kip, Row
 
 PRODUCER = "clients/test_two_phase_producer.py::test_"
 BROKER = "brokers/test_two_phase.py::test_"
-PAGE = "60-kip-939-two-phase-commit"
+PAGE = "60-commit-with-a-database-kip-939"
 STORES = "scenarios/test_kip_939.py::test_"
 
 KIP = Kip(
@@ -20,7 +20,7 @@ KIP = Kip(
             MODELLED,
             "clients.producer.init_transactions",
             test=PRODUCER + "a_producer_of_a_two_phase_commit_asks_for_no_time_limit",
-            page="60-kip-939-two-phase-commit",
+            page="60-commit-with-a-database-kip-939",
             scenario="kip-939-dual-write",
         ),
         Row(
@@ -57,7 +57,7 @@ KIP = Kip(
             MODELLED,
             "clients.prepared_txn_state.PreparedTxnState",
             test=PRODUCER + "a_prepared_state_is_read_as_it_was_written",
-            page="60-kip-939-two-phase-commit",
+            page="60-commit-with-a-database-kip-939",
             scenario="kip-939-dual-write",
         ),
         Row(
@@ -98,7 +98,7 @@ KIP = Kip(
             "kip-939-still-writing",
             STORES + "keeping_a_transaction_does_not_keep_its_writer_out_of_it",
             note="draft; what the text does not say of batches follows from Kafka's checks: our inference",
-            page="60-kip-939-two-phase-commit",
+            page="60-commit-with-a-database-kip-939",
         ),
         Row(
             "Epoch bump when a kept transaction is complete",
@@ -190,7 +190,7 @@ KIP = Kip(
             "clients/test_shared_database.py::"
             "test_whom_kafka_has_fenced_the_database_refuses_if_it_knows_its_writer",
             note="our inference",
-            page="60-kip-939-two-phase-commit",
+            page="60-commit-with-a-database-kip-939",
         ),
         Row(
             "A writer that the database does not refuse",
@@ -201,7 +201,7 @@ KIP = Kip(
             "clients/test_shared_database.py::"
             "test_a_database_that_does_not_know_its_writer_commits_what_kafka_has_aborted",
             note="our inference",
-            page="60-kip-939-two-phase-commit",
+            page="60-commit-with-a-database-kip-939",
         ),
         Row(
             "ACL operation TWO_PHASE_COMMIT",

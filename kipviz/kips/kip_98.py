@@ -27,7 +27,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_new_name_gets_a_new_producer_id_and_epoch_0",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Transaction coordinator, transaction log",
@@ -36,7 +36,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_replicated",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_nothing_is_answered_before_the_record_is_replicated",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Transaction log: appends that fail",
@@ -45,7 +45,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.fail_append",
             scenario="kip-98-given-up-decision",
             test="brokers/test_failed_appends.py::test_the_next_coordinator_takes_a_given_up_decision_for_what_it_says",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "acks=all, min.insync.replicas",
@@ -54,7 +54,7 @@ KIP = Kip(
             handler="brokers.partition_leader.on_produce",
             scenario="kip-98-too-few-replicas",
             test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_batch",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
             note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND needs "
             "a moment that is not there",
         ),
@@ -67,7 +67,7 @@ KIP = Kip(
             test="brokers/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
             note="the generation of a classic group waits until the replicas are back; Kafka rebalances again",
             scenario="kip-98-offsets-without-replicas",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "AddPartitionsToTxnRequest",
@@ -76,7 +76,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_add_partitions",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_partitions_are_logged_once_and_answered_when_replicated",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "AddPartitionsToTxnRequest: errors of single partitions",
@@ -107,7 +107,7 @@ KIP = Kip(
             test="clients/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
             note="on a timed clock that has rests (backs_off), and with max_in_flight",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "retry.backoff.ms of batches (KIP-580)",
@@ -118,7 +118,7 @@ KIP = Kip(
             "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
             note="on a timed clock with max_in_flight, without the jitter of 20 %",
             scenario="kip-98-batch-backs-off",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "The sender's order of requests",
@@ -137,7 +137,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_the_decision_is_logged_before_it_is_answered",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "WriteTxnMarkerRequest",
@@ -146,7 +146,7 @@ KIP = Kip(
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-group-commit",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_is_over_when_every_partition_has_its_marker",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "WriteTxnMarkerRequest: answers",
@@ -154,7 +154,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_markers_answered",
             test="brokers/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
             scenario="kip-98-offsets-without-replicas",
         ),
         Row(
@@ -185,7 +185,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_loaded",
             test="brokers/test_transaction_coordinator.py::test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             scenario="kip-98-zombie-coordinator",
         ),
         Row(
@@ -205,7 +205,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_init_producer_id",
             scenario="pain-two-instances",
             test="scenarios/test_pains.py::test_the_application_gets_the_exception_that_users_name",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "transaction.timeout.ms",
@@ -215,7 +215,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_timeout",
             scenario="kip-890-too-late",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             note="on a timed clock by a scan at most its interval late, whenever the one before it was; untimed "
             "each at any moment",
         ),
@@ -225,7 +225,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.partition_log.check_client_batch",
             test="brokers/test_partition_log.py::test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
             scenario="kip-98-idempotent-retry",
         ),
         Row(
@@ -235,7 +235,7 @@ KIP = Kip(
             handler="brokers.partition_leader.on_fetch",
             scenario="kip-98-stuck-lso",
             test="brokers/test_partition_leader.py::test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "TxnOffsetCommitRequest",
@@ -244,7 +244,7 @@ KIP = Kip(
             handler="brokers.group_coordinator.on_txn_offset_commit",
             scenario="kip-1289-group-commit",
             test="brokers/test_group_coordinator.py::test_the_marker_commits_or_drops_what_was_pending",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Producer API: states and errors",
@@ -253,7 +253,7 @@ KIP = Kip(
             handler="clients.producer.on_response",
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Producer API: send() and max.block.ms",
@@ -273,7 +273,7 @@ KIP = Kip(
             handler="brokers.transaction_coordinator.on_add_offsets",
             scenario="kip-890-late-commit",
             test="brokers/test_older_transaction_versions.py::test_a_groups_offsets_are_added_by_the_group_id",
-            page="20-kip-890",
+            page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
             "Producer fencing",
@@ -282,7 +282,7 @@ KIP = Kip(
             handler="brokers.partition_log.is_fenced",
             scenario="kip-98-zombie",
             test="scenarios/test_kip_890.py::test_a_producer_that_wakes_up_is_fenced_and_the_work_is_done_once",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "TransactionStartTimestampMs, TransactionLastUpdateTimestampMs",
@@ -301,7 +301,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transaction_coordinator.on_timer",
             test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
             scenario="pain-idle-week",
         ),
         Row(
@@ -312,7 +312,7 @@ KIP = Kip(
             scenario="kip-98-idempotent-retry",
             test="conformance/test_transactions.py::"
             "test_09_a_producer_without_a_name_gets_an_identity_that_nobody_remembers",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "Produce: the batches of several partitions in one request",
@@ -343,7 +343,7 @@ KIP = Kip(
             handler="clients.in_flight.next_batches",
             scenario="kip-98-in-flight",
             test="clients/test_plain_producer.py::test_what_is_sent_again_goes_alone_and_in_order",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             note="requests of a connection, transactional ones too; a batch of another broker waits behind one "
             "that has no room",
         ),
@@ -356,7 +356,7 @@ KIP = Kip(
             scenario="kip-98-in-flight-transaction",
             test="cluster/test_pipelined_producers.py::"
             "test_whatever_goes_wrong_each_record_is_committed_once_and_in_order",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             note="with max_in_flight; otherwise a producer has one batch of a partition on the wire",
         ),
         Row(
@@ -368,7 +368,7 @@ KIP = Kip(
             test="clients/test_pipelined_producer.py::"
             "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
             note="with max_in_flight; the other producers give up only what waits to be sent",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "enable.idempotence=false",
@@ -378,7 +378,7 @@ KIP = Kip(
             scenario="kip-98-in-flight-without",
             test="clients/test_plain_producer.py::"
             "test_without_idempotence_it_asks_for_nothing_and_numbers_nothing",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Sequences of a producer that a log does not know",
@@ -388,7 +388,7 @@ KIP = Kip(
             scenario="kip-98-in-flight-unknown",
             test="clients/test_plain_producer.py::"
             "test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "Retention, DeleteRecords (KIP-107)",
@@ -400,7 +400,7 @@ KIP = Kip(
             test="cluster/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
             note="by an operator or as a fault a batch at a time",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "log.retention.ms",
@@ -410,7 +410,7 @@ KIP = Kip(
             scenario="kip-98-older-than-retention",
             test="brokers/test_log_retention.py::test_the_records_of_an_open_transaction_are_deleted_and_it_commits",
             note="where records carry times (stamps) and a spec sets it; each batch is a segment; not by size",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "OFFSET_OUT_OF_RANGE, auto.offset.reset, ListOffsets",
@@ -423,7 +423,7 @@ KIP = Kip(
             "test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told",
             note="of a consumer of a regular group by whichever protocol, where a spec says its policy; else it "
             "is earliest without the round trips; by_duration is of members that join (KIP-1106)",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "producer.id.expiration.ms",
@@ -433,7 +433,7 @@ KIP = Kip(
             scenario="kip-98-silent-for-a-day",
             test="brokers/test_producer_expiry.py::"
             "test_a_batch_that_comes_again_after_that_is_in_the_log_twice",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             note="where a spec lets them (producer_ids_expire); no broker of 4.4 says UNKNOWN_PRODUCER_ID, "
             "whose meaning its clients still know",
         ),
@@ -456,7 +456,7 @@ KIP = Kip(
             handler="clients.thread.timed_out",
             scenario="kip-98-commit-timed-out",
             test="clients/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "max.block.ms, buffer.memory: send()",
@@ -466,7 +466,7 @@ KIP = Kip(
             scenario="kip-98-buffer-full",
             test="clients/test_max_block.py::"
             "test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
             note="with buffer, in batches; a producer without it has room for all that comes",
         ),
         Row(
@@ -478,7 +478,7 @@ KIP = Kip(
             scenario="kip-98-offsets-timed-out",
             test="clients/test_max_block.py::"
             "test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same",
-            page="15-kip-98-identities",
+            page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "max.block.ms: another call",
@@ -487,7 +487,7 @@ KIP = Kip(
             handler="clients.thread.timed_out",
             scenario="kip-98-commit-timed-out-then-abort",
             test="clients/test_max_block.py::test_any_other_call_is_illegal_until_that_one_was_made_again",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
         Row(
             "max.block.ms: several threads",
@@ -529,7 +529,7 @@ KIP = Kip(
             handler="brokers.replication.of_marker",
             scenario="kip-98-zombie-coordinator",
             test="scenarios/test_late_and_restored.py::test_markers_of_the_coordinator_before_are_refused",
-            page="10-kip-98-transactions",
+            page="10-transactions-kip-98",
         ),
     ),
 )

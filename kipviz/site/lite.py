@@ -22,6 +22,8 @@ import kipviz
 from kipviz.site import runtime
 
 LOCK = Path(__file__).with_name("lite.json")
+# Former names of notebooks, each with today's, so that an address somebody kept still opens.
+RENAMED = Path(__file__).with_name("renamed.json")
 # Tools for whoever makes the site, and the pages of the site themselves, are no part of a notebook.
 LEFT_OUT = ("command", "serving", "site", "spark")
 KERNEL = "jupyterlite_pyodide_kernel"
@@ -80,12 +82,33 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
         _build(home, words)
         # jupyterlite-core leaves this folder to the kernel's own build step, which is not installed.
         shutil.copytree(home / "static", into / "static", dirs_exist_ok=True)
+    lab = into / "lab" / "index.html"
+    lab.write_text(with_former_names(lab.read_text(encoding="utf-8")), encoding="utf-8")
     missing = [n.name for n in chosen if not (into / "files" / "notebooks" / n.name).is_file()]
     if not (into / "files" / f"{RECORDINGS}.zip").is_file():
         missing.append(f"{RECORDINGS}.zip")
     if missing:
         raise runtime.FetchError(f"JupyterLite left out {', '.join(missing)}.")
     return len(chosen)
+
+
+def with_former_names(page: str) -> str:
+    """Give JupyterLab's page with a script before all others that leads a former name to today's notebook."""
+    head = "<head>"
+    if head not in page:
+        raise runtime.FetchError("JupyterLite's page has no head to put a script into.")
+    names = json.dumps(json.loads(RENAMED.read_text(encoding="utf-8")))
+    return page.replace(head, f"{head}<script>{_FORMER_NAMES % names}</script>", 1)
+
+
+_FORMER_NAMES = """{
+  const names = %s, url = new URL(location.href), path = url.searchParams.get("path") ?? "";
+  const name = path.replace(/^notebooks\\//, "").replace(/\\.ipynb$/, "");
+  if (path === `notebooks/${name}.ipynb` && Object.hasOwn(names, name)) {
+    url.searchParams.set("path", `notebooks/${names[name]}.ipynb`);
+    history.replaceState(null, "", url);
+  }
+}"""
 
 
 def pack(folder: Path, into: Path) -> None:

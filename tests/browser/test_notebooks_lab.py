@@ -15,7 +15,11 @@ PICTURES = os.environ.get("KIPVIZ_PICTURES")
 
 
 @pytest.mark.parametrize(
-    "name", ["00-start-here", pytest.param("40-kip-1289", marks=pytest.mark.thorough)]
+    "name",
+    [
+        "00-start-here",
+        pytest.param("40-share-groups-in-a-transaction-kip-1289", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_notebook_runs_and_its_first_stepper_steps_wide_and_light_narrow_and_dark(
     open_notebook, name: str

@@ -24,6 +24,8 @@ IDLE = (
 )
 RUN = """() => { window.ran = undefined;
   window.jupyterapp.commands.execute("notebook:run-all-cells").then(() => { window.ran = true; }); }"""
+PATH = "() => window.jupyterapp.shell.currentWidget.context.path"
+FORMER = {new: old for old, new in json.loads(lite.RENAMED.read_text()).items()}
 CHART = "application/vnd.plotly.v1+json"
 NOTEBOOK = "() => window.jupyterapp.shell.currentWidget.context.model.toJSON()"
 
@@ -55,8 +57,12 @@ def check_notebook(browser, lab: str, notebook: Path) -> None:
     context.on("request", lambda request: asked.append(request.url))
     try:
         page = context.new_page()
-        page.goto(f"{lab}lab/index.html?path=notebooks/{notebook.name}")
+        # One that had another name is opened by it.
+        page.goto(
+            f"{lab}lab/index.html?path=notebooks/{FORMER.get(notebook.stem, notebook.stem)}.ipynb"
+        )
         page.wait_for_function(READY, timeout=90_000)
+        assert page.evaluate(PATH) == f"notebooks/{notebook.name}"
         page.wait_for_function(IDLE, timeout=120_000)
         page.evaluate(RUN)
         page.wait_for_function("() => window.ran", timeout=300_000)
@@ -100,6 +106,15 @@ def test_only_notebooks_for_spark_and_sockets_stay_out_of_the_browser():
     assert list(out) == ["85", "86", "91"]
     assert [n for n, missing in out.items() if "Spark" in missing] == ["85", "91"]
     assert "sockets" in out["86"]
+
+
+def test_a_former_name_leads_to_the_notebook_before_jupyterlab_reads_the_address():
+    page = lite.with_former_names("<html><head><script>boot</script></head></html>")
+    assert page.index("searchParams") < page.index("boot")
+    for old, new in json.loads(lite.RENAMED.read_text()).items():
+        assert f'"{old}": "{new}"' in page
+    with pytest.raises(FetchError, match="no head"):
+        lite.with_former_names("<html></html>")
 
 
 def test_the_recordings_are_packed_whole_and_the_same_bytes_each_time(tmp_path):
