@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     # What an editor and mypy see; `_HOMES` has the same names, and a test holds both together.
     from pyspark.sql import SparkSession
 
-    from kipviz.checking.critical_path import Latencies as Latencies
+    from kipviz.checking.timed.critical_path import Latencies as Latencies
     from kipviz.designs.proposals import design as design
     from kipviz.designs.proposals import propose as propose
     from kipviz.driving.cluster import Cluster as Cluster
     from kipviz.driving.desk import Desk as Desk
     from kipviz.lessons.own_story import story as story
-    from kipviz.recordings.report import report as accept
+    from kipviz.recordings.judging.report import report as accept
     from kipviz.serving.serve import serve as serve
     from kipviz.widgets.campaign_view import CampaignView
     from kipviz.widgets.costs import costs as costs
@@ -122,8 +122,8 @@ __all__ = [
 _HOMES = {
     "Cluster": "kipviz.driving.cluster:Cluster",
     "Desk": "kipviz.driving.desk:Desk",
-    "Latencies": "kipviz.checking.critical_path:Latencies",
-    "accept": "kipviz.recordings.report:report",
+    "Latencies": "kipviz.checking.timed.critical_path:Latencies",
+    "accept": "kipviz.recordings.judging.report:report",
     "ablate": "kipviz.widgets.outcomes:ablate",
     "outcomes": "kipviz.widgets.outcomes:outcomes",
     "compare": "kipviz.widgets.side_by_side:compare",
@@ -157,10 +157,10 @@ _HOMES = {
 
 # Without the notebook part a listing is text, and needs no more than the core.
 _AS_TEXT = {
-    "list_designs": "kipviz.views.listing:designs",
-    "list_faults": "kipviz.views.listing:faults",
-    "list_scenarios": "kipviz.views.listing:scenarios",
-    "list_slots": "kipviz.views.listing:slots",
+    "list_designs": "kipviz.views.reports.listing:designs",
+    "list_faults": "kipviz.views.reports.listing:faults",
+    "list_scenarios": "kipviz.views.reports.listing:scenarios",
+    "list_slots": "kipviz.views.reports.listing:slots",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.checks import Check
-from kipviz.brokers.partition_log import PartitionLog, append
+from kipviz.brokers.logs.partition_log import PartitionLog, append
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.core.model import Event

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers import offset_topics
 from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.context import Context, Image
+from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors

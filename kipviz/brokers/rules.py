@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.records.share_group_state import Rank, RecordState, StagedBatch, StateBatch

@@ -20,7 +20,7 @@ from kipviz.core.values import Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-TASK_MODULE = "kipviz.checking.task"
+TASK_MODULE = "kipviz.checking.courses.task"
 JOBS_MAX = 5_000_000
 _SEED_MAX = 2**63 - 1
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -133,7 +133,7 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     own = getattr(import_module(task_module), "known_names", None)
     if own is not None:
         return dict(own())
-    from kipviz.checking.faults import FAULTS
+    from kipviz.checking.judging.faults import FAULTS
     from kipviz.designs.catalogue import CATALOGUE, FINDINGS, brought_designs
     from kipviz.scenarios.library import LIBRARY, brought_stories
 

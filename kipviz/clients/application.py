@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kipviz.clients import external_database, kinds
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients import kinds
+from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client, MemberConsumer
-from kipviz.clients.producer import Producer
-from kipviz.clients.share_memory import ShareConsumer
-from kipviz.clients.transaction_session import TransactionSession
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions import external_database
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value

@@ -8,42 +8,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kipviz.clients import admin as administering
-from kipviz.clients import (
-    awaited_topics,
-    draining,
-    group_reading,
-    session_calls,
-    session_votes,
-    share_holding,
-    stagings,
-    stray_records,
-    workers,
-)
-from kipviz.clients import classic_consumer as classic
-from kipviz.clients import consumer as regular
-from kipviz.clients import external_database as databases
-from kipviz.clients import group_consumer as member
-from kipviz.clients import plain_producer as plain
-from kipviz.clients import producer as transactional
-from kipviz.clients import share_consumer as sharing
-from kipviz.clients import transaction_session as sessions
-from kipviz.clients.acl_calls import OF_ACLS, READ_OF_ACLS
-from kipviz.clients.admin import Admin
+from kipviz.clients import workers
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.external_database import IN_DOUBT, STORED, ExternalDatabase
-from kipviz.clients.group_calls import OF_ANY_GROUP, READ_BY_OPERATORS
-from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups import consumer as regular
+from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import group_reading
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.clients.kinds import Client, MemberConsumer, send
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.prepared_txn_state import PreparedTxnState
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.operators import admin as administering
+from kipviz.clients.operators.acl_calls import OF_ACLS, READ_OF_ACLS
+from kipviz.clients.operators.admin import Admin
+from kipviz.clients.operators.group_calls import OF_ANY_GROUP, READ_BY_OPERATORS
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.share_memory import NO_SNAPSHOT, ShareConsumer
-from kipviz.clients.subscribing import subscription_of
-from kipviz.clients.transaction_session import TransactionSession
+from kipviz.clients.sending import awaited_topics, stray_records
+from kipviz.clients.sending import plain_producer as plain
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sessions import session_calls, session_votes
+from kipviz.clients.sessions import transaction_session as sessions
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares import draining, share_holding
+from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
+from kipviz.clients.transactions import external_database as databases
+from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.transactions import stagings
+from kipviz.clients.transactions.external_database import IN_DOUBT, STORED, ExternalDatabase
+from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.core.values import Value
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.share_groups import (

@@ -9,33 +9,25 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from kipviz.clients import (
-    admin,
-    classic_consumer,
-    consumer,
-    external_database,
-    group_consumer,
-    in_flight,
-    pipelined_producer,
-    plain_producer,
-    producer,
-    share_consumer,
-    share_member,
-    transaction_session,
-)
-from kipviz.clients.admin import Admin
-from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.in_flight import NumberingProducer
-from kipviz.clients.outgoing import OutgoingBatch
-from kipviz.clients.pipelined_producer import PipelinedProducer
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.producer import Producer
-from kipviz.clients.share_member import ShareMember
-from kipviz.clients.share_memory import ShareConsumer
-from kipviz.clients.transaction_session import TransactionSession
+from kipviz.clients.groups import classic_consumer, consumer, group_consumer
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.operators import admin
+from kipviz.clients.operators.admin import Admin
+from kipviz.clients.sending import in_flight, pipelined_producer, plain_producer
+from kipviz.clients.sending.in_flight import NumberingProducer
+from kipviz.clients.sending.outgoing import OutgoingBatch
+from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sessions import transaction_session
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares import share_consumer, share_member
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions import external_database, producer
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord

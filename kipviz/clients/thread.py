@@ -8,35 +8,32 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kipviz.clients import (
-    binding,
-    blocked_sends,
-    consumer_threads,
-    draining,
-    external_database,
-    group_identity,
-    results,
-    session_threads,
-    share_member,
-    share_throws,
-    staged_records,
-    workers,
-)
-from kipviz.clients.admin import Admin
+from kipviz.clients import workers
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
-from kipviz.clients.awaited_topics import released
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, left_behind
-from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.groups import consumer_threads
 from kipviz.clients.kinds import Client, MemberConsumer
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_state import Result
-from kipviz.clients.producer_timers import topic_ids_given_up
-from kipviz.clients.results import FORGOTTEN, REMEMBERED, THROWING, TIMING_OUT
+from kipviz.clients.operators.admin import Admin
 from kipviz.clients.rules import ClientRules, Entry
-from kipviz.clients.session_calls import GIVEN, session_told, why_no_producer, why_no_resume
-from kipviz.clients.share_member import NAME, ShareMember
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.sending import blocked_sends
+from kipviz.clients.sending.awaited_topics import released
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sessions import binding, session_threads
+from kipviz.clients.sessions.session_calls import (
+    GIVEN,
+    session_told,
+    why_no_producer,
+    why_no_resume,
+)
+from kipviz.clients.shares import draining, share_member, share_throws, staged_records
+from kipviz.clients.shares.share_member import NAME, ShareMember
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions import external_database, group_identity, results
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import Result
+from kipviz.clients.transactions.producer_timers import topic_ids_given_up
+from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING, TIMING_OUT
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 

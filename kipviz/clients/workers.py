@@ -2,10 +2,10 @@
 
 WHO: a client process with an executor. WHERE IN KAFKA: nowhere; KafkaProducer is thread-safe, KafkaConsumer and
   KafkaShareConsumer are not, so a thread that reads has a consumer of its own; what a process with one share
-  consumer may do with it in several threads is in `kipviz.clients.consumer_threads`.
-STATUS: what threads may do with one session is a word of a draft: `kipviz.clients.session_threads`.
+  consumer may do with it in several threads is in `kipviz.clients.groups.consumer_threads`.
+STATUS: what threads may do with one session is a word of a draft: `kipviz.clients.sessions.session_threads`.
 NOT MODELLED: two calls that wait for one client at the same time come back together, when the later one has its
-  result; at a KafkaProducer each has its own (`kipviz.clients.results`).
+  result; at a KafkaProducer each has its own (`kipviz.clients.transactions.results`).
 
 A thread sees the process as if it were the only one: `seen_by` puts its place where that of the first
 thread is, and the same function puts it back.

@@ -6,10 +6,11 @@ DURABILITY: nothing is kept.
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics, offset_topics
+from kipviz.brokers import gone_topics
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
+from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
 from kipviz.cluster import partly, refusals
 from kipviz.cluster.world import RoleKey

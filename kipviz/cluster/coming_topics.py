@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.cluster.actions import CreateTopic, DeleteTopic
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import World
 
 

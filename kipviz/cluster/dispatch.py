@@ -9,36 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from kipviz.brokers import (
-    acl_administration,
-    add_partitions_manager,
-    administration,
-    classic_membership,
-    enlistment,
+from kipviz.brokers import acl_administration, kafka_apis
+from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
+from kipviz.brokers.groups import (
     group_administration,
     group_coordinator,
-    group_membership,
-    group_transactions,
-    kafka_apis,
-    log_timers,
-    marker_requests,
-    partition_leader,
-    produce_requests,
     several_groups,
-    several_transactions,
     share_administration,
-    share_calls,
-    share_coordinator,
-    share_fetching,
-    share_membership,
-    share_news,
-    share_partition_leader,
-    share_upkeep,
-    transaction_coordinator,
-    transaction_liveness,
 )
-from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.handling import Handler, handlers_of
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import (
@@ -58,11 +37,30 @@ from kipviz.brokers.local import (
     PartVerified,
     WriteMarker,
 )
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.share_state import ShareCoordinator
-from kipviz.brokers.transaction_append import needs_image
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.logs import (
+    add_partitions_manager,
+    enlistment,
+    log_timers,
+    partition_leader,
+    produce_requests,
+)
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.membership import classic_membership, group_membership, share_membership
+from kipviz.brokers.share_coordinators import share_coordinator, share_news, share_upkeep
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders import share_fetching, share_partition_leader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.share_votes import share_calls
+from kipviz.brokers.transactions import (
+    administration,
+    group_transactions,
+    marker_requests,
+    several_transactions,
+    transaction_coordinator,
+    transaction_liveness,
+)
+from kipviz.brokers.transactions.transaction_append import needs_image
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_of

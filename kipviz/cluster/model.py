@@ -9,18 +9,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
-from kipviz.brokers import share_timers, transaction_coordinator
 from kipviz.brokers.context import NOBODY, Context, Image
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.share_leaders import share_timers
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import has_room, next_request
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.workers import seen_by
-from kipviz.cluster import deadlines, dispatch, waits
+from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -39,12 +40,13 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, Offer, label, offers_of, why_still
-from kipviz.cluster.cutting import is_cut
-from kipviz.cluster.durations import forgets, retains
-from kipviz.cluster.pausing import paused
+from kipviz.cluster.network.cutting import is_cut
+from kipviz.cluster.network.pausing import paused
 from kipviz.cluster.search_key import SearchKeys
-from kipviz.cluster.spec import ClusterSpec, FaultBudget, check
-from kipviz.cluster.stamps import horizon_of, set_back
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, check
+from kipviz.cluster.timing import deadlines, waits
+from kipviz.cluster.timing.durations import forgets, retains
+from kipviz.cluster.timing.stamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
     Connection,

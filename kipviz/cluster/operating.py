@@ -15,8 +15,8 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Image
 from kipviz.clients.calls import STAGING
 from kipviz.cluster.actions import CreateAcls, DeleteAcls, InstallRelease, UpgradeFeature
-from kipviz.cluster.share_levels import SHARE_VERSION
-from kipviz.cluster.spec import TRANSACTION_VERSIONS, ClusterSpec
+from kipviz.cluster.specs.share_levels import SHARE_VERSION
+from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.messages.features import STAGING_LEVEL
 

@@ -9,11 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers import (
-    several_groups,
-    share_calls,
-    share_fetching,
-)
 from kipviz.brokers.checks import Checked
 from kipviz.brokers.context import (
     NOBODY,
@@ -25,7 +20,8 @@ from kipviz.brokers.context import (
     ReplyTo,
     Request,
 )
-from kipviz.brokers.partition_log import (
+from kipviz.brokers.groups import several_groups
+from kipviz.brokers.logs.partition_log import (
     PartitionLog,
     append,
     delete_records,
@@ -34,17 +30,20 @@ from kipviz.brokers.partition_log import (
     replicate,
 )
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.share_partition_leader import ROLE as SHARE_LEADER
-from kipviz.clients import binding
+from kipviz.brokers.share_leaders import share_fetching
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
+from kipviz.brokers.share_votes import share_calls
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster import admission, deadlines, dispatch, partly
+from kipviz.clients.sessions import binding
+from kipviz.cluster import admission, dispatch, partly
 from kipviz.cluster.actions import TimeOutTransaction
-from kipviz.cluster.clock import passed
 from kipviz.cluster.operating import ordered
-from kipviz.cluster.spec import ClusterSpec
-from kipviz.cluster.timers import ages
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing import deadlines
+from kipviz.cluster.timing.clock import passed
+from kipviz.cluster.timing.timers import ages
 from kipviz.cluster.world import (
     Connection,
     Envelope,

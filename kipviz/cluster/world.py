@@ -9,45 +9,46 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from kipviz.brokers import kafka_apis, share_partition_leader
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY, Image, Leadership
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.share_state import ShareCoordinator
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.clients import admin as administering
-from kipviz.clients import share_member
-from kipviz.clients.admin import Admin
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders import share_partition_leader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application, Call, Worker
-from kipviz.clients.awaited_topics import KnownTopics
-from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.external_database import NAME as DATABASE
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.group_calls import groups_of
-from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.clients.kinds import Client, MemberConsumer
-from kipviz.clients.pipelined_producer import PipelinedProducer
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.producer import Producer
-from kipviz.clients.share_member import ShareMember
-from kipviz.clients.share_memory import NOBODY_ASKS, TOLD, ShareConsumer
-from kipviz.clients.subscribing import subscription_of
-from kipviz.clients.topic_ids import TopicIds
-from kipviz.clients.transaction_session import TransactionSession
-from kipviz.cluster.clock import Deadline
-from kipviz.cluster.session_config import SESSION, SessionSpec
-from kipviz.cluster.share_levels import share_level
-from kipviz.cluster.spec import (
+from kipviz.clients.operators import admin as administering
+from kipviz.clients.operators.admin import Admin
+from kipviz.clients.operators.group_calls import groups_of
+from kipviz.clients.sending.awaited_topics import KnownTopics
+from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares import share_member
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.shares.share_memory import NOBODY_ASKS, TOLD, ShareConsumer
+from kipviz.clients.transactions.external_database import NAME as DATABASE
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.topic_ids import TopicIds
+from kipviz.cluster.specs.session_config import SESSION, SessionSpec
+from kipviz.cluster.specs.share_levels import share_level
+from kipviz.cluster.specs.spec import (
     CLASSIC,
     ApplicationSpec,
     ClusterSpec,
     FaultBudget,
     Placement,
 )
+from kipviz.cluster.timing.clock import Deadline
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import Features

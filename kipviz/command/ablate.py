@@ -9,7 +9,7 @@ from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
-    from kipviz.checking.ablation import Ablated
+    from kipviz.checking.judging.ablation import Ablated
 
 HELP = "switch off Kafka's own rules, alone and in pairs, and find what breaks first"
 
@@ -44,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search; the status is 0, because it is no news that something breaks without its rule."""
-    from kipviz.checking.ablation import BUDGETS, RULES, ablate
-    from kipviz.checking.found import Bounds
+    from kipviz.checking.judging.ablation import BUDGETS, RULES, ablate
+    from kipviz.checking.search.found import Bounds
     from kipviz.command.refused import Refused
-    from kipviz.views.review import ablation_page
+    from kipviz.views.reports.review import ablation_page
 
     try:
         with Progress() as progress, until_interrupted(progress.designs) as go_on:
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(row: Ablated) -> dict[str, Any]:
-    from kipviz.checking.budgets import budget_words
+    from kipviz.checking.judging.budgets import budget_words
 
     cell, first = row.cell, row.first
     return {

@@ -12,8 +12,8 @@ from kipviz.command.output import Progress, answer
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.recordings.audit_findings import LogFinding
-    from kipviz.recordings.log_audit import LogAudit
+    from kipviz.recordings.auditing.audit_findings import LogFinding
+    from kipviz.recordings.auditing.log_audit import LogAudit
 
 # Of one kind so many are told in full; JSON has all of them.
 TOLD = 10
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         Refused: if there is no log, or it cannot be read.
     """
-    from kipviz.recordings.log_audit import audit_logs
+    from kipviz.recordings.auditing.log_audit import audit_logs
     from kipviz.recordings.recording_error import RecordingError
 
     how: dict[str, Any] = {"check_crc": not arguments.no_checksums}
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(found: LogAudit) -> dict[str, Any]:
-    from kipviz.recordings.audit_findings import KINDS
+    from kipviz.recordings.auditing.audit_findings import KINDS
 
     kinds = [each.kind for each in found.findings]
     return {

@@ -18,7 +18,7 @@ from kipviz.command.refused import Refused
 if TYPE_CHECKING:
     from kipviz.campaigns.loop import LoopCampaign
     from kipviz.campaigns.result import CampaignResult
-    from kipviz.checking.coverage import Coverage
+    from kipviz.checking.judging.coverage import Coverage
     from kipviz.spark.campaign import Campaign
 
 HELP = "make seeded runs over scenarios x designs x fault profiles and count the verdicts"
@@ -193,9 +193,9 @@ def _document(
 
 def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any]]:
     """Shrink the first run of each kind that breaks a property."""
-    from kipviz.checking import runs
-    from kipviz.checking.shrink import shrink
-    from kipviz.checking.task import Task, moments, stepped
+    from kipviz.checking.courses import runs
+    from kipviz.checking.courses.shrink import shrink
+    from kipviz.checking.courses.task import Task, moments, stepped
     from kipviz.designs.catalogue import design
     from kipviz.scenarios.library import scenario
 
@@ -229,7 +229,7 @@ def _story_lines(story: dict[str, Any]) -> Iterator[str]:
 
 
 def _coverage(result: CampaignResult, progress: Progress) -> Coverage:
-    from kipviz.checking.coverage import coverage_of
+    from kipviz.checking.judging.coverage import coverage_of
 
     jobs = result.plan.jobs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kipviz.checking.time_limits import Advice, BadLimits, Limits, advice
+from kipviz.checking.timed.time_limits import Advice, BadLimits, Limits, advice
 from kipviz.command.arguments import add_json, count
 from kipviz.command.output import answer
 from kipviz.command.refused import Refused

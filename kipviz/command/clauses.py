@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         Refused: if there is no such KIP here.
     """
     from kipviz.kips.library import KIPS, UnknownKip, kip
-    from kipviz.views.kips_page import entries, page
+    from kipviz.views.reports.kips_page import entries, page
 
     check_place(arguments.into)
     try:

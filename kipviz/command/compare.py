@@ -11,7 +11,7 @@ from kipviz.command.output import answer
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.runs import Judgement, Run
+    from kipviz.checking.courses.runs import Judgement, Run
     from kipviz.widgets.line import Line
 
 HELP = "play one story under two or more designs, or two stories, and show where they part"
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Play both, hold them together by their big steps, and tell."""
     if arguments.designs is not None and _in_columns(arguments):
         return 0
-    from kipviz.checking import runs
+    from kipviz.checking.courses import runs
     from kipviz.command import telling
     from kipviz.widgets.alignment import differences, in_step, marks, renamed
     from kipviz.widgets.line import line_of

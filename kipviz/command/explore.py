@@ -10,10 +10,10 @@ from kipviz.command.output import Progress, answer, check_place, until_interrupt
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.breaking import Breaking
-    from kipviz.checking.explore import Search
-    from kipviz.checking.found import Bounds, Counterexample, Explored
-    from kipviz.checking.saves import Decision
+    from kipviz.checking.courses.breaking import Breaking
+    from kipviz.checking.courses.saves import Decision
+    from kipviz.checking.search.explore import Search
+    from kipviz.checking.search.found import Bounds, Counterexample, Explored
     from kipviz.cluster.model import ClusterModel
 
 HELP = "visit every state that a scenario's cluster can reach"
@@ -102,10 +102,10 @@ def _add_spark(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, and tell what was found."""
-    from kipviz.checking import runs
-    from kipviz.checking.breaking import breaking
-    from kipviz.checking.budgets import budget_of
-    from kipviz.checking.found import Bounds
+    from kipviz.checking.courses import runs
+    from kipviz.checking.courses.breaking import breaking
+    from kipviz.checking.judging.budgets import budget_of
+    from kipviz.checking.search.found import Bounds
     from kipviz.command import telling
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.changes import changed
@@ -188,9 +188,9 @@ def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
     from pathlib import Path
 
-    from kipviz.checking import kept
-    from kipviz.checking.by_name import reduction
-    from kipviz.checking.explore import Search
+    from kipviz.checking.search import kept
+    from kipviz.checking.search.by_name import reduction
+    from kipviz.checking.search.explore import Search
 
     try:
         reductions = [reduction(name) for name in arguments.reduce]
@@ -215,7 +215,7 @@ def _check_spark(arguments: argparse.Namespace) -> None:
 def _on_spark(
     arguments: argparse.Namespace, model: ClusterModel, bounds: Bounds, progress: Progress
 ) -> Explored:
-    from kipviz.checking.by_name import reduction
+    from kipviz.checking.search.by_name import reduction
     from kipviz.command.campaign import explaining, spark_for
     from kipviz.spark.search import search
 
@@ -236,7 +236,7 @@ def _on_spark(
 
 def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:
     """Keep a search that is not through where --resume will find it."""
-    from kipviz.checking import kept
+    from kipviz.checking.search import kept
 
     if arguments.resume is None or found.complete:
         return
@@ -249,7 +249,7 @@ def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> Non
 def _told(
     arguments: argparse.Namespace, model: ClusterModel, example: Counterexample
 ) -> Counterexample:
-    from kipviz.checking.shrink import shrink
+    from kipviz.checking.courses.shrink import shrink
 
     if not arguments.shrink:
         return example
@@ -257,7 +257,7 @@ def _told(
 
 
 def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[Decision, ...]:
-    from kipviz.checking.saves import decisions
+    from kipviz.checking.courses.saves import decisions
 
     with until_interrupted(progress.designs) as go_on:
         return decisions(broken, bounds, go_on)
@@ -294,9 +294,9 @@ def _lines(
     decided: list[tuple[Decision, ...]],
     saved: str | None,
 ) -> list[str]:
-    from kipviz.checking.runs import labels
+    from kipviz.checking.courses.runs import labels
     from kipviz.scenarios.program_faults import THE_PROGRAM
-    from kipviz.views.review import saves_page
+    from kipviz.views.reports.review import saves_page
 
     lines = [found.sentence]
     for each in broken:

@@ -12,7 +12,7 @@ from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.runs import Run
+    from kipviz.checking.courses.runs import Run
 
 HELP = (
     "write a run as .html (steps without kernel or network), .svg, .md, .mmd (Mermaid), "
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(run: Run, suffix: str) -> str:
-    from kipviz.checking.runs import judge
+    from kipviz.checking.courses.runs import judge
     from kipviz.command.telling import payload_of
 
     shown = payload_of(run)
@@ -81,28 +81,28 @@ def _text(run: Run, suffix: str) -> str:
         case ".json":
             return json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
         case ".svg":
-            from kipviz.views.svg import svg
+            from kipviz.views.exports.svg import svg
 
             return svg(shown)
         case ".py":
             return _test(run)
         case ".puml":
-            from kipviz.views.plantuml import plantuml
+            from kipviz.views.exports.plantuml import plantuml
 
             return plantuml(shown)
         case ".md":
-            from kipviz.views.markdown import markdown
+            from kipviz.views.exports.markdown import markdown
 
             return markdown(shown, judge(run))
         case _:
-            from kipviz.views.mermaid import mermaid
+            from kipviz.views.exports.mermaid import mermaid
 
             return mermaid(shown)
 
 
 def _test(run: Run) -> str:
-    from kipviz.checking.runs import judge
-    from kipviz.views.pytest_source import pytest_source
+    from kipviz.checking.courses.runs import judge
+    from kipviz.views.exports.pytest_source import pytest_source
 
     try:
         return pytest_source(run, judge(run))

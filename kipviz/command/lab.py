@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         Refused: if there is no such lab, or the permalink cannot be opened.
     """
-    from kipviz.checking.permalink import open_link
+    from kipviz.checking.courses.permalink import open_link
     from kipviz.course.judging import judge
     from kipviz.course.lab import UnknownLab, lab_named
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from kipviz.checking.axes import LOCK, TIMEOUT, Axis
+from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis
 from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.landscape import Spot
+    from kipviz.checking.timed.landscape import Spot
 
 HELP = "search a grid of two settings, such as time-outs, with the timed clock"
 
@@ -56,10 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search every cell; the status is 1 if a promise breaks in one of them."""
-    from kipviz.checking import landscape as searched
-    from kipviz.checking.found import Bounds
+    from kipviz.checking.search.found import Bounds
+    from kipviz.checking.timed import landscape as searched
     from kipviz.command import telling
-    from kipviz.views.landscape import landscape_page
+    from kipviz.views.measures.landscape import landscape_page
 
     check_place(arguments.save)
     if (arguments.save is None) != (arguments.open is None):

@@ -11,11 +11,11 @@ from kipviz.command.output import GoingOn, answer, check_place, gathered, write_
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.explore import ProgressTold
-    from kipviz.studies.claims import Entry
-    from kipviz.studies.draft_ledger import Entries
-    from kipviz.studies.draft_ledger import Entry as Row
-    from kipviz.studies.statements import JudgedStatement, Text
+    from kipviz.checking.search.explore import ProgressTold
+    from kipviz.studies.claimed.claims import Entry
+    from kipviz.studies.claimed.statements import JudgedStatement, Text
+    from kipviz.studies.implemented.draft_ledger import Entries
+    from kipviz.studies.implemented.draft_ledger import Entry as Row
 
 HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
 HEAD = """# What the KIPs promise, and what a search says of it
@@ -54,10 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
-    from kipviz.studies.claims import Entry, judged
-    from kipviz.studies.texts import judged_texts
-    from kipviz.views.ledger_of_texts import ledger_of_texts
-    from kipviz.views.review import ledger
+    from kipviz.studies.claimed.claims import Entry, judged
+    from kipviz.studies.claimed.texts import judged_texts
+    from kipviz.views.reports.ledger_of_texts import ledger_of_texts
+    from kipviz.views.reports.review import ledger
 
     if arguments.drafts:
         return _drafts(arguments)
@@ -112,9 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _drafts(arguments: argparse.Namespace) -> int:
     """Judge the draft implementation; the status is 0, because a promise that breaks is a finding, not a failure."""
-    from kipviz.studies.draft_ledger import ledger
-    from kipviz.studies.kept_ledger import KeptLedger, LedgerFileError
-    from kipviz.views.draft_ledger import draft_ledger_page, words_of
+    from kipviz.studies.implemented.draft_ledger import ledger
+    from kipviz.studies.implemented.kept_ledger import KeptLedger, LedgerFileError
+    from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of
 
     check_place(arguments.keep)
     try:

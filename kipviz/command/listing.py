@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one catalogue or all of them."""
-    from kipviz.views import listing
+    from kipviz.views.reports import listing
 
     document: dict[str, Any] = {}
     lines: list[str] = []

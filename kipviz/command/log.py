@@ -82,10 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         Refused: if it is no Kafka log, or is damaged.
     """
-    from kipviz.recordings import internal_topics
-    from kipviz.recordings.cluster_metadata import CLUSTER_METADATA
+    from kipviz.recordings.decoded import internal_topics
+    from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
+    from kipviz.recordings.files.segments import read_partition, read_segment
     from kipviz.recordings.recording_error import RecordingError
-    from kipviz.recordings.segments import read_partition, read_segment
 
     path = Path(arguments.path)
     if not path.exists():
@@ -151,8 +151,8 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
 def _open(arguments: argparse.Namespace, path: Path) -> int:
     """Say who holds readers back, and write the page in which the logs are stepped through."""
     from kipviz.recordings.recording_error import RecordingError
-    from kipviz.views.blocked import blocked, pending_offsets
-    from kipviz.views.open_transactions import lines_of_open, lines_of_pending
+    from kipviz.views.reasons.blocked import blocked, pending_offsets
+    from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
     from kipviz.widgets.rebuilt import LAST, run_of_logs, step_of

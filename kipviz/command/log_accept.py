@@ -15,7 +15,7 @@ from kipviz.command.output import Progress, answer
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.recordings.report import Judge
+    from kipviz.recordings.judging.report import Judge
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,9 +62,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
     Raises:
         Refused: if the logs or the requests cannot be read.
     """
+    from kipviz.recordings.files.request_log import UTC
+    from kipviz.recordings.judging.report import report
     from kipviz.recordings.recording_error import RecordingError
-    from kipviz.recordings.report import report
-    from kipviz.recordings.request_log import UTC
 
     settings = dict(_setting(each) for each in arguments.settings)
     try:
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
 @contextmanager
 def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
     """Give what puts the requests to the model: this process, or Spark."""
-    from kipviz.recordings.report import in_this_process
+    from kipviz.recordings.judging.report import in_this_process
 
     if not (arguments.spark or arguments.master):
         yield in_this_process
@@ -99,7 +99,7 @@ def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
 
 def _setting(text: str) -> tuple[str, str]:
     from kipviz.brokers.settings import BrokerSettings
-    from kipviz.recordings.evidence import setting_of
+    from kipviz.recordings.known.evidence import setting_of
     from kipviz.scenarios.changes import KAFKA_NAMES
 
     name, equals, value = text.partition("=")

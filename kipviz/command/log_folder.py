@@ -18,7 +18,7 @@ NEXT = (
 
 def is_of_several(path: Path) -> bool:
     """Say whether a place is a folder that holds partitions' folders instead of segments."""
-    from kipviz.recordings.broker_folder import broker_folder
+    from kipviz.recordings.files.broker_folder import broker_folder
     from kipviz.recordings.recording_error import RecordingError
 
     try:
@@ -29,7 +29,7 @@ def is_of_several(path: Path) -> bool:
 
 def has_all_coordinators(path: Path, count: int) -> bool:
     """Say whether all partitions of __transaction_state were read; a recording leaves out those without a batch."""
-    from kipviz.recordings.broker_folder import broker_folder
+    from kipviz.recordings.files.broker_folder import broker_folder
     from kipviz.recordings.recorded import ABOUT
     from kipviz.records.placement import TRANSACTION_STATE
 
@@ -44,8 +44,8 @@ def run(path: Path, *, as_json: bool) -> int:
     Raises:
         Refused: if the folder cannot be read.
     """
-    from kipviz.recordings.broker_folder import broker_folder, metadata_of
-    from kipviz.recordings.cluster_metadata import ClusterMetadata
+    from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata
+    from kipviz.recordings.files.broker_folder import broker_folder, metadata_of
 
     here = broker_folder(path)
     cluster, unread = metadata_of(here)

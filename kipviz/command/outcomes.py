@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Group the runs; the status is 0, because an outcome is no verdict."""
-    from kipviz.checking.budgets import budget_of
-    from kipviz.checking.found import Bounds
-    from kipviz.checking.outcomes import of_all, of_seeds
+    from kipviz.checking.judging.budgets import budget_of
+    from kipviz.checking.judging.outcomes import of_all, of_seeds
+    from kipviz.checking.search.found import Bounds
     from kipviz.command import telling
-    from kipviz.views.review import outcomes_page
+    from kipviz.views.reports.review import outcomes_page
 
     check_place(arguments.save)
     names = (arguments.scenario, arguments.design)

@@ -113,7 +113,7 @@ class GoingOn:
 @contextmanager
 def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
     """Let the first ^C end the work in order, so that what was found so far is told."""
-    from kipviz.checking.interrupted import until_interrupted as ending
+    from kipviz.checking.search.interrupted import until_interrupted as ending
 
     with ending() as go_on:
         going = GoingOn(tell, go_on)

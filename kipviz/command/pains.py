@@ -63,8 +63,8 @@ def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
 
 def _link(chosen: Pain) -> tuple[int, str]:
     """Give the step that shows a symptom, and the permalink to it."""
-    from kipviz.checking import runs
-    from kipviz.checking.permalink import permalink
+    from kipviz.checking.courses import runs
+    from kipviz.checking.courses.permalink import permalink
 
     told = runs.play(chosen.story)
     step = told.chapters[chosen.beat - 1].end

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, tell, judge and save."""
-    from kipviz.checking.runs import judge_to_the_end
+    from kipviz.checking.courses.runs import judge_to_the_end
     from kipviz.command import telling
 
     check_place(arguments.save)

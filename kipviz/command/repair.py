@@ -9,7 +9,7 @@ from kipviz.command.arguments import add_json, count
 from kipviz.command.output import Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
-    from kipviz.checking.repair import Attempt
+    from kipviz.checking.judging.repair import Attempt
 
 HELP = "find the smallest set of decisions that repairs a design"
 
@@ -42,11 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search; the status is 0 if the design holds or something repairs it, and 1 if nothing tried does."""
-    from kipviz.checking.budgets import budget_of
-    from kipviz.checking.repair import Question, repair
-    from kipviz.checking.verdicts import HOLDS
+    from kipviz.checking.judging.budgets import budget_of
+    from kipviz.checking.judging.repair import Question, repair
+    from kipviz.checking.judging.verdicts import HOLDS
     from kipviz.command.refused import Refused
-    from kipviz.views.repair_page import repair_page
+    from kipviz.views.reports.repair_page import repair_page
 
     try:
         question = Question(

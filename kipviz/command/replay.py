@@ -10,8 +10,8 @@ from kipviz.command.output import answer, check_place
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.breaking import Breaking
-    from kipviz.checking.runs import Run
+    from kipviz.checking.courses.breaking import Breaking
+    from kipviz.checking.courses.runs import Run
 
 HELP = "make one seeded run of a campaign again and tell it"
 
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the run, tell it, judge it."""
-    from kipviz.checking import runs
-    from kipviz.checking.task import Task
+    from kipviz.checking.courses import runs
+    from kipviz.checking.courses.task import Task
     from kipviz.command import telling
 
     check_place(arguments.save)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _broken(told: Run) -> Breaking | None:
     """Give where a run breaks a promise, if it does."""
-    from kipviz.checking.breaking import breaking
+    from kipviz.checking.courses.breaking import breaking
 
     try:
         return breaking(told)
@@ -71,15 +71,15 @@ def _broken(told: Run) -> Breaking | None:
 
 
 def _saves(told: Run) -> list[str]:
-    from kipviz.checking.saves import decisions
-    from kipviz.views.review import saves_page
+    from kipviz.checking.courses.saves import decisions
+    from kipviz.views.reports.review import saves_page
 
     broken = _broken(told)
     return ["", *saves_page(broken, decisions(broken)).splitlines()] if broken else []
 
 
 def _decisions(told: Run) -> list[dict[str, object]]:
-    from kipviz.checking.saves import decisions
+    from kipviz.checking.courses.saves import decisions
 
     broken = _broken(told)
     return [

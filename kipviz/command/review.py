@@ -12,8 +12,8 @@ from kipviz.command.output import Progress, answer, until_interrupted, write_who
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.verdicts import Judged
-    from kipviz.studies.draft_stories import Played
+    from kipviz.checking.judging.verdicts import Judged
+    from kipviz.studies.implemented.draft_stories import Played
 
 HELP = "write a review of designs: verdicts, shortest counterexamples, diagrams, traces"
 DESIGNS = "repaired,finding-I,finding-D,as-written"
@@ -47,13 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search every design and write what came of it."""
-    from kipviz.checking.budgets import budget_of
-    from kipviz.checking.found import Bounds
-    from kipviz.checking.verdicts import verdict_table
+    from kipviz.checking.judging.budgets import budget_of
+    from kipviz.checking.judging.verdicts import verdict_table
+    from kipviz.checking.search.found import Bounds
     from kipviz.command import telling
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.library import scenario as scenario_named
-    from kipviz.views.review_pack import write_pack
+    from kipviz.views.reports.review_pack import write_pack
 
     if arguments.drafts:
         return _drafts(arguments)
@@ -95,9 +95,9 @@ def _folder(path: str) -> Path:
 
 def _drafts(arguments: argparse.Namespace) -> int:
     """Write the review of the draft implementation; the status is 0, because a finding is no failure."""
-    from kipviz.studies import draft_stories, implementation
+    from kipviz.studies.implemented import draft_stories, implementation
     from kipviz.studies.study import answer as answered
-    from kipviz.views.draft_review import draft_review
+    from kipviz.views.reports.draft_review import draft_review
 
     if arguments.scenario is not None:
         raise Refused("--drafts has stories of its own: leave the SCENARIO out")
@@ -129,7 +129,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
 def _runs_of(folder: Path, played: Sequence[Played]) -> Iterator[str]:
     """Write every story that ends in a break as a diagram and as a trace that reopens."""
     from kipviz.command import telling
-    from kipviz.views.mermaid import mermaid
+    from kipviz.views.exports.mermaid import mermaid
 
     for each in played:
         if not each.broken:

@@ -61,11 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute the answer, or list the questions."""
-    from kipviz.checking.critical_path import BadLatency, Latencies, checked
+    from kipviz.checking.timed.critical_path import BadLatency, Latencies, checked
     from kipviz.command import telling
     from kipviz.studies.library import STUDIES, study
     from kipviz.studies.study import answer as answered
-    from kipviz.views.review import study_page
+    from kipviz.views.reports.review import study_page
 
     given = {
         f"{name.replace('-', '_')}_ms": value
@@ -109,8 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _findings(arguments: argparse.Namespace) -> int:
     """Show the findings of reviews; the status is 0, because a finding is no failure."""
-    from kipviz.studies import reviews
-    from kipviz.views.review import link_of, reviews_page
+    from kipviz.studies.found import reviews
+    from kipviz.views.reports.review import link_of, reviews_page
 
     everything = arguments.into is not None
     asked = arguments.kip or (reviews.ALL if everything else reviews.DEFAULT)
@@ -155,8 +155,8 @@ def _findings(arguments: argparse.Namespace) -> int:
 
 def _corners(arguments: argparse.Namespace) -> int:
     """Play every corner case in every reading; a claim that does not hold is no failure."""
-    from kipviz.studies.corners import told_all
-    from kipviz.views.review import corners_page
+    from kipviz.studies.claimed.corners import told_all
+    from kipviz.views.reports.review import corners_page
 
     told = tuple(told_all())
     document = {

@@ -10,7 +10,7 @@ from kipviz.command.output import Progress, answer, until_interrupted
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.swarm import SwarmVerdict
+    from kipviz.checking.judging.swarm import SwarmVerdict
 
 HELP = "make random runs on random clusters, with random faults switched off, and judge them"
 
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the runs; the status is 1 if one breaks a promise or ends in an error."""
-    from kipviz.checking import swarm as searched
-    from kipviz.checking.coverage import Coverage
+    from kipviz.checking.judging import swarm as searched
+    from kipviz.checking.judging.coverage import Coverage
 
     coverage, verdicts = Coverage(), []
     designs = arguments.designs or searched.DESIGNS

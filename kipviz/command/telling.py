@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kipviz.checking import runs
-from kipviz.checking.budgets import counts_of
-from kipviz.checking.faults import UnknownFaults
-from kipviz.checking.permalink import head_of, is_link, open_link, permalink
-from kipviz.checking.runs import Judgement, Run
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.permalink import head_of, is_link, open_link, permalink
+from kipviz.checking.courses.runs import Judgement, Run
+from kipviz.checking.judging.budgets import counts_of
+from kipviz.checking.judging.faults import UnknownFaults
 from kipviz.command.refused import Refused
 from kipviz.core.link import BadLink
 from kipviz.core.tracefile import TraceFileError

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kipviz.checking.interrupted import until_interrupted
+from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.command.arguments import add_json
 from kipviz.command.output import answer
 from kipviz.command.refused import Refused

@@ -19,8 +19,8 @@ from kipviz.conforming.programs import Program, Step, written
 from kipviz.conforming.real_broker import RealBroker
 from kipviz.core import whole_file
 from kipviz.core.values import Value
-from kipviz.recordings.sayings import Asked, sayings
-from kipviz.recordings.sent import Request
+from kipviz.recordings.followed.sayings import Asked, sayings
+from kipviz.recordings.known.sent import Request
 
 # Of one refused program so many attempts at shrinking are made, each at a broker of its own.
 ATTEMPTS_MAX = 16

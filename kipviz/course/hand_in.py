@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from kipviz.checking.permalink import open_link
+from kipviz.checking.courses.permalink import open_link
 from kipviz.core import outside_file
 from kipviz.core.values import Value
 from kipviz.course.judging import judge

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from kipviz.brokers.partition_log import PartitionLog
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import explore
-from kipviz.checking.runs import Run, judge_to_the_end
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.checking.courses.runs import Run, judge_to_the_end
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import explore
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF
 from kipviz.core.values import Value
 from kipviz.course.lab import Goal, Lab

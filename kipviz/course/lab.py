@@ -32,7 +32,7 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
-from kipviz.checking.budgets import budget_of
+from kipviz.checking.judging.budgets import budget_of
 from kipviz.core.nearest import unknown
 from kipviz.core.values import Value
 from kipviz.lessons.goals import GOALS

@@ -5,11 +5,11 @@ from __future__ import annotations
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.application import Call
 from kipviz.clients.calls import KEEP_PREPARED_TXN, STAGING
-from kipviz.clients.group_calls import RESETTING
+from kipviz.clients.operators.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
-from kipviz.cluster.session_config import BOTH, SESSION
-from kipviz.cluster.spec import ClusterSpec
-from kipviz.cluster.threads import THREADS
+from kipviz.cluster.specs.session_config import BOTH, SESSION
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.specs.threads import THREADS
 from kipviz.core.values import Value
 from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
 from kipviz.designs.implementation_options import DRAINING

@@ -7,7 +7,7 @@ Status words: "shipped" is in a Kafka release, "draft" is in a KIP's text, "our 
 from __future__ import annotations
 
 from kipviz.brokers.context import NOT_ASKED
-from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.group_options import GROUP_SLOTS
 from kipviz.designs.implementation_options import EARLY, IMPLEMENTATION_SLOTS, LATE, MIDDLE

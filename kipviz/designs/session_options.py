@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.clients.rules import Entry
-from kipviz.cluster.session_config import BOTH, SESSION
-from kipviz.cluster.threads import THREADS
+from kipviz.cluster.specs.session_config import BOTH, SESSION
+from kipviz.cluster.specs.threads import THREADS
 from kipviz.core.table import Table
 from kipviz.designs.slot import DRAFT, OURS, Option, Slot
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Self, TypeAlias
 
-from kipviz.brokers import partition_log
+from kipviz.brokers.logs import partition_log
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.nearest import unknown

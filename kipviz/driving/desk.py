@@ -13,10 +13,16 @@ from typing import Generic, TypeVar
 
 from kipviz.brokers.checks import Check
 from kipviz.brokers.context import Context, Effects, Image, Leadership, LocalCall, ReplyTo, Request
-from kipviz.brokers.partition_log import PartitionLog, append, delete_records, forget, replicate
+from kipviz.brokers.logs.partition_log import (
+    PartitionLog,
+    append,
+    delete_records,
+    forget,
+    replicate,
+)
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.cluster.world import BrokerRole
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -41,7 +47,7 @@ class Desk(Generic[R]):
     `checks` are the comparisons behind the last decision. `instant` says whether the replicas catch up at once.
 
     Args:
-        module: the module with the role's handlers, such as `kipviz.brokers.transaction_coordinator`.
+        module: the module with the role's handlers, such as `kipviz.brokers.transactions.transaction_coordinator`.
         role: the role's first state.
         leaders: the broker that leads each partition; there is a log for each of them.
         broker: the broker that the role is on.
@@ -50,7 +56,7 @@ class Desk(Generic[R]):
 
     Example:
         >>> import kipviz
-        >>> from kipviz.brokers import transaction_coordinator as coordinator
+        >>> from kipviz.brokers.transactions import transaction_coordinator as coordinator
         >>> from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
         >>> role = coordinator.TransactionCoordinator("__transaction_state-0", 2)
         >>> desk = kipviz.Desk(coordinator, role, leaders={"__transaction_state-0": 1, "out-0": 3})

@@ -24,7 +24,7 @@ KIP = Kip(
             "What brokers answer without a right",
             "Recorded of 4.4.0 with StandardAuthorizer: the same requests without rights, with some, with all, and denied.",
             MODELLED,
-            handler="recordings.admission.Admission",
+            handler="recordings.known.admission.Admission",
             test="recordings/test_admission.py::test_every_acl_is_needed_for_the_answers",
             scenario="pain-refused-at-start",
             page="65-operators-and-symptoms",
@@ -53,7 +53,7 @@ KIP = Kip(
             "A topic that is taken away",
             "An offset of it is refused, which is fatal for the producer; the name aborts all the same.",
             MODELLED,
-            handler="clients.producer.on_response",
+            handler="clients.transactions.producer.on_response",
             scenario="kip-11-source-lost",
             test="scenarios/test_kip_11.py::"
             "test_who_loses_its_source_ends_the_transaction_by_its_name_and_reads_nothing",

@@ -51,7 +51,7 @@ AS_IMPLEMENTED = (
         "the vote is a delivery state of the durable state (middle, late)",
         "The leader adds the participant, writes delivery state 5, and responds when it is stored. A "
         "write that arrives after the marker is pending for good.",
-        "brokers.share_writes.stage_as_state",
+        "brokers.share_leaders.share_writes.stage_as_state",
         "kip-1289-draft-late-stage",
     ),
     _seen(
@@ -69,7 +69,7 @@ AS_IMPLEMENTED = (
     _seen(
         "a stage write that fails is rolled back to ACQUIRED",
         "If only its answers were lost, memory says ACQUIRED and the log says TX_PENDING.",
-        "brokers.share_partition.roll_back",
+        "brokers.share_leaders.share_partition.roll_back",
         "kip-1289-draft-lost-answer",
     ),
     _seen(
@@ -82,45 +82,45 @@ AS_IMPLEMENTED = (
     _seen(
         "an abort after a failover (middle, late)",
         "The record becomes AVAILABLE, and the delivery that was written with the vote still counts.",
-        "brokers.share_loading.loaded",
+        "brokers.share_leaders.share_loading.loaded",
         "kip-1289-draft-failover-abort",
     ),
     _seen(
         "a vote outlives its leader and its coordinator (middle, late)",
         "Both may move between staging and commit; in memory (early) the vote is lost.",
-        "brokers.share_loading.loaded",
+        "brokers.share_leaders.share_loading.loaded",
         "kip-1289-draft-failover",
     ),
     _seen(
         "the leader reads the state again for the outcome (late)",
         "An answer for a leader that was fenced meanwhile is dropped.",
-        "brokers.share_loading.refreshed",
+        "brokers.share_leaders.share_loading.refreshed",
         "kip-1289-draft-fenced-refresh",
         note="one request of a share-partition is in flight at a time, so a read never meets a stage write",
     ),
     _seen(
         "a refresh waits for a stage write (late)",
         "A record whose vote is not durable yet must not look like an aborted one.",
-        "brokers.share_partition.can_refresh",
+        "brokers.share_leaders.share_partition.can_refresh",
         "kip-1289-draft-refresh-waits",
     ),
     _seen(
         "a refresh resolves only votes that the leader noted before the read (late)",
         "A late outcome of one transaction leaves the vote of the next transaction TX_PENDING.",
-        "brokers.share_loading.refreshed",
+        "brokers.share_leaders.share_loading.refreshed",
         "kip-1289-draft-late-refresh",
         note="the model skips votes that are not durable; the draft compares producer id and epoch",
     ),
     _seen(
         "a closed session releases ACQUIRED records alone",
         "What the member has staged is committed after it has left.",
-        "brokers.share_writes.release",
+        "brokers.share_leaders.share_writes.release",
         "kip-1289-draft-closed",
     ),
     _seen(
         "an abort after the member has left (middle, late)",
         "The record becomes AVAILABLE for another member.",
-        "brokers.share_outcomes.aborted",
+        "brokers.share_votes.share_outcomes.aborted",
         "kip-1289-draft-closed-abort",
     ),
     _seen(
@@ -132,32 +132,32 @@ AS_IMPLEMENTED = (
     _seen(
         "an abort makes a record AVAILABLE and does not ask for the delivery limit",
         "A record whose transaction is aborted each time is never archived.",
-        "brokers.share_outcomes.aborted",
+        "brokers.share_votes.share_outcomes.aborted",
         "kip-1289-draft-poison",
     ),
     _seen(
         "staged acknowledgements count as work of the transaction",
         "A transaction without outputs sends EndTxn.",
-        "clients.stagings.send_share_acknowledgements",
+        "clients.transactions.stagings.send_share_acknowledgements",
         "kip-1289-draft-filter",
     ),
     _seen(
         "a staging names its member and no delivery",
         "Two deliveries of a record to one member look alike.",
-        "brokers.acknowledgement_checks.stage_checks",
+        "brokers.share_leaders.acknowledgement_checks.stage_checks",
         "kip-1289-draft-same-holder",
     ),
     _seen(
         "a staging of an old copy takes the new delivery",
         "The transaction of the second copy is refused, because the first copy has acknowledged the record.",
-        "brokers.acknowledgement_checks.stage_checks",
+        "brokers.share_leaders.acknowledgement_checks.stage_checks",
         "kip-1289-draft-same-holder-next",
     ),
     Row(
         "As implemented: acknowledgementsForTransaction()",
         "In explicit mode ACCEPT and REJECT decisions leave the consumer as an object for a producer.",
         MODELLED,
-        handler="clients.draining.drain",
+        handler="clients.shares.draining.drain",
         scenario="kip-1289-draft-small",
         page=PAGE,
         test="clients/test_draining.py::test_drained_decisions_leave_the_consumer_and_the_rest_stays",
@@ -204,7 +204,7 @@ AS_IMPLEMENTED = (
     _flink(
         "one transaction, completed by the checkpoint that is older",
         "KIP-939 aborts a transaction that the checkpoint does not hold, and the record comes again.",
-        "clients.producer.complete_transaction",
+        "clients.transactions.producer.complete_transaction",
         "kip-1289-flink-stale-handle",
     ),
     _flink(
@@ -223,38 +223,38 @@ AS_IMPLEMENTED = (
     _flink(
         "the lock runs out before the acknowledgement is staged",
         "The staging is refused; outputs that are committed all the same are repeated.",
-        "brokers.acknowledgement_checks.stage_checks",
+        "brokers.share_leaders.acknowledgement_checks.stage_checks",
         "kip-1289-flink-lock",
     ),
     _flink(
         "a stale member epoch",
         "Where the present epoch is wanted, a member that joins aborts the transaction of another one.",
-        "brokers.share_staging.checks_at_once",
+        "brokers.share_votes.share_staging.checks_at_once",
         "kip-1289-flink-stale-epoch",
     ),
     _flink(
         "a restart makes the next epoch stale",
         "The member of the run before times out, and the group epoch changes once more. At the delivery limit the "
         "record is archived.",
-        "brokers.acknowledgement_checks.stage_checks",
+        "brokers.share_leaders.acknowledgement_checks.stage_checks",
         "kip-1289-flink-restart-loop",
     ),
     _flink(
         "a prepared job that never returns",
         "No timer frees its record; an administrator does.",
-        "brokers.transaction_coordinator.on_init_producer_id",
+        "brokers.transactions.transaction_coordinator.on_init_producer_id",
         "kip-1289-flink-never-returns",
     ),
     _flink(
         "fewer subtasks after a crash",
         "Nobody initializes the transactional id of a subtask that is gone; the start offset waits.",
-        "brokers.share_partition.advance_start",
+        "brokers.share_leaders.share_partition.advance_start",
         "kip-1289-flink-scale-down",
     ),
     _flink(
         "without two-phase commit",
         "A restart aborts output and acknowledgement together, and the record comes again.",
-        "brokers.transaction_coordinator.on_init_producer_id",
+        "brokers.transactions.transaction_coordinator.on_init_producer_id",
         "kip-1289-flink-without-two-phase",
     ),
     _flink(
@@ -266,7 +266,7 @@ AS_IMPLEMENTED = (
     _flink(
         "several members feed one sink through a shuffle",
         "Two stagings of two members, one marker; one refusal aborts both.",
-        "clients.draining.consumer_of",
+        "clients.shares.draining.consumer_of",
         "kip-1289-flink-shuffle",
         note="both sources and the sink are one process; the refusal is a lock that ran out, and no stale epoch",
     ),
@@ -285,13 +285,13 @@ AS_IMPLEMENTED = (
     _streams(
         "acknowledged and not drained",
         "close() sends what was decided and not drained as an ordinary acknowledgement.",
-        "clients.share_consumer.close",
+        "clients.shares.share_consumer.close",
         "kip-1289-ingress-closed",
     ),
     _streams(
         "acknowledged, not drained, polled again",
         "The next poll() acknowledges what was decided and not drained, although the copy is aborted.",
-        "clients.share_consumer.poll",
+        "clients.shares.share_consumer.poll",
         "kip-1289-ingress-polled",
     ),
     _streams(

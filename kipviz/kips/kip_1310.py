@@ -5,8 +5,8 @@ from __future__ import annotations
 from kipviz.kips.kip_1310_plan import TEST_PLAN
 from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
-SESSION = "clients.transaction_session"
-BINDING = "clients.binding"
+SESSION = "clients.sessions.transaction_session"
+BINDING = "clients.sessions.binding"
 PAGE = "50-transaction-sessions-kip-1310"
 # Two stores, versions below 2, close() and configurations.
 SECOND_PAGE = "55-heartbeats-and-two-stores-kip-1309"
@@ -84,7 +84,7 @@ API = (
         "2.1 sendOffsetsToTransaction",
         "The session sends TxnOffsetCommit to the group coordinator.",
         MODELLED,
-        "clients.producer.send_offsets",
+        "clients.transactions.producer.send_offsets",
         "kip-1310-streams-session",
         "scenarios/test_sessions.py::test_the_session_sends_the_offsets_to_the_coordinator_of_the_group",
         page=PAGE,
@@ -122,7 +122,7 @@ API = (
         "transactional.id, transaction.timeout.ms, transaction.session.timeout.ms, bootstrap.servers, "
         "security.*, client.id.",
         SIMPLIFIED,
-        "cluster.session_config.parse",
+        "cluster.specs.session_config.parse",
         test="cluster/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
         note="bootstrap.servers, security.* and client.id are checked, and say nothing to the model",
         page=SECOND_PAGE,
@@ -150,7 +150,7 @@ API = (
         "2.1 thread-safe",
         "Calls of several threads of one process on one session.",
         MODELLED,
-        "clients.session_threads.entry",
+        "clients.sessions.session_threads.entry",
         "kip-1310-two-threads-wait",
         f"{THREADS}::test_what_a_call_finds_while_another_thread_is_in_one",
         page=THIRD_PAGE,
@@ -170,7 +170,7 @@ API = (
         "2.1 thread-safe, and 3.2 state and batches in two objects",
         "A send() that has looked appends its record behind the end of the transaction.",
         MODELLED,
-        "clients.session_threads.entry",
+        "clients.sessions.session_threads.entry",
         "kip-1310-late-thread",
         f"{THREADS}::test_a_lock_in_the_session_alone_lets_a_record_in_behind_an_abort",
         page=THIRD_PAGE,
@@ -189,7 +189,7 @@ API = (
         "2.3 transactionSession()",
         "A producer gives the session that it has, or null if it is not transactional.",
         MODELLED,
-        "clients.session_calls.given",
+        "clients.sessions.session_calls.given",
         "kip-1310-accessor",
         f"{PRODUCERS}::test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that",
         page=THIRD_PAGE,
@@ -199,7 +199,7 @@ API = (
         "2.3 a session and a transactional.id in the producer's configs",
         "The page does not say what both together mean.",
         MODELLED,
-        "clients.session_calls.new_producer",
+        "clients.sessions.session_calls.new_producer",
         "kip-1310-two-identities",
         f"{PRODUCERS}::test_by_which_identity_a_producer_goes",
         page=THIRD_PAGE,
@@ -209,7 +209,7 @@ API = (
         "2.4 acknowledgeTransactionally(session, acknowledgments)",
         "A share consumer sends its acknowledgements with the session's identity; the commit makes them final.",
         MODELLED,
-        "clients.session_votes.acknowledge_transactionally",
+        "clients.sessions.session_votes.acknowledge_transactionally",
         SHARE,
         "scenarios/test_sessions.py::test_a_share_consumer_acknowledges_with_the_identity_of_the_session",
         page=PAGE,
@@ -262,7 +262,7 @@ def _pair(
             f"{clause}, before",
             "The same with today's producer, for comparison.",
             MODELLED,
-            "clients.producer.next_request",
+            "clients.transactions.producer.next_request",
             f"kip-1310-{today}",
             USE_CASE.format(today),
             page=PAGE,
@@ -317,7 +317,7 @@ ARCHITECTURE = (
         "3.1 Before and After",
         "Who owns which object, thread and connection, in both designs.",
         MODELLED,
-        "views.ownership.picture",
+        "views.measures.ownership.picture",
         test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
         page=PAGE,
         note="drawn from runs: the page's own drawings are not in its text",
@@ -346,7 +346,7 @@ ARCHITECTURE = (
         "5.1 Full Backward Compatibility",
         "A producer with a transactional.id has a session of its own, which has the producer's state.",
         MODELLED,
-        "clients.producer.next_request",
+        "clients.transactions.producer.next_request",
         test=f"{PRODUCERS}::test_a_producer_with_a_transactional_id_gives_its_own_session_which_has_its_state",
         page=THIRD_PAGE,
         scenario="kip-1310-streams-producer",
@@ -414,13 +414,13 @@ LEFT_OPEN = tuple(
         (
             "2.3 several producers",
             "Two producers of one session write to one partition.",
-            "brokers.partition_log.check_client_batch",
+            "brokers.logs.partition_log.check_client_batch",
             "two-senders",
         ),
         (
             "6.2 one epoch for all clients",
             "A second producer's batch is taken for a repetition, and lost.",
-            "brokers.partition_log.duplicate_of",
+            "brokers.logs.partition_log.duplicate_of",
             "silent-loss",
         ),
         (
@@ -486,7 +486,7 @@ LEFT_OPEN = tuple(
         (
             "4.5 an empty transaction is committed",
             "The partition is enlisted, its record never appended, and EndTxn commits.",
-            "brokers.transaction_coordinator.on_end_txn",
+            "brokers.transactions.transaction_coordinator.on_end_txn",
             "empty-commit",
         ),
         (
@@ -518,7 +518,7 @@ KIP = Kip(
             "4.2 today",
             "The same as KIP-1289 has it: the producer sends the acknowledgements.",
             MODELLED,
-            "clients.producer.send_share_acknowledgements",
+            "clients.transactions.producer.send_share_acknowledgements",
             "kip-1310-share-producer",
             USE_CASE.format("share-producer"),
             PAGE,

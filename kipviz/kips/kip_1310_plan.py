@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, SIMPLIFIED, Row
 
-SESSION = "clients.transaction_session"
-BINDING = "clients.binding"
+SESSION = "clients.sessions.transaction_session"
+BINDING = "clients.sessions.binding"
 PAGE = "50-transaction-sessions-kip-1310"
 # Threads, and what a producer's constructor and accessor give.
 THIRD_PAGE = "52-threads-in-a-session-kip-1310"
@@ -15,10 +15,10 @@ HANDLERS = {
     "Session Lifecycle": f"{SESSION}.next_request",
     "Session Resume": f"{SESSION}.resume",
     "Producer Fencing": f"{BINDING}.why_not_now",
-    "Backward Compatibility": "clients.producer.next_request",
-    "Epoch Fencing": "brokers.transaction_coordinator.on_init_producer_id",
+    "Backward Compatibility": "clients.transactions.producer.next_request",
+    "Epoch Fencing": "brokers.transactions.transaction_coordinator.on_init_producer_id",
     "Resume and commit from different process": f"{SESSION}.resume",
-    "Legacy Producer": "clients.producer.next_request",
+    "Legacy Producer": "clients.transactions.producer.next_request",
 }
 TEST_PLAN = (
     *(

@@ -14,7 +14,7 @@ KIP = Kip(
             "Every broker names the transactional ids that it coordinates, by state, producer id, "
             "duration (KIP-994) and pattern (KIP-1152).",
             MODELLED,
-            "brokers.administration.listing",
+            "brokers.transactions.administration.listing",
             "kip-664-fence",
             "brokers/test_administration.py::test_a_list_has_what_passes_every_filter_and_never_the_dead",
             note="a duration is asked for on a timed clock only",
@@ -25,7 +25,7 @@ KIP = Kip(
             "A coordinator tells the state, the identity, the partitions without a marker, and when "
             "the transaction began.",
             MODELLED,
-            "brokers.administration.on_describe_transactions",
+            "brokers.transactions.administration.on_describe_transactions",
             "kip-664-fence",
             "brokers/test_administration.py::test_a_description_has_what_the_coordinator_knows",
             note="how long ago it began on a timed clock, at which time where records carry it (stamps)",
@@ -35,7 +35,7 @@ KIP = Kip(
             "DescribeProducers",
             "The leader of a partition tells which producers its log knows, and what is open.",
             SIMPLIFIED,
-            "brokers.administration.on_describe_producers",
+            "brokers.transactions.administration.on_describe_producers",
             "kip-664-abort-not-hanging",
             "brokers/test_administration.py::"
             "test_the_producers_of_a_log_are_told_with_what_they_have_open",
@@ -46,7 +46,7 @@ KIP = Kip(
             "kafka-transactions.sh find-hanging",
             "An open transaction hangs if no coordinator has its partition on its list.",
             SIMPLIFIED,
-            "clients.admin.find_hanging",
+            "clients.operators.admin.find_hanging",
             "kip-664-hanging",
             "clients/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
             note="without --max-transaction-timeout every open transaction is old enough; with one it takes "
@@ -58,7 +58,7 @@ KIP = Kip(
             "An operator's own ABORT marker goes to the leader of one partition, past the "
             "coordinator, as of transaction version 0.",
             MODELLED,
-            "clients.admin.abort_transaction",
+            "clients.operators.admin.abort_transaction",
             "kip-664-abort-not-hanging",
             "clients/test_admin.py::"
             "test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0",
@@ -68,7 +68,7 @@ KIP = Kip(
             "fenceProducers (KIP-360)",
             "An InitProducerId without a producer takes a name away from whoever has it.",
             MODELLED,
-            "clients.admin.fence_producers",
+            "clients.operators.admin.fence_producers",
             "kip-664-fence",
             "clients/test_admin.py::test_fencing_gives_the_identity_that_nobody_has_now",
             page="65-operators-and-symptoms",
@@ -77,7 +77,7 @@ KIP = Kip(
             "partition-level metric of late transactions",
             "A partition counts the transactions that are open for longer than they may be.",
             MODELLED,
-            "views.metrics.Metrics",
+            "views.measures.metrics.Metrics",
             test="views/test_late_transactions.py::"
             "test_a_partition_is_late_when_its_oldest_transaction_is_open_too_long",
             note="on a timed clock; of all brokers together",

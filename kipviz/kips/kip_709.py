@@ -16,7 +16,7 @@ KIP = Kip(
             "OffsetFetch version 8: an array of groups",
             "Each group has its offsets and an error of its own; a group that is not there has neither.",
             MODELLED,
-            handler="brokers.group_administration.on_offset_fetch_of_groups",
+            handler="brokers.groups.group_administration.on_offset_fetch_of_groups",
             scenario="kip-709-offsets-of-three",
             test=TESTS
             + "an_operator_is_told_what_is_committed_and_a_group_that_is_not_there_has_nothing",
@@ -27,7 +27,7 @@ KIP = Kip(
             "RequireStable beside it (KIP-447)",
             "A pending offset is UNSTABLE_OFFSET_COMMIT of its partition, which the admin client leaves out.",
             MODELLED,
-            handler="clients.several_groups.heard",
+            handler="clients.operators.several_groups.heard",
             scenario="kip-709-offsets-of-three",
             test=TESTS + "what_is_not_stable_is_in_no_list_and_in_no_error",
             page=PAGE,

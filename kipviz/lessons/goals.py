@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.group_writes import HEARD_NO_MORE
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import COMPLETED, PREPARED
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.producer import ProducerState
-from kipviz.clients.topic_ids import MAX_IDLE
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import COMPLETED, PREPARED
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.topic_ids import MAX_IDLE
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,

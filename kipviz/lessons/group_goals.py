@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kipviz.brokers import group_retention
-from kipviz.brokers.assignment_interval import INTERVAL
-from kipviz.brokers.classic_group import GroupState
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.clients.classic_consumer import ClassicConsumer
+from kipviz.brokers.groups import group_retention
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.assignment_interval import INTERVAL
+from kipviz.brokers.membership.classic_group import GroupState
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import TransactionMetadata
-from kipviz.clients.producer import ProducerState
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.cluster.actions import DeliverLate, UpgradeFeature
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageDelivered, MessageSent, TransactionDecided

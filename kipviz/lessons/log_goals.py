@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kipviz.clients.producer_state import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import Load
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (

@@ -10,7 +10,7 @@ from typing import Self
 
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.world import World
 from kipviz.core import outside_file
 from kipviz.core.nearest import nearest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kipviz.brokers import transaction_liveness
-from kipviz.clients.external_database import ExternalDatabase
+from kipviz.brokers.transactions import transaction_liveness
+from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.cluster.actions import RunOut
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent

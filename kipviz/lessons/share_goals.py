@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.messages.events import (
     ABORTED_AT_SOURCE,
     COPIED,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clients.calls import CHECKPOINT
-from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.partition_log import is_aborted
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.brokers.logs.partition_log import is_aborted
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table

@@ -40,7 +40,7 @@ class Open(Part, frozen=True):
 class NothingPending:
     """The property: while something is pending it is undecided.
 
-    A single run cannot break it, because more steps may always come. `checking.liveness` decides
+    A single run cannot break it, because more steps may always come. `checking.search.liveness` decides
     it: for ever means that no continuation without further faults resolves it.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from kipviz.brokers.share_partition import SharePartition
+from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.messages.share_state import TxnWriteShareGroupState

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kipviz.core.table import Table
-from kipviz.recordings.left_out import LEFT_OUT
+from kipviz.recordings.judging.left_out import LEFT_OUT
 
 # An error's neighbours are errors, an offset's are offsets of the same log.
 OFF = (1, -1)

@@ -14,12 +14,11 @@ from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from types import MappingProxyType
 
-from kipviz.cluster.rebuilt import GONE, Entry, PassedOver
+from kipviz.cluster.real.rebuilt import GONE, Entry, PassedOver
 from kipviz.core.given import several
 from kipviz.core.values import Value
-from kipviz.recordings.broker_folder import topic_ids_in
-from kipviz.recordings.group_records import OF_GROUPS, named, topics_told
-from kipviz.recordings.internal_topics import (
+from kipviz.recordings.decoded.group_records import OF_GROUPS, named, topics_told
+from kipviz.recordings.decoded.internal_topics import (
     DECODERS,
     GROUP_KINDS,
     Logged,
@@ -33,8 +32,9 @@ from kipviz.recordings.internal_topics import (
     decode,
     markers,
 )
+from kipviz.recordings.files.broker_folder import topic_ids_in
+from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for, topic_of

@@ -15,15 +15,15 @@ from kipviz.core import outside_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.acls import USER
-from kipviz.recordings.elections import Decision
-from kipviz.recordings.internal_topics import Logged, decode
-from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import (
+from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.internal_topics import Logged, decode
+from kipviz.recordings.files.segments import (
     AbortedTransaction,
     Segment,
     read_aborted,
     read_partition,
 )
+from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import topic_of
 
 FORMAT = 1

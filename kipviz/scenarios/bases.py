@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.cluster.spec import CLASSIC, ApplicationSpec, ClusterSpec, Placement
+from kipviz.cluster.specs.spec import CLASSIC, ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kipviz.scenarios import group_setting, programs
 from kipviz.scenarios.setting import (

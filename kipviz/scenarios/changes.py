@@ -18,16 +18,14 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.cluster import spec_limits
-from kipviz.cluster.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
-from kipviz.cluster.durations import FIELDS, occurring
-from kipviz.cluster.session_config import (
+from kipviz.cluster.specs import spec_limits
+from kipviz.cluster.specs.session_config import (
     SESSION_TIMEOUT,
     ConfigException,
     SessionSpec,
     session_timeout,
 )
-from kipviz.cluster.spec import (
+from kipviz.cluster.specs.spec import (
     CLASSIC,
     ApplicationSpec,
     BadSpec,
@@ -36,6 +34,8 @@ from kipviz.cluster.spec import (
     FaultBudget,
     check,
 )
+from kipviz.cluster.timing.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
+from kipviz.cluster.timing.durations import FIELDS, occurring
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options import KAFKAS_OWN, SLOTS

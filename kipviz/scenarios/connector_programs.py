@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import CHECKPOINT, KEEP_PREPARED_TXN
-from kipviz.clients.draining import DRAINED, QUEUED
-from kipviz.clients.external_database import STORED
+from kipviz.clients.shares.draining import DRAINED, QUEUED
+from kipviz.clients.transactions.external_database import STORED
 from kipviz.scenarios.programs import ACCEPT_EACH, CATCH, INIT, SHARE_POLL
 
 C = Call

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.cluster.rebuilt import Election, Entry, RebuiltModel, Shown, spec_of
-from kipviz.cluster.spec import FaultBudget, Placement
+from kipviz.cluster.real.rebuilt import Election, Entry, RebuiltModel, Shown, spec_of
+from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import broker_host
 from kipviz.core.trace import Trace
 from kipviz.designs.design import Design

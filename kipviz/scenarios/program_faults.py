@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
 

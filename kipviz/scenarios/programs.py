@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import EVERY_PARTITION, KEEP_PREPARED_TXN, WITH_STATE
-from kipviz.clients.external_database import IN_DOUBT, STORED
-from kipviz.clients.subscribing import PATTERN
+from kipviz.clients.groups.subscribing import PATTERN
+from kipviz.clients.transactions.external_database import IN_DOUBT, STORED
 from kipviz.messages.share_groups import AcknowledgeType
 
 C = Call

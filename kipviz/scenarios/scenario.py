@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.calls import OF_SESSIONS, STAGING
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import (
+from kipviz.cluster.specs.spec import (
     TRANSACTION_TIMEOUT_MS,
     ApplicationSpec,
     BadSpec,

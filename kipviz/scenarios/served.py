@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.served import ClientLine, RealClient, ServedModel
-from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget
+from kipviz.cluster.real.served import ClientLine, RealClient, ServedModel
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.cluster.world import broker_host
 from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.serialization import deserialize, serialize

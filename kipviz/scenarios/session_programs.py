@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.session_calls import GIVEN
-from kipviz.cluster.session_config import SESSION
+from kipviz.clients.sessions.session_calls import GIVEN
+from kipviz.cluster.specs.session_config import SESSION
 from kipviz.scenarios.programs import GROUP_POLL, INIT, SHARE_POLL
 
 C = Call

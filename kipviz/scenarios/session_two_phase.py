@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import KEEP_PREPARED_TXN, WITH_IDENTITY, WITH_STATE
-from kipviz.clients.external_database import IN_DOUBT, STORED
-from kipviz.cluster.session_config import SESSION
+from kipviz.clients.transactions.external_database import IN_DOUBT, STORED
+from kipviz.cluster.specs.session_config import SESSION
 from kipviz.scenarios.programs import READ_ON, SEEK, UNDO
 from kipviz.scenarios.session_programs import ABORT, BEGIN, COMMIT, INITIALIZE, SEND
 

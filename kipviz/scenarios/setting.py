@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,

@@ -8,7 +8,7 @@ NOT MODELLED: asking the brokers for their version at the start, which the KIP r
 
 from __future__ import annotations
 
-from kipviz.cluster.spec import ApplicationSpec
+from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.core.values import Value
 from kipviz.scenarios import programs
 from kipviz.scenarios.group_setting import member

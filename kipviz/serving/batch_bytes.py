@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from struct import Struct as Layout
 
-from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import unsigned_varint
-from kipviz.recordings.segments import LoggedBatch, batches
+from kipviz.recordings.files.segments import LoggedBatch, batches
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 

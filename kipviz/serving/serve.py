@@ -13,8 +13,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from kipviz.checking import runs
-from kipviz.checking.runs import Run
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.runs import Run
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -24,7 +24,7 @@ from kipviz.cluster.actions import (
     StartBroker,
     TimeOutTransaction,
 )
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.scenario import Scenario

@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kipviz.brokers import transaction_coordinator
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.cluster import waits
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -26,9 +25,10 @@ from kipviz.cluster.actions import (
     Replicate,
     TimeOutTransaction,
 )
-from kipviz.cluster.guests import receive
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.served import ClientLine, RealClient
+from kipviz.cluster.real.guests import receive
+from kipviz.cluster.real.served import ClientLine, RealClient
+from kipviz.cluster.timing import waits
 from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.model import NotEnabled
 from kipviz.core.printable import sentence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.timing.clock import Clock
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario

@@ -29,7 +29,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct, WireError
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
-from kipviz.recordings.classic_group_records import read_assignment, read_subscription
+from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
 from kipviz.records.fields import FieldsError
 from kipviz.serving.desk import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_transactions import committed, offsets_in

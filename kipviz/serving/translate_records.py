@@ -23,8 +23,8 @@ from kipviz.messages.producing import (
     in_one_request,
 )
 from kipviz.messages.wire.codec import Struct
+from kipviz.recordings.files.segments import LoggedBatch
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import LoggedBatch
 from kipviz.records.batches import Batch
 from kipviz.serving.batch_bytes import batch_in, readable, records_of
 from kipviz.serving.desk import Asked, Desk, Refused, Replies

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.share_partition import ShareLeader, SharePartition, Status
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_admin import ShareGroupDescribe
 from kipviz.messages.share_groups import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import kipviz
-from kipviz.views.markdown import plain
+from kipviz.views.exports.markdown import plain
 from kipviz.widgets.campaign_view import CampaignView
 from kipviz.widgets.discoverable import own_names
 

@@ -1,7 +1,7 @@
 """The answers of a broker held against the model on Spark: shared out by what the requests touch.
 
 The driver reads the logs and the requests and sends both to the workers, which need not see the folders. A task asks
-about some transactional ids and groups (`recordings.accept_shares`), and its answers come back in the order of the shares. There is one
+about some transactional ids and groups (`recordings.judging.accept_shares`), and its answers come back in the order of the shares. There is one
 task for each core, because every task lets the model read all logs first.
 """
 
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kipviz.campaigns.switch import CancelSwitch, OnProgress
-from kipviz.recordings.accept_shares import (
+from kipviz.recordings.followed.sayings import Asked
+from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ShareAnswers,
     ask_share,
     gathered,
     shares_of,
 )
-from kipviz.recordings.evidence import Evidence
+from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.known.evidence import Evidence
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.request_book import RequestBook
-from kipviz.recordings.sayings import Asked
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
 from kipviz.spark.progress import watched

@@ -1,6 +1,6 @@
 """Kafka's logs as tables of Spark: `spark.read.format("kafka-log").load(FOLDER)`.
 
-Each task reads one segment or several small ones, or one range of bytes of a large one, and gives Arrow batches; `recordings.log_rows` says
+Each task reads one segment or several small ones, or one range of bytes of a large one, and gives Arrow batches; `recordings.files.log_rows` says
 which columns there are. Options, beside the folders that `load` is given (or `paths`, divided by commas):
 
 rows       batches (default), records or said
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kipviz.recordings.log_parts import PART_BYTES, LogPart, log_folders
-from kipviz.recordings.log_rows import SCHEMAS, rows_of
-from kipviz.recordings.request_log import UTC
-from kipviz.recordings.request_rows import REQUESTS, RequestPart, request_parts, request_rows
+from kipviz.recordings.files.log_parts import PART_BYTES, LogPart, log_folders
+from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
+from kipviz.recordings.files.request_log import UTC
+from kipviz.recordings.files.request_rows import REQUESTS, RequestPart, request_parts, request_rows
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.shipping import ship
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from kipviz.recordings.audit_evidence import (
+from kipviz.recordings.auditing.audit_evidence import (
     Damaged,
     Decision,
     Evidence,
@@ -28,16 +28,16 @@ from kipviz.recordings.audit_evidence import (
     ShareState,
     evidence_of,
 )
-from kipviz.recordings.audit_findings import LogFinding
-from kipviz.recordings.audit_rules import (
+from kipviz.recordings.auditing.audit_findings import LogFinding
+from kipviz.recordings.auditing.audit_rules import (
     Surroundings,
     findings_alone,
     findings_together,
     keys_of,
     surroundings,
 )
-from kipviz.recordings.log_audit import AuditPlan, LogAudit, audit_of, audit_plan
-from kipviz.recordings.log_parts import LogPart
+from kipviz.recordings.auditing.log_audit import AuditPlan, LogAudit, audit_of, audit_plan
+from kipviz.recordings.files.log_parts import LogPart
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.session import cores

@@ -9,11 +9,11 @@ ways of counterexamples and the dictionary of parts, never states.
 Levels of few states are gone through by one worker, many in a job: a job costs half a second.
 
 A state travels as the names of its parts (``packed``) and with its way. Of all shortest ways the smallest
-is kept, so a counterexample is the very one that `checking.explore` finds, whatever the number of
+is kept, so a counterexample is the very one that `checking.search.explore` finds, whatever the number of
 partitions. A bound on the number of states is looked at between levels.
 
 "For ever" is decided by Spark too: backward along the links, in one worker while they fit there and
-else by joins; what does not lead back to calm is asked one by one, as in `checking.forever`.
+else by joins; what does not lead back to calm is asked one by one, as in `checking.search.forever`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kipviz.campaigns.switch import Cancelled, CancelSwitch
-from kipviz.checking.explore import CANCELLED, ProgressTold, Search, clock_of
-from kipviz.checking.forever import stuck_because
-from kipviz.checking.found import Bounds, Counterexample, Explored
+from kipviz.checking.search.explore import CANCELLED, ProgressTold, Search, clock_of
+from kipviz.checking.search.forever import stuck_because
+from kipviz.checking.search.found import Bounds, Counterexample, Explored
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.failures import CampaignFailed, explained, worker_died
@@ -62,7 +62,7 @@ from kipviz.spark.spread import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from kipviz.checking.reductions import Reduction
+    from kipviz.checking.search.reductions import Reduction
     from kipviz.core.model import Model
     from kipviz.properties.verdict import Property
 
@@ -99,7 +99,7 @@ def search(
             in Spark's processes, whose memory its own settings bound, and so is `breaks_max`.
         progress: called with (states, depth) before each level, and from another thread whenever
             tasks of it end; when it gives False the search stops and what was found is kept.
-        reductions: as for `checking.explore`.
+        reductions: as for `checking.search.explore`.
         properties: what is to hold.
         spark: the session to use; None takes ``session()``.
         partitions: Spark tasks per level; None chooses by the size of the level.

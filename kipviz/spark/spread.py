@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kipviz.checking.explore import Search, told
-from kipviz.checking.liveness import ORDER as FREE_KINDS
-from kipviz.checking.liveness import Futures, settle
+from kipviz.checking.search.explore import Search, told
+from kipviz.checking.search.liveness import ORDER as FREE_KINDS
+from kipviz.checking.search.liveness import Futures, settle
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.spark.packed import Packing
 from kipviz.spark.shipped import as_batch
@@ -26,7 +26,7 @@ from kipviz.spark.shipped import as_batch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kipviz.checking.reductions import Reduction
+    from kipviz.checking.search.reductions import Reduction
     from kipviz.core.model import Model
     from kipviz.properties.verdict import Property
 

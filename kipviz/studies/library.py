@@ -8,32 +8,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from kipviz.checking.task import PROGRAM, Task, run
+from kipviz.checking.courses.task import PROGRAM, Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
-from kipviz.studies import (
-    aborted_batch,
-    chaos,
-    cost,
+from kipviz.studies.counting import (
     counted,
     databases,
-    implementation,
-    latency,
-    lock_end,
     producers,
     rolling,
-    rollout,
     share_counts,
-    takeover,
     two_phase,
     zombies,
 )
-from kipviz.studies.marker_hops import hops_of
-from kipviz.studies.one_timeout import ONE_TIMEOUT
+from kipviz.studies.counting.versions import VERSION_STUDIES
+from kipviz.studies.implemented import implementation
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Part, Parts, Rival, Row, StoppedEarly, Study, Tell
-from kipviz.studies.time_limits import DELIVERIES, TIME_LIMITS
-from kipviz.studies.versions import VERSION_STUDIES
+from kipviz.studies.test_plan import chaos, cost, rollout
+from kipviz.studies.timed import aborted_batch, latency, lock_end, takeover
+from kipviz.studies.timed.marker_hops import hops_of
+from kipviz.studies.timed.one_timeout import ONE_TIMEOUT
+from kipviz.studies.timed.time_limits import DELIVERIES, TIME_LIMITS
 
 ATOMIC = "atomic"
 LIVE = "nothing pending for ever"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kipviz.studies import latency, session_threads, sessions
+from kipviz.studies.counting import session_threads, sessions
 from kipviz.studies.study import Rival, Study
+from kipviz.studies.timed import latency
 
 ATOMIC = "atomic"
 LIVE = "nothing pending for ever"

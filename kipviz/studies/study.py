@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kipviz.checking.budgets import budget_of, budget_words
-from kipviz.checking.critical_path import Latencies, checked
-from kipviz.checking.explore import CANCELLED
-from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
+from kipviz.checking.judging.budgets import budget_of, budget_words
+from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
+from kipviz.checking.search.explore import CANCELLED
+from kipviz.checking.search.found import Bounds
+from kipviz.checking.timed.critical_path import Latencies, checked
 from kipviz.core.values import Value
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClusterAction,
@@ -27,10 +27,10 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.naming import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import TRANSACTION_VERSION
+from kipviz.cluster.specs.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of
 from kipviz.messages.features import STAGING_LEVEL
-from kipviz.views.words import summary, title
+from kipviz.views.telling.words import summary, title
 
 FAULTS = ("fault", "expiry", "repair")
 _encode = msgspec.json.Encoder().encode

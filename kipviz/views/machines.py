@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kipviz.brokers import classic_group, in_flight
-from kipviz.clients import producer
+from kipviz.brokers.membership import classic_group
+from kipviz.brokers.share_leaders import in_flight
+from kipviz.clients.transactions import producer
 from kipviz.core.values import Value
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
-from kipviz.views.facts import Card
+from kipviz.views.role_cards.facts import Card
 
 Part = dict[str, Any]
 Pair = tuple[str, str]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kipviz.clients.operator_commands import (
+from kipviz.clients.operators.operator_commands import (
     HANGING,
     LOOKS_EVERY_MS,
     MAY_HANG,
@@ -26,7 +26,7 @@ from kipviz.clients.operator_commands import (
 from kipviz.core.values import Value
 from kipviz.messages.admin import STATE_NAMES
 from kipviz.messages.two_phase import NO_TIME_LIMIT
-from kipviz.recordings.audit_findings import moment_of, span_of
+from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
     INTERNAL_TOPICS,
@@ -35,7 +35,7 @@ from kipviz.records.placement import (
     topic_of,
 )
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.open_transactions import Blocked, PendingOffsets
+from kipviz.views.reasons.open_transactions import Blocked, PendingOffsets
 from kipviz.watching.asking import (
     READ_COMMITTED,
     READ_UNCOMMITTED,

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from kipviz.messages.two_phase import NO_TIME_LIMIT
-from kipviz.recordings.audit_findings import moment_of, span_of
-from kipviz.views.open_transactions import lines_of_open, lines_of_pending
+from kipviz.recordings.auditing.audit_findings import moment_of, span_of
+from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending
 from kipviz.watching.asking import Owned, ShareGroupNow
 from kipviz.watching.look import Look
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from kipviz.core.given import text
-from kipviz.views.moments import points
+from kipviz.views.reasons.moments import points
 
 Part = Mapping[str, Any]
 

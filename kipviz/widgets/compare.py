@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from kipviz.views.svg import beside, svg
+from kipviz.views.exports.svg import beside, svg
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.alignment import compared, first_words, renamed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.checking import runs
-from kipviz.checking.ledger import Ledger, ledger
-from kipviz.views.markdown import plain
-from kipviz.views.ownership import panel, picture, side_by_side, table
+from kipviz.checking.courses import runs
+from kipviz.checking.timed.ledger import Ledger, ledger
+from kipviz.views.exports.markdown import plain
+from kipviz.views.measures.ownership import panel, picture, side_by_side, table
 
 
 class Costs:

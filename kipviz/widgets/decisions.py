@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from kipviz.checking import runs
-from kipviz.checking.breaking import Breaking, breaking
-from kipviz.checking.found import Bounds
-from kipviz.checking.interrupted import until_interrupted
-from kipviz.checking.saves import Decision, decisions, under
-from kipviz.checking.task import Task, Verdict
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.breaking import Breaking, breaking
+from kipviz.checking.courses.saves import Decision, decisions, under
+from kipviz.checking.courses.task import Task, Verdict
+from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.designs.catalogue import design as design_named
-from kipviz.views.blocks import Blocks
-from kipviz.views.review import saves_blocks
+from kipviz.views.reports.blocks import Blocks
+from kipviz.views.reports.review import saves_blocks
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.critical_path import Latencies
-from kipviz.checking.found import Bounds
-from kipviz.checking.interrupted import until_interrupted
-from kipviz.checking.verdicts import BREAKS, Cell, Judged, verdict_table
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged, verdict_table
+from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.checking.timed.critical_path import Latencies
 from kipviz.core.given import path, several
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
-from kipviz.views.blocks import Blocks, Paragraph, keys_of
-from kipviz.views.review import review_blocks, study_blocks, told
-from kipviz.views.review_pack import write_pack
+from kipviz.views.reports.blocks import Blocks, Paragraph, keys_of
+from kipviz.views.reports.review import review_blocks, study_blocks, told
+from kipviz.views.reports.review_pack import write_pack
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kipviz.checking import runs
-from kipviz.checking.learned import NOTHING, Learned
-from kipviz.views.pytest_source import pytest_source
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.learned import NOTHING, Learned
+from kipviz.views.exports.pytest_source import pytest_source
 from kipviz.widgets.page import page
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kipviz.checking import runs
-from kipviz.checking.runs import Packed, Run
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.runs import Packed, Run
 from kipviz.core import outside_file, whole_file
 from kipviz.core.tracefile import TraceFileError, is_whole
 

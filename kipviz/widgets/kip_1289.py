@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.core.given import several
-from kipviz.studies import corners as corner_cases
-from kipviz.studies.corners import Told
-from kipviz.studies.findings import Shown, shown
-from kipviz.studies.reviews import DEFAULT, finding, reviews_of
-from kipviz.views.blocks import Blocks
-from kipviz.views.review import corners_blocks, findings_blocks
+from kipviz.studies.claimed import corners as corner_cases
+from kipviz.studies.claimed.corners import Told
+from kipviz.studies.found.findings import Shown, shown
+from kipviz.studies.found.reviews import DEFAULT, finding, reviews_of
+from kipviz.views.reports.blocks import Blocks
+from kipviz.views.reports.review import corners_blocks, findings_blocks
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper

@@ -7,15 +7,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from kipviz.checking import runs
-from kipviz.checking.permalink import is_link, open_link
-from kipviz.checking.runs import Run
-from kipviz.checking.task import Task, Verdict
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.permalink import is_link, open_link
+from kipviz.checking.courses.runs import Run
+from kipviz.checking.courses.task import Task, Verdict
 from kipviz.core.given import path as path_given
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.views.own_view import OwnView, View, own_views
+from kipviz.views.role_cards.own_view import OwnView, View, own_views
 from kipviz.widgets.keeper import Keeper, recovered
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.stepper import Stepper

@@ -16,16 +16,16 @@ from typing import Any
 import ipywidgets
 from plotly import graph_objects as go
 
-from kipviz.checking import landscape as searched
-from kipviz.checking.axes import SETTINGS, Axis, settings_of
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.found import Bounds
-from kipviz.checking.landscape import Question, Spot
-from kipviz.cluster.clock import ms
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.found import Bounds
+from kipviz.checking.timed import landscape as searched
+from kipviz.checking.timed.axes import SETTINGS, Axis, settings_of
+from kipviz.checking.timed.landscape import Question, Spot
+from kipviz.cluster.timing.clock import ms
 from kipviz.core.given import several
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.views.blocks import Blocks
-from kipviz.views.landscape import landscape_blocks
+from kipviz.views.measures.landscape import landscape_blocks
+from kipviz.views.reports.blocks import Blocks
 from kipviz.widgets.campaign_view import TEMPLATE, THREADS
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.lab import stepper_of

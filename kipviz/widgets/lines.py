@@ -7,16 +7,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kipviz.checking.course import Held, Missing
-from kipviz.checking.learned import NOTHING, Learned
-from kipviz.checking.permalink import head_of, mark_text
-from kipviz.checking.runs import KeptLine, Run
+from kipviz.checking.courses.course import Held, Missing
+from kipviz.checking.courses.learned import NOTHING, Learned
+from kipviz.checking.courses.permalink import head_of, mark_text
+from kipviz.checking.courses.runs import KeptLine, Run
 from kipviz.views.choices import choice_id
 from kipviz.views.lesson import goals_of
 from kipviz.views.lifetimes import Lifetimes
-from kipviz.views.own_view import OwnView
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.payload import payload as tell
+from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets import whatif
 from kipviz.widgets.whatif import Standing, Told
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.views import listing
-from kipviz.views.blocks import Blocks
-from kipviz.views.listing import Entry, Listing
+from kipviz.views.reports import listing
+from kipviz.views.reports.blocks import Blocks
+from kipviz.views.reports.listing import Entry, Listing
 from kipviz.widgets.lab import open_run
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper

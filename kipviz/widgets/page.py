@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import kipviz
-from kipviz.checking.learned import NOTHING, Learned
+from kipviz.checking.courses.learned import NOTHING, Learned
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import twin
 from kipviz.widgets.line import line_of

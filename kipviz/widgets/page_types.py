@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 from msgspec import inspect as shapes
 
-from kipviz.views.blocks import ResultPayload
+from kipviz.views.reports.blocks import ResultPayload
 from kipviz.widgets import payload
 
 DECLARATIONS = Path(__file__).parent / "front" / "types" / "payload.d.ts"
 ROOTS = (payload.Payload, payload.Comparison, ResultPayload)
 HEAD = """\
-// Made from kipviz/widgets/payload.py and views/blocks.py by `python -m kipviz.widgets.page_types`; do not edit.
+// Made from kipviz/widgets/payload.py and views/reports/blocks.py by `python -m kipviz.widgets.page_types`; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 """
 

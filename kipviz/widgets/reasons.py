@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kipviz.views.causes import chain
 from kipviz.views.lifetimes import covers
+from kipviz.views.reasons.causes import chain
 from kipviz.widgets.line import Line, no_step
 
 Part = Mapping[str, Any]

@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from kipviz.checking.runs import Run
+from kipviz.checking.courses.runs import Run
 from kipviz.core.given import path as path_given
 from kipviz.designs.catalogue import design as design_named
-from kipviz.recordings.broker_folder import broker_folder, led_here, metadata_of, topic_ids_in
-from kipviz.recordings.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
-from kipviz.recordings.elections import elected_of, elections_of, placements_of
+from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
+from kipviz.recordings.decoded.elections import elected_of, elections_of, placements_of
+from kipviz.recordings.files.broker_folder import broker_folder, led_here, metadata_of, topic_ids_in
 from kipviz.recordings.rebuild import entries_among, entries_of, internal_partitions_of
 from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
@@ -64,7 +64,7 @@ def run_of_logs(
         )
     else:
         # A window needs numpy, which a page has not; whole logs do not.
-        from kipviz.recordings.log_window import window_at
+        from kipviz.recordings.files.log_window import window_at
 
         window = window_at(place, *at, last)
         ids = topic_ids | topic_ids_in(here.partitions)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.interrupted import until_interrupted
-from kipviz.checking.repair import DECISIONS_MAX, STATES_MAX, Attempt, Question, Repair
-from kipviz.checking.repair import repair as searched
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.repair import DECISIONS_MAX, STATES_MAX, Attempt, Question, Repair
+from kipviz.checking.judging.repair import repair as searched
+from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.core.given import several
-from kipviz.views.blocks import Blocks
-from kipviz.views.repair_page import repair_blocks
+from kipviz.views.reports.blocks import Blocks
+from kipviz.views.reports.repair_page import repair_blocks
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper

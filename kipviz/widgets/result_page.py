@@ -16,7 +16,15 @@ import ipywidgets
 import msgspec
 import traitlets
 
-from kipviz.views.blocks import Blocks, BrokenRun, ResultPayload, TextTable, keys_of, still, written
+from kipviz.views.reports.blocks import (
+    Blocks,
+    BrokenRun,
+    ResultPayload,
+    TextTable,
+    keys_of,
+    still,
+    written,
+)
 from kipviz.widgets.stepper import Stepper
 
 FRONT = Path(__file__).parent / "static" / "results.js"

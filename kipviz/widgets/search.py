@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from kipviz.checking import runs
-from kipviz.checking.breaking import Breaking, breaking
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.by_name import reduction
-from kipviz.checking.explore import explore
-from kipviz.checking.found import Counterexample, Explored
-from kipviz.checking.interrupted import until_interrupted
-from kipviz.cluster.spec import FaultBudget
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.breaking import Breaking, breaking
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.by_name import reduction
+from kipviz.checking.search.explore import explore
+from kipviz.checking.search.found import Counterexample, Explored
+from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.given import text
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
-from kipviz.views.blocks import Blocks, BrokenRun, Paragraph
+from kipviz.views.reports.blocks import Blocks, BrokenRun, Paragraph
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
-from kipviz.checking import runs
-from kipviz.checking.runs import Run
-from kipviz.checking.task import Task, Verdict
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.runs import Run
+from kipviz.checking.courses.task import Task, Verdict
 from kipviz.scenarios.library import is_scenario
-from kipviz.views.own_view import View
+from kipviz.views.role_cards.own_view import View
 from kipviz.widgets.columns import BadColumns, Columns
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of

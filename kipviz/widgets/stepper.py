@@ -17,10 +17,10 @@ from typing import Any
 
 import traitlets
 
-from kipviz.checking.learned import Learned
-from kipviz.views import hexdump
-from kipviz.views.own_view import OwnView, View, own_views
-from kipviz.views.svg import svg
+from kipviz.checking.courses.learned import Learned
+from kipviz.views.exports import hexdump
+from kipviz.views.exports.svg import svg
+from kipviz.views.role_cards.own_view import OwnView, View, own_views
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import reasons, twin
 from kipviz.widgets.asking import Asking

@@ -10,8 +10,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.report import of_evidence
+from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.known.evidence import Evidence, of_recording
 
 RELEASE = Path(__file__).resolve().parents[1] / "recordings" / "kafka-4.4.0"
 NAMES = ("members", "transaction-answers")

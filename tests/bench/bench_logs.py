@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from kipviz.recordings.batch_headers import HEADER, headers_in
-from kipviz.recordings.checksums import checksums
-from kipviz.recordings.log_audit import audit_logs
-from kipviz.recordings.log_parts import log_folders
-from kipviz.recordings.log_rows import rows_of
+from kipviz.recordings.auditing.log_audit import audit_logs
+from kipviz.recordings.files.batch_headers import HEADER, headers_in
+from kipviz.recordings.files.checksums import checksums
+from kipviz.recordings.files.log_parts import log_folders
+from kipviz.recordings.files.log_rows import rows_of
 from kipviz.widgets.rebuilt import run_of_logs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from bench_campaign import processor_seconds
 from bench_spark_search import Counts, in_two
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds, Explored
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds, Explored
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic

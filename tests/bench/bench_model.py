@@ -18,7 +18,7 @@ import simpy
 
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.cluster.world import World
 from kipviz.core.trace import Observer, Trace
 from kipviz.designs.catalogue import design

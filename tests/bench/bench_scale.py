@@ -18,9 +18,9 @@ import time
 import tracemalloc
 from statistics import median
 
-from kipviz.checking.faults import CALM
+from kipviz.checking.judging.faults import CALM
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

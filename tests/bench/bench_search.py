@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.core.model import Model
 
 ROOT = Path(__file__).parents[2]

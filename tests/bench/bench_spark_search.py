@@ -18,9 +18,9 @@ from typing import Any
 
 from bench_campaign import processor_seconds
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers import share_acquiring, share_partition, share_timers, share_writes
-from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.settings import GroupConfig
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_leaders import (
+    share_acquiring,
+    share_partition,
+    share_timers,
+    share_writes,
+)
+from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.driving.desk import TOPIC_IDS, Desk, source_log
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import ProduceResponse

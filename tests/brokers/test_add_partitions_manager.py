@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import add_partitions_manager as manager
-from kipviz.brokers import partition_leader as pl
 from kipviz.brokers.context import LocalCall, Request
-from kipviz.brokers.enlistment import CHANNEL
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AddOrVerify, Enlisted
-from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.logs import add_partitions_manager as manager
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs.enlistment import CHANNEL
+from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import in_one

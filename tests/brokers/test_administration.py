@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import administration as asked
 from kipviz.brokers import kafka_apis as apis
-from kipviz.brokers import partition_leader, transaction_coordinator
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ListedHere
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import append
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.brokers.logs import partition_leader
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import append
+from kipviz.brokers.transactions import administration as asked
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.admin import (

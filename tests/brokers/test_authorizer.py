@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import administration, kafka_apis
 from kipviz.brokers import authorizer as a
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ListedHere
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import TransactionMetadata
-from kipviz.clients import consumer, producer, share_consumer
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.brokers.transactions import administration
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.clients.groups import consumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.shares import share_consumer
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions import producer
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.cluster import refusals
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
@@ -98,7 +101,7 @@ from kipviz.messages.transactions import (
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.exceptions import thrown
+from kipviz.views.telling.exceptions import thrown
 from tests.brokers.rights_table import NEEDS
 
 Op, R = Operation, Resource

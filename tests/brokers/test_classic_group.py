@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import classic_group
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.classic_group import (
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.membership import classic_group
+from kipviz.brokers.membership.classic_group import (
     VALID_PREVIOUS,
     ClassicGroup,
     ClassicMember,
@@ -19,7 +20,6 @@ from kipviz.brokers.classic_group import (
     with_member,
     without,
 )
-from kipviz.brokers.context import ReplyTo
 from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
 from kipviz.records.classic_groups import Subscription

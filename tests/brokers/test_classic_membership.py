@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import classic_membership as classic
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers.classic_group import GroupState
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership import classic_membership as classic
+from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.consumer_group import (
+from kipviz.brokers.membership.consumer_group import (
     ConsumerGroup,
     GroupMember,
     commit_checks,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import group_membership, share_membership
-from kipviz.brokers import share_coordinator as sc
-from kipviz.brokers import share_upkeep as upkeep
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.membership import group_membership, share_membership
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators import share_upkeep as upkeep
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit

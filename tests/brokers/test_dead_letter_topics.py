@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import kafka_apis
-from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

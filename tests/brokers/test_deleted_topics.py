@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import gone_topics
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import partition_leader as pl
-from kipviz.brokers import share_upkeep as upkeep
-from kipviz.brokers.group_membership import on_consumer_group_heartbeat
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
+from kipviz.brokers.share_coordinators import share_upkeep as upkeep
 from kipviz.cluster.actions import CrashBroker, DeleteTopic, MoveLeader, Replicate
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset, TransactionMoved

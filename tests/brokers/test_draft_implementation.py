@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import kafka_apis, share_timers
-from kipviz.brokers import share_coordinator as sc
-from kipviz.brokers import share_partition_leader as spl
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ApplyMarkerToShares, WriteMarker
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.brokers.share_leaders import share_timers
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import TxnShareAcknowledge

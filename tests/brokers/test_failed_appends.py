@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import partition_leader as pl
-from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import append, replicate
-from kipviz.brokers.transaction_append import unheard
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import append, replicate
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_append import unheard
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided

@@ -6,20 +6,21 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import classic_membership, group_membership, kafka_apis
-from kipviz.brokers import group_administration as asked
-from kipviz.brokers import group_coordinator as gc
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
-from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
-from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.groups import group_administration as asked
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import ListedHere, ListHere
-from kipviz.brokers.share_group import ShareGroup
-from kipviz.clients import admin
-from kipviz.clients.admin import Admin
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.brokers.membership import classic_membership, group_membership
+from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.membership.share_group import ShareGroup
+from kipviz.clients.operators import admin
+from kipviz.clients.operators.admin import Admin
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import classic_membership as classic
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import share_membership
-from kipviz.brokers.group_kinds import kind_of
-from kipviz.brokers.group_membership import on_consumer_group_heartbeat
-from kipviz.brokers.group_state import GroupCoordinator, PendingOffset
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_kinds import kind_of
+from kipviz.brokers.groups.group_state import GroupCoordinator, PendingOffset
+from kipviz.brokers.membership import classic_membership as classic
+from kipviz.brokers.membership import share_membership
+from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import JoinGroup

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_membership import on_consumer_group_heartbeat
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

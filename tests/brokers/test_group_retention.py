@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import classic_membership
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
-from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.membership import classic_membership
+from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import JoinGroup

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import group_transactions as gt
-from kipviz.brokers import transaction_coordinator as tc
-from kipviz.brokers.transaction_append import unheard
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions import group_transactions as gt
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_append import unheard
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import log_retention as retention
-from kipviz.brokers import log_timers
-from kipviz.brokers import partition_leader as leader
-from kipviz.brokers import partition_log as logs
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.logs import log_retention as retention
+from kipviz.brokers.logs import log_timers
+from kipviz.brokers.logs import partition_leader as leader
+from kipviz.brokers.logs import partition_log as logs
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster.actions import RunOut
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.deadlines import action_of, place_of
-from kipviz.cluster.durations import DURATIONS
-from kipviz.cluster.spec import BadSpec, check
-from kipviz.cluster.stamps import horizon_of
-from kipviz.cluster.timers import FRONT, front_of
+from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.deadlines import action_of, place_of
+from kipviz.cluster.timing.durations import DURATIONS
+from kipviz.cluster.timing.stamps import horizon_of
+from kipviz.cluster.timing.timers import FRONT, front_of
 from kipviz.driving.desk import Desk
 from kipviz.messages.events import LogPruned
 from kipviz.records.batches import Batch, DataRecord

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers.checks import Check, error_of
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_membership import on_consumer_group_heartbeat
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.clients import group_consumer as member
-from kipviz.clients.group_consumer import GroupConsumer, MemberState
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
+from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

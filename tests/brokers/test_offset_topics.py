@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.local import WriteMarker
-from kipviz.brokers.partition_log import append, replicate
+from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, RefusedOffset, TxnOffsetCommit

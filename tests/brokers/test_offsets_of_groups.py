@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import group_administration as asked
-from kipviz.brokers import group_coordinator as group
 from kipviz.brokers.authorizer import Acl
-from kipviz.brokers.group_state import CommittedOffset, GroupCoordinator, PendingOffset
-from kipviz.brokers.partition_log import append
-from kipviz.clients import admin
-from kipviz.clients.admin import Admin
-from kipviz.clients.group_calls import groups_of
+from kipviz.brokers.groups import group_administration as asked
+from kipviz.brokers.groups import group_coordinator as group
+from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.logs.partition_log import append
+from kipviz.clients.operators import admin
+from kipviz.clients.operators.admin import Admin
+from kipviz.clients.operators.group_calls import groups_of
 from kipviz.cluster.partly import narrowed
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
@@ -35,7 +35,7 @@ from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
-from kipviz.views.operators import found_out
+from kipviz.views.telling.operators import found_out
 from tests.scenarios.story import nodes, played
 
 BILLING, MISSPELT = "billing", "my-gruop-4"

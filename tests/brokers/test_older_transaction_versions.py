@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import partition_leader as pl
-from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Context, ReplyTo
 from kipviz.brokers.local import WriteMarker
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.transaction_checks import end_txn_checks_below_5
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_checks import end_txn_checks_below_5
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided

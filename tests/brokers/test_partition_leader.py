@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import partition_leader as pl
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import PartitionLog, append, delete_records, replicate
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import PartitionLog, append, delete_records, replicate
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.partition_log import (
+from kipviz.brokers.logs.partition_log import (
     PartitionLog,
     append,
     check_client_batch,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import patterns
-from kipviz.brokers.patterns import BadPattern, compiled
+from kipviz.brokers.membership import patterns
+from kipviz.brokers.membership.patterns import BadPattern, compiled
 
 
 @pytest.mark.parametrize(

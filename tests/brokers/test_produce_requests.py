@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import partition_leader as pl
-from kipviz.brokers import produce_requests as several
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AppendPart, PartVerified, WriteMarker
-from kipviz.brokers.partition_leader import PartitionLeader
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs import produce_requests as several
+from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse, in_one_request

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import partition_leader as leader
-from kipviz.brokers import partition_log as logs
-from kipviz.brokers import producer_expiry as expiry
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.partition_log import PartitionLog
+from kipviz.brokers.logs import partition_leader as leader
+from kipviz.brokers.logs import partition_log as logs
+from kipviz.brokers.logs import producer_expiry as expiry
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ProducerForgotten

@@ -5,27 +5,25 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import authorizer as a
-from kipviz.brokers import group_administration, kafka_apis, share_administration, share_group
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
-from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_administration, share_administration
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.share_group import ShareGroup
-from kipviz.clients import (
-    binding,
-    group_consumer,
-    pipelined_producer,
-    producer,
-    share_consumer,
-    share_member,
-    transaction_session,
-)
+from kipviz.brokers.membership import share_group
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.group_consumer import GroupConsumer, MemberState
-from kipviz.clients.pipelined_producer import PipelinedProducer
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.share_member import ShareMember
-from kipviz.clients.transaction_session import TransactionSession
+from kipviz.clients.groups import group_consumer
+from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.sending import pipelined_producer
+from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.sessions import binding, transaction_session
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares import share_consumer, share_member
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.transactions import producer
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import share_administration as asked
 from kipviz.brokers.authorizer import Acl
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups import share_administration as asked
 from kipviz.driving.desk import source_log
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.brokers import share_calls, share_partition
 from kipviz.brokers.context import Effects, Reply, ReplyTo
-from kipviz.brokers.share_partition import ShareLeader, StagingCall
+from kipviz.brokers.share_leaders import share_partition
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, StagingCall
+from kipviz.brokers.share_votes import share_calls
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,

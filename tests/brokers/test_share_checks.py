@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_administration, share_state_checks
 from kipviz.brokers.checks import Check, error_of, possible_errors
+from kipviz.brokers.groups import share_administration
+from kipviz.brokers.share_coordinators import share_state_checks
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_admin import AlterShareGroupOffsets, DeleteShareGroupOffsets
 from kipviz.messages.share_groups import AcknowledgementBatch

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_coordinator as sc
-from kipviz.brokers import share_upkeep
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import WriteMarker
-from kipviz.brokers.partition_log import append, replicate
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.logs.partition_log import append, replicate
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators import share_upkeep
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_state import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.brokers import share_coordinator as sc
+from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.records.share_group_state import RecordState

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kipviz.brokers import share_fetching, share_partition
-from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Effects
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_leaders import share_fetching, share_partition
+from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

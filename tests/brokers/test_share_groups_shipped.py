@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.settings import GroupConfig
-from kipviz.brokers.share_partition import REJECTED, TOO_OFTEN
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.brokers.share_leaders.share_partition import REJECTED, TOO_OFTEN
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_acquiring
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.share_partition import ParkedFetch
+from kipviz.brokers.share_leaders import share_acquiring
+from kipviz.brokers.share_leaders.share_partition import ParkedFetch
 from kipviz.core.log import Log
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed

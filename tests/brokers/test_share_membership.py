@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import share_coordinator as sc
-from kipviz.brokers import share_membership
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership import share_membership
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_membership import ShareGroupHeartbeat

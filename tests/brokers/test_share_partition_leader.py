@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_partition_leader as spl
-from kipviz.brokers import share_sessions, share_timers
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local import FetchFurther
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
-from kipviz.brokers.share_partition import STATUSES, SharePartition, Status
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.brokers.share_leaders import share_sessions, share_timers
+from kipviz.brokers.share_leaders.share_partition import STATUSES, SharePartition, Status
 from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_coordinator as sc
-from kipviz.brokers import share_upkeep as upkeep
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators import share_upkeep as upkeep
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset

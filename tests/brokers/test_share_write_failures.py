@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.share_state import ReadShareGroupStateResponse

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import classic_membership
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import group_membership as membership
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.consumer_group import ConsumerGroup, commit_checks
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.clients import group_consumer as member
-from kipviz.clients.group_consumer import MemberState
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership import classic_membership
+from kipviz.brokers.membership import group_membership as membership
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, commit_checks
+from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups.group_consumer import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import LeaveGroup, Leaver

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import consumer_group
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import group_membership as members
-from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
-from kipviz.brokers.group_administration import on_consumer_group_describe
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.subscriptions import is_regular
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_administration import on_consumer_group_describe
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership import consumer_group
+from kipviz.brokers.membership import group_membership as members
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.membership.subscriptions import is_regular
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

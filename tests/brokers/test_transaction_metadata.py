@@ -7,13 +7,13 @@ from itertools import product
 import pytest
 
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.transaction_checks import (
+from kipviz.brokers.transactions.transaction_checks import (
     add_partitions_checks,
     end_txn_checks,
     identity_checks,
     init_producer_id_checks,
 )
-from kipviz.brokers.transaction_metadata import (
+from kipviz.brokers.transactions.transaction_metadata import (
     Identity,
     TransactionMetadata,
     completion_of,

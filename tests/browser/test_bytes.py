@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.views.hexdump import places_of
+from kipviz.views.exports.hexdump import places_of
 from tests.browser.bare_page import wait_painted, write_page
 
 pytestmark = pytest.mark.browser

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 import mistune
 import pytest
 
-from kipviz.checking import runs
-from kipviz.views.markdown import markdown
-from kipviz.views.mermaid import mermaid
-from kipviz.views.svg import svg
+from kipviz.checking.courses import runs
+from kipviz.views.exports.markdown import markdown
+from kipviz.views.exports.mermaid import mermaid
+from kipviz.views.exports.svg import svg
 from kipviz.widgets.lab import open_trace, stepper_of
 from kipviz.widgets.page import page as page_of
 from tests.browser.bare_page import wait_painted, write_page

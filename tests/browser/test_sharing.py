@@ -6,10 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kipviz.checking import runs
-from kipviz.checking.permalink import open_link
-from kipviz.checking.task import Task
-from kipviz.views.mermaid import mermaid
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.permalink import open_link
+from kipviz.checking.courses.task import Task
+from kipviz.views.exports.mermaid import mermaid
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.page import page as page_of
 from kipviz.widgets.stepper import Stepper

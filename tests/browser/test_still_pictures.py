@@ -9,7 +9,7 @@ from base64 import b64encode
 import pytest
 from playwright.sync_api import Page
 
-from kipviz.views.svg import SANS, _wide, svg
+from kipviz.views.exports.svg import SANS, _wide, svg
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_run
 from tests.browser.letter_widths import FACE, TABLE, measured, module

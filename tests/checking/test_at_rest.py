@@ -6,16 +6,16 @@ import pickle
 
 import pytest
 
-from kipviz.checking.at_rest import TimersAtRest, _lent, raised, ran, with_timers_at_rest
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.checking.left_alone import breaks_later
-from kipviz.checking.runs import follow, judge, judge_to_the_end, play, replay
-from kipviz.checking.task import Task, moments, run
-from kipviz.checking.verdicts import property_named
+from kipviz.checking.courses.at_rest import TimersAtRest, _lent, raised, ran, with_timers_at_rest
+from kipviz.checking.courses.left_alone import breaks_later
+from kipviz.checking.courses.runs import follow, judge, judge_to_the_end, play, replay
+from kipviz.checking.courses.task import Task, moments, run
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.cluster.actions import CrashClient, ExpireLock, RunOut, Step, TimeOutTransaction
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.designs.catalogue import CATALOGUE, design

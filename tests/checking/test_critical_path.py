@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.critical_path import BadLatency, Latencies, Timed, checked
+from kipviz.checking.timed.critical_path import BadLatency, Latencies, Timed, checked
 from kipviz.clients.application import Call
 from kipviz.cluster.actions import ExpireLock, TimeOutTransaction
 from kipviz.messages.events import DELIVERED, RecordsMoved
-from kipviz.studies.latency import OTHER_MEMBER, after_abort, after_crash
-from kipviz.studies.rounds import WAYS, Round, Way, returned, timed_round
+from kipviz.studies.test_plan.rounds import WAYS, Round, Way, returned, timed_round
+from kipviz.studies.timed.latency import OTHER_MEMBER, after_abort, after_crash
 
 # Half a round trip of a client and of a broker, an append, and a request handled, all different.
 ODD = Latencies(round_trip_ms=10, broker_round_trip_ms=4, fsync_ms=3, handling_ms=0.5)

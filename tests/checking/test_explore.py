@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
-from kipviz.checking import explore as searching
-from kipviz.checking import forever
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import explore
-from kipviz.checking.found import Counterexample, Explored
-from kipviz.checking.liveness import Settled, settle
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search import explore as searching
+from kipviz.checking.search import forever
+from kipviz.checking.search.explore import explore
+from kipviz.checking.search.found import Counterexample, Explored
+from kipviz.checking.search.liveness import Settled, settle
 from kipviz.cluster.actions import ExpireLock
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome

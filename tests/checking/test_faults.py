@@ -6,10 +6,18 @@ from typing import get_args
 
 import pytest
 
-from kipviz.checking.budgets import KINDS, budget_of, budget_words, counts_of
-from kipviz.checking.faults import CALM, FAULTS, HOSTILE, ROUGH, Faults, UnknownFaults, faults
+from kipviz.checking.judging.budgets import KINDS, budget_of, budget_words, counts_of
+from kipviz.checking.judging.faults import (
+    CALM,
+    FAULTS,
+    HOSTILE,
+    ROUGH,
+    Faults,
+    UnknownFaults,
+    faults,
+)
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 
 AS_FAULTS = pytest.mark.parametrize("known", FAULTS, ids=lambda known: known.name)
 

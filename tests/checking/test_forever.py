@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking import forever
-from kipviz.checking.explore import Search
-from kipviz.checking.forever import Forever
-from kipviz.checking.found import Bounds
-from kipviz.checking.liveness import settle
-from kipviz.checking.verdicts import property_named
-from kipviz.cluster.spec import FaultBudget
+from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.search import forever
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.forever import Forever
+from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.liveness import settle
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 

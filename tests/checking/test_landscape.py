@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.axes import LIMIT, LOCK, TIMEOUT, WORK, Axis, BadLandscape
-from kipviz.checking.landscape import Landscape, Question, landscape
-from kipviz.checking.runs import labels, load, save
-from kipviz.views.landscape import landscape_page
+from kipviz.checking.courses.runs import labels, load, save
+from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, WORK, Axis, BadLandscape
+from kipviz.checking.timed.landscape import Landscape, Question, landscape
+from kipviz.views.measures.landscape import landscape_page
 
 QUESTION = Question(down=Axis(LOCK, (10_000, 30_000)), across=Axis(TIMEOUT, (5_000, 60_000)))
 

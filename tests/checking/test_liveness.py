@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking import liveness
-from kipviz.checking.liveness import Futures, settle
+from kipviz.checking.search import liveness
+from kipviz.checking.search.liveness import Futures, settle
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking import runs
-from kipviz.checking.ablation import RULES, UnknownRule, ablate
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.found import Bounds
-from kipviz.checking.outcomes import CUT, Decided, of_all, of_seeds, seeded
-from kipviz.checking.task import Task
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.task import Task
+from kipviz.checking.judging.ablation import RULES, UnknownRule, ablate
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.outcomes import CUT, Decided, of_all, of_seeds, seeded
+from kipviz.checking.search.found import Bounds
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario
-from kipviz.views.review import ablation_page, outcomes_page
+from kipviz.views.reports.review import ablation_page, outcomes_page
 
 SMALL, TWO = "kip-1289-small", "kip-1289-two-members"
 

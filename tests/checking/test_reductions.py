@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search, explore
-from kipviz.checking.found import Bounds, Explored
-from kipviz.checking.lone import LoneSteps
-from kipviz.checking.reductions import Reduction
-from kipviz.checking.symmetry import Renaming, Symmetry, interchangeable, renamed
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search, explore
+from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.lone import LoneSteps
+from kipviz.checking.search.reductions import Reduction
+from kipviz.checking.search.symmetry import Renaming, Symmetry, interchangeable, renamed
 from kipviz.cluster.world import first_world
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import CATALOGUE, design

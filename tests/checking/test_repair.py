@@ -6,9 +6,9 @@ from itertools import combinations
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.repair import BREAKS, HOLDS, NOT_DECIDED, Question, Repair, repair
-from kipviz.checking.verdicts import judge
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.repair import BREAKS, HOLDS, NOT_DECIDED, Question, Repair, repair
+from kipviz.checking.judging.verdicts import judge
 
 SMALL = "kip-1289-small"
 

@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from kipviz.checking import runs
-from kipviz.checking.breaking import Breaking, breaking
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.found import Bounds
-from kipviz.checking.saves import NOT_SEARCHED, decisions, under
-from kipviz.checking.task import Task, run
-from kipviz.checking.verdicts import BREAKS, Judged, judge, property_named
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.breaking import Breaking, breaking
+from kipviz.checking.courses.saves import NOT_SEARCHED, decisions, under
+from kipviz.checking.courses.task import Task, run
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import BREAKS, Judged, judge, property_named
+from kipviz.checking.search.found import Bounds
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
-from kipviz.views.review import told
+from kipviz.views.reports.review import told
 from tests.checking.counts import STUCK_AFTER
 
 SMALL = "kip-1289-small"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking import explore as searching
-from kipviz.checking import kept, memory
-from kipviz.checking.explore import DigestsCollide, Search, explore
-from kipviz.checking.found import Bounds, Explored
-from kipviz.checking.interrupted import until_interrupted
+from kipviz.checking.search import explore as searching
+from kipviz.checking.search import kept, memory
+from kipviz.checking.search.explore import DigestsCollide, Search, explore
+from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
@@ -334,6 +334,6 @@ def test_slots_that_contradict_each_other_are_said_in_one_sentence(
 
 
 def _crash() -> Any:
-    from kipviz.checking.budgets import budget_of
+    from kipviz.checking.judging.budgets import budget_of
 
     return budget_of("crash_broker=1")

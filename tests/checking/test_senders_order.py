@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.explore import Search, explore
-from kipviz.checking.found import Bounds
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.durations import DURATIONS
+from kipviz.checking.search.explore import Search, explore
+from kipviz.checking.search.found import Bounds
+from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.scenarios.changes import BadChange, changed, settings

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.checking import swarm as s
-from kipviz.checking.coverage import Coverage
-from kipviz.cluster.spec import FaultBudget
+from kipviz.checking.judging import swarm as s
+from kipviz.checking.judging.coverage import Coverage
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.scenarios.library import scenario
 
 SAMPLE = range(40)

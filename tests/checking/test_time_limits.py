@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.checking.landscape import LOOK_UP_MS
-from kipviz.checking.time_limits import BadLimits, Limits, advice
-from kipviz.cluster.spec import ApplicationSpec
+from kipviz.checking.timed.landscape import LOOK_UP_MS
+from kipviz.checking.timed.time_limits import BadLimits, Limits, advice
+from kipviz.cluster.specs.spec import ApplicationSpec
 
 WORK, VOTES, WHATEVER, DELIVERIES, ABORTS, BOUNDS = range(6)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search, explore
-from kipviz.checking.found import Bounds, Explored
-from kipviz.checking.lone import LoneSteps
-from kipviz.checking.symmetry import Symmetry
-from kipviz.cluster import deadlines
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search, explore
+from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.lone import LoneSteps
+from kipviz.checking.search.symmetry import Symmetry
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timing import deadlines
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario

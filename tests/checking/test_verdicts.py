@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import BREAKS, EVERY_PROPERTY, HOLDS, SO_FAR, judge, verdict_table
-from kipviz.cluster.spec import FaultBudget
+from kipviz.checking.judging.verdicts import (
+    BREAKS,
+    EVERY_PROPERTY,
+    HOLDS,
+    SO_FAR,
+    judge,
+    verdict_table,
+)
+from kipviz.checking.search.found import Bounds
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 

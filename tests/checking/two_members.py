@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.checking.budgets import budget_of
+from kipviz.checking.judging.budgets import budget_of
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.scenarios.programs import INIT, SHARE_POLL

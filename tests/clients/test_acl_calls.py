@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import acl_calls, admin
-from kipviz.clients.admin import Admin
+from kipviz.clients.operators import acl_calls, admin
+from kipviz.clients.operators.admin import Admin
 from kipviz.messages.acls import (
     LITERAL,
     MATCH,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import admin
-from kipviz.clients.admin import Admin, Filters
+from kipviz.clients.operators import admin
+from kipviz.clients.operators.admin import Admin, Filters
 from kipviz.messages.admin import (
     ActiveProducer,
     DescribeProducers,

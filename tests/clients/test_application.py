@@ -8,14 +8,14 @@ from kipviz.clients import application as app
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import EVERY_PARTITION
-from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.clients.classic_consumer import MemberState as ClassicState
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.group_consumer import MemberState as GroupState
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.group_consumer import MemberState as GroupState
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.classic_groups import LeaveGroup

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.brokers import classic_group
-from kipviz.brokers import classic_membership as classic
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.clients import classic_consumer as consumer
-from kipviz.clients.assignors import assigned, cooperative, sticky
-from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership import classic_group
+from kipviz.brokers.membership import classic_membership as classic
+from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.clients.groups import classic_consumer as consumer
+from kipviz.clients.groups.assignors import assigned, cooperative, sticky
+from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clients import awaited_topics, kinds
-from kipviz.clients.awaited_topics import KnownTopics
-from kipviz.clients.producer import Producer
-from kipviz.clients.producer_errors import said
+from kipviz.clients import kinds
+from kipviz.clients.sending import awaited_topics
+from kipviz.clients.sending.awaited_topics import KnownTopics
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_errors import said
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashClient,
@@ -15,8 +16,8 @@ from kipviz.cluster.actions import (
     Step,
     TimeOutCall,
 )
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.timing.clock import Clock
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

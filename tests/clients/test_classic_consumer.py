@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import classic_consumer as classic
-from kipviz.clients.assignors import ranges
-from kipviz.clients.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState
-from kipviz.clients.group_reading import BACK_OFF, HEARTBEAT
+from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups.assignors import ranges
+from kipviz.clients.groups.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState
+from kipviz.clients.groups.group_reading import BACK_OFF, HEARTBEAT
 from kipviz.core.table import Table
 from kipviz.messages.classic_groups import (
     Assigned,

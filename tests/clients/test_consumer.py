@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import consumer as c
-from kipviz.clients.consumer import Consumer
+from kipviz.clients.groups import consumer as c
+from kipviz.clients.groups.consumer import Consumer
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
 from kipviz.messages.list_offsets import (

@@ -6,13 +6,14 @@ import re
 
 import pytest
 
-from kipviz.clients import consumer_threads, staged_records
 from kipviz.clients.application import Call, Line
+from kipviz.clients.groups import consumer_threads
+from kipviz.clients.shares import staged_records
 from kipviz.clients.thread import step, why_no_step
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec
-from kipviz.cluster.threads import ThreadSpec
+from kipviz.cluster.specs.spec import BadSpec
+from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.messages.share_groups import TxnShareAcknowledge

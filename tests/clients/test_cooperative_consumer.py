@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kipviz.clients import classic_consumer as consumer
-from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
-from kipviz.clients.group_reading import FETCH_WAIT
+from kipviz.clients.groups import classic_consumer as consumer
+from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.groups.group_reading import FETCH_WAIT
 from kipviz.messages.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import draining, thread
+from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.shares import draining
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, TxnShareAcknowledge

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import external_database as db
 from kipviz.clients import kinds
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.prepared_txn_state import PreparedTxnState
+from kipviz.clients.transactions import external_database as db
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.messages.events import DatabaseChanged
 
 EMPTY = ExternalDatabase("app-1/database")

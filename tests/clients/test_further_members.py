@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.draining import DRAINED
-from kipviz.cluster.spec import BadSpec, ClusterSpec, check
+from kipviz.clients.shares.draining import DRAINED
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, check
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.views.beliefs import Heard, beliefs
+from kipviz.views.reasons.beliefs import Heard, beliefs
 from tests.scenarios.story import nodes, played
 
 STORY = "kip-1289-flink-shuffle"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import group_consumer as member
-from kipviz.clients import group_reading
-from kipviz.clients.group_consumer import TRANSITIONS, GroupConsumer, MemberState
+from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import group_reading
+from kipviz.clients.groups.group_consumer import TRANSITIONS, GroupConsumer, MemberState
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
 from kipviz.messages.membership import (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import classic_consumer as classic
-from kipviz.clients import producer as transactional
 from kipviz.clients import thread
 from kipviz.clients.application import Application
-from kipviz.clients.binding import settle
 from kipviz.clients.calls import CALLS
-from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.sessions.binding import settle
+from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import kinds
-from kipviz.clients import producer as p
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_timers import INTERVAL
+from kipviz.clients.transactions import producer as p
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_timers import INTERVAL
 from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.transactions import EndTxn

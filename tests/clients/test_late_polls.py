@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kipviz.clients import classic_consumer as classic
-from kipviz.clients import group_consumer as modern
 from kipviz.clients import kinds
-from kipviz.clients.classic_consumer import MemberState as Classic
-from kipviz.clients.group_consumer import GroupConsumer, MemberState
-from kipviz.clients.group_reading import HEARTBEAT
-from kipviz.cluster import timers
+from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups import group_consumer as modern
+from kipviz.clients.groups.classic_consumer import MemberState as Classic
+from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.cluster.actions import MissPoll
+from kipviz.cluster.timing import timers
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.classic_groups import HeartbeatResponse, LeaveGroup

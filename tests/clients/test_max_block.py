@@ -6,8 +6,8 @@ import pytest
 
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import Step, Tick, TimeOutCall
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.timing.clock import Clock
 from kipviz.core.model import NotEnabled
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageSent, TransactionDecided

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import classic_consumer, group_consumer, group_reading
-from kipviz.clients.classic_consumer import ClassicConsumer
-from kipviz.clients.group_consumer import GroupConsumer
+from kipviz.clients.groups import classic_consumer, group_consumer, group_reading
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import producer as p
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.transactions import producer as p
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features

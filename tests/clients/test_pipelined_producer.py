@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import in_flight, kinds
-from kipviz.clients import pipelined_producer as clients
-from kipviz.clients import producer as transactional
-from kipviz.clients.pipelined_producer import PipelinedProducer
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients import kinds
+from kipviz.clients.sending import in_flight
+from kipviz.clients.sending import pipelined_producer as clients
+from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset

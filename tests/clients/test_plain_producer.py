@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import plain_producer as clients
-from kipviz.clients.plain_producer import PlainProducer
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.sending import plain_producer as clients
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import producer as p
-from kipviz.clients.outgoing import OutgoingBatch
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_errors import POISONED
+from kipviz.clients.sending.outgoing import OutgoingBatch
+from kipviz.clients.transactions import producer as p
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_errors import POISONED
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse

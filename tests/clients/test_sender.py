@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import pipelined_producer, sender
-from kipviz.clients import producer as clients
-from kipviz.clients.pipelined_producer import PipelinedProducer
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.sending import pipelined_producer, sender
+from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.transactions import producer as clients
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.producing import Produce, ProduceResponse

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import client_of
-from kipviz.clients.session_calls import GIVEN, given
+from kipviz.clients.sessions.session_calls import GIVEN, given
 from kipviz.clients.thread import step
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, PlainSpec
+from kipviz.cluster.specs.spec import BadSpec, PlainSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, SessionGiven
 from kipviz.scenarios.library import scenario

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import share_consumer as sharing
 from kipviz.clients.calls import CALLS, STAGING
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import share_consumer as sc
-from kipviz.clients import share_throws
-from kipviz.clients.share_holding import Held
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.shares import share_consumer as sc
+from kipviz.clients.shares import share_throws
+from kipviz.clients.shares.share_holding import Held
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord

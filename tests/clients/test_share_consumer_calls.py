@@ -7,8 +7,8 @@ import pytest
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.kinds import next_request, on_disconnected, on_response, sent
-from kipviz.clients.producer import Producer
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.producer import Producer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted

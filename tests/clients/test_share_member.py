@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import share_member as member
-from kipviz.clients.group_consumer import MemberState
-from kipviz.clients.share_member import ShareMember
+from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.shares import share_member as member
+from kipviz.clients.shares.share_member import ShareMember
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import Assignment
 from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.checking.task import Task
-from kipviz.clients import external_database as db
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.prepared_txn_state import PreparedTxnState
+from kipviz.checking.courses.task import Task
+from kipviz.clients.transactions import external_database as db
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.scenario import PROPERTIES

@@ -6,15 +6,16 @@ import re
 
 import pytest
 
-from kipviz.clients import results, stray_records
 from kipviz.clients.application import Call, Line
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_state import Result
+from kipviz.clients.sending import stray_records
 from kipviz.clients.thread import why_no_step
+from kipviz.clients.transactions import results
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import Result
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import ClientTimer, CreateTopic, ExpireBatch, Step, Tick, TimeOutCall
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
@@ -25,8 +26,8 @@ from kipviz.records.batches import DataRecord
 from kipviz.scenarios import shared_producer_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.views import exceptions
-from kipviz.views.owners import clients as card_of
+from kipviz.views.role_cards.owners import clients as card_of
+from kipviz.views.telling import exceptions
 from tests.scenarios.story import after, nodes, played
 
 FORGOTTEN = scenario("kip-98-threads-timed-out")

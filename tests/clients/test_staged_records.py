@@ -8,7 +8,7 @@ from kipviz.clients.calls import CALLS, STAGING
 from kipviz.cluster.actions import Step
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

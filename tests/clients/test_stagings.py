@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipviz.clients import stagings
-from kipviz.clients.producer import Producer
+from kipviz.clients.transactions import stagings
+from kipviz.clients.transactions.producer import Producer
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kipviz.clients import classic_consumer as classic
-from kipviz.clients import group_consumer as modern
-from kipviz.clients.assignors import assigned
-from kipviz.clients.classic_consumer import MemberState
-from kipviz.clients.group_consumer import GroupConsumer
-from kipviz.clients.subscribing import subscription_of
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups import group_consumer as modern
+from kipviz.clients.groups.assignors import assigned
+from kipviz.clients.groups.classic_consumer import MemberState
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.subscribing import subscription_of
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.cluster.world import first_world
 from kipviz.messages.classic_groups import Subscribed
 from kipviz.messages.errors import Errors

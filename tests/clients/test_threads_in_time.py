@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.clients.session_threads import PARKED
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
+from kipviz.clients.sessions.session_threads import PARKED
 from kipviz.cluster.actions import Step, Tick
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.deadlines import deadline_of
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.deadlines import deadline_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
-from kipviz.views.due import later
+from kipviz.views.role_cards.due import later
 
 STORY = scenario("kip-1310-two-threads")
 FIRST, SECOND = Step("app-1"), Step("app-1", "worker")

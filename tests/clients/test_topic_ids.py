@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import kinds, topic_ids
-from kipviz.clients import producer as client
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_timers import topic_ids_given_up
-from kipviz.clients.topic_ids import TopicIds
+from kipviz.clients import kinds
+from kipviz.clients.transactions import producer as client
+from kipviz.clients.transactions import topic_ids
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_timers import topic_ids_given_up
+from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.groups import (

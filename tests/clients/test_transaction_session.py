@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import binding, sender, thread
-from kipviz.clients import producer as p
-from kipviz.clients import transaction_session as s
+from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.prepared_txn_state import parse
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_timers import INTERVAL
-from kipviz.clients.session_calls import resume_target
-from kipviz.clients.transaction_session import TransactionSession
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.session_config import SessionSpec
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.sending import sender
+from kipviz.clients.sessions import binding
+from kipviz.clients.sessions import transaction_session as s
+from kipviz.clients.sessions.session_calls import resume_target
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.transactions import producer as p
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.prepared_txn_state import parse
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_timers import INTERVAL
+from kipviz.cluster.specs.session_config import SessionSpec
+from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.world import first_world
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design

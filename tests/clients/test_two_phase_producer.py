@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import producer as p
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.consumer import Consumer
-from kipviz.clients.prepared_txn_state import (
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.transactions import producer as p
+from kipviz.clients.transactions.prepared_txn_state import (
     NONE,
     BadPreparedTxnState,
     PreparedTxnState,
     parse,
 )
-from kipviz.clients.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import ProduceResponse

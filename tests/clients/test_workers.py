@@ -6,16 +6,17 @@ import re
 
 import pytest
 
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.clients import session_threads, workers
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
+from kipviz.clients import workers
 from kipviz.clients.application import IDLE, THROUGH, Call
 from kipviz.clients.rules import Entry
+from kipviz.clients.sessions import session_threads
 from kipviz.clients.thread import step, why_no_step
 from kipviz.cluster.actions import CrashClient, StartClient, Step
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, FaultBudget
-from kipviz.cluster.threads import ThreadSpec
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget
+from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.scenarios import thread_programs as programs

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.share_partition import SharePartition, Status
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.share_leaders.share_partition import SharePartition, Status
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.records.share_group_state import RecordState

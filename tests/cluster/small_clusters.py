@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kipviz.clients.application import Line
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.scheduler import Profile, Scheduler

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from kipviz.brokers import several_transactions as several
-from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import AskedOfOne
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions import several_transactions as several
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster import dispatch, partly, refusals
 from kipviz.cluster.actions import CrashBroker, Deliver
 from kipviz.cluster.world import Envelope
@@ -24,9 +24,9 @@ from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, with_error
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.library import scenario
-from kipviz.views.guards import guards
-from kipviz.views.waiting import at_broker
-from kipviz.views.words import summary
+from kipviz.views.reasons.waiting import at_broker
+from kipviz.views.telling.guards import guards
+from kipviz.views.telling.words import summary
 from tests.scenarios.story import after, nodes, played
 
 NAME = "kip-890-asked-together"

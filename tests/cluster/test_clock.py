@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import ExpireLock, Step, Tick, TimeOutTransaction
-from kipviz.cluster.clock import Clock, Deadline, clock_named, ms, next_tick, passed, unit_of
-from kipviz.cluster.deadlines import LOCK, TRANSACTION, after_step, deadline_of, find, unit
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget
+from kipviz.cluster.timing.clock import Clock, Deadline, clock_named, ms, next_tick, passed, unit_of
+from kipviz.cluster.timing.deadlines import LOCK, TRANSACTION, after_step, deadline_of, find, unit
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.designs.catalogue import design

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.symmetry import Renaming, interchangeable, renamed
+from kipviz.checking.search.symmetry import Renaming, interchangeable, renamed
 from kipviz.cluster.actions import Cut, Deliver, Heal
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.cutting import cut_of, is_cut, narrowed, still_apart
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.sides import BadSides
-from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget
+from kipviz.cluster.network.cutting import cut_of, is_cut, narrowed, still_apart
+from kipviz.cluster.network.sides import BadSides
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from tests.checking.two_members import POLL, members
 from tests.cluster.small_clusters import model_of, small_spec

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import partition_log as logs
-from kipviz.brokers import share_acquiring
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.share_partition import SharePartition
+from kipviz.brokers.logs import partition_log as logs
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.share_leaders import share_acquiring
+from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.actions import DeleteRecords, MoveLeader
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import REPAIRED

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -35,7 +35,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
-from kipviz.cluster.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.application import Call
 from kipviz.cluster.actions import TimeOutTransaction
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.scheduler import Scheduler
 from tests.cluster.invariants import unresolved_in
 from tests.cluster.small_clusters import (

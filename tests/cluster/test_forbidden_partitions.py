@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.brokers.authorizer import Acl
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import Step
-from kipviz.cluster.spec import Placement
+from kipviz.cluster.specs.spec import Placement
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.cluster.actions import DeliverLate, ExpireBatch, GiveUp, UpgradeFeature
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
 from kipviz.messages.transactions import InitProducerId

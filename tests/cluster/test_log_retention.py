@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.clock import TICKS, TIMED, Clock
-from kipviz.cluster.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.timing.clock import TICKS, TIMED, Clock
 from kipviz.core.trace import Trace
 from kipviz.messages.events import ShareStartFollowed
 from kipviz.records.share_group_state import RecordState

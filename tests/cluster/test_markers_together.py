@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import kafka_apis as apis
-from kipviz.brokers import marker_requests as markers
-from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.context import Effects, ReplyTo, Request
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.transaction_append import gathered
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions import marker_requests as markers
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_append import gathered
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.cluster import partly, refusals
 from kipviz.cluster.world import Envelope
 from kipviz.core.table import Table

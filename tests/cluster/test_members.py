@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.group_state import GroupCoordinator, replay
-from kipviz.checking.task import Task, model_of, moments
+from kipviz.brokers.groups.group_state import GroupCoordinator, replay
+from kipviz.checking.courses.task import Task, model_of, moments
 from kipviz.cluster.world import World
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES

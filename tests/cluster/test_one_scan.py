@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from kipviz.clients.application import Call
 from kipviz.cluster.actions import ClusterAction, Step, Tick, TimeOutTransaction
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.deadlines import scanned
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.deadlines import scanned
 from kipviz.cluster.world import World
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.words import tell
+from kipviz.views.telling.words import tell
 from tests.cluster.small_clusters import model_of, small_spec
 
 TIMED = Clock("timed")

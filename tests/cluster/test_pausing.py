@@ -6,8 +6,8 @@ import pytest
 
 from kipviz.cluster.actions import Deliver, Heal, Pause, Resume, Send, Step
 from kipviz.cluster.behaviour.catalogue import label, runs_on
-from kipviz.cluster.clock import clock_named
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.timing.clock import clock_named
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

@@ -6,8 +6,8 @@ import pytest
 
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import ClientTimer, CrashBroker, Send, Step, Tick
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, PlainSpec, SessionSpec
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, PlainSpec, SessionSpec
+from kipviz.cluster.timing.clock import Clock
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.batches import DataRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.spec import BadSpec, ClusterSpec, FaultBudget, PlainSpec
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget, PlainSpec
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.programs import SEND_THREE
 from tests.cluster.invariants import wrong_between, wrong_in

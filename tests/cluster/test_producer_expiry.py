@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.cluster import deadlines, timers
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.cluster.actions import MoveLeader, RunOut, Tick
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timing import deadlines, timers
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios import programs

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.context import Image
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.cluster.actions import InstallRelease, Send, StartBroker, UpgradeFeature
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

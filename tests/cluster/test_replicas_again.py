@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.cluster.actions import ClusterAction, CrashBroker, StartBroker
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import FaultBudget, Placement
+from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import World
 from kipviz.records.transaction_state import TransactionState
 from tests.cluster.small_clusters import model_of, small_spec

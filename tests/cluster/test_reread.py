@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kipviz.brokers import group_coordinator, share_coordinator
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups import group_coordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.brokers.share_state import ShareCoordinator
+from kipviz.brokers.share_coordinators import share_coordinator
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from tests.cluster.small_clusters import model_of, small_spec, steps_of
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster import deadlines, retention
 from kipviz.cluster.actions import Load, MoveLeader, RunOut
+from kipviz.cluster.timing import deadlines, retention
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.views import causes, due
+from kipviz.views.reasons import causes
+from kipviz.views.role_cards import due
 from tests.cluster.test_timers import at, running
 from tests.scenarios.story import after, played
 

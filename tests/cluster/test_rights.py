@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clients import share_consumer
-from kipviz.clients.producer import Producer, ProducerState, on_response
+from kipviz.clients.shares import share_consumer
+from kipviz.clients.transactions.producer import Producer, ProducerState, on_response
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.partly import told, without
-from kipviz.cluster.spec import BadSpec, FaultBudget
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design

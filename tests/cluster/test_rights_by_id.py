@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clients.producer import Producer, ProducerState, next_request, on_response
-from kipviz.clients.topic_ids import TopicIds
+from kipviz.clients.transactions.producer import Producer, ProducerState, next_request, on_response
+from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design

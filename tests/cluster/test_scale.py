@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
-from kipviz.checking.faults import CALM
+from kipviz.checking.judging.faults import CALM
 from kipviz.cluster.actions import Deliver, Step
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.trace import Trace

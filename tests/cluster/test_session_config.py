@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.session_config import (
+from kipviz.cluster.specs.session_config import (
     CONFIGS,
     OFF,
     ConfigException,
@@ -13,7 +13,7 @@ from kipviz.cluster.session_config import (
     configured,
     parse,
 )
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.scenarios import session_programs

@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.brokers.in_flight import InFlight
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
@@ -26,7 +26,7 @@ from kipviz.properties.expectations import NoWaitForOneself, Seen
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
-from kipviz.views.guards import guards
+from kipviz.views.telling.guards import guards
 
 ONE_ANSWER = scenario("kip-932-one-answer")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.errors import Errors
 from kipviz.scenarios import programs

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import Step
-from kipviz.cluster.spec import ClusterSpec, PlainSpec
+from kipviz.cluster.specs.spec import ClusterSpec, PlainSpec
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.producing import Produce, ProduceResponse

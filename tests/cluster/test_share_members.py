@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.share_partition import ShareLeader
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.clients.group_consumer import MemberState
-from kipviz.cluster.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.driving.cluster import Cluster
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState

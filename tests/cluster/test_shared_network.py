@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.kinds import network_of
 from kipviz.cluster.actions import LoseConnection, Step
-from kipviz.cluster.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
@@ -17,7 +17,7 @@ from kipviz.scenarios.group_setting import member
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.scenarios.setting import GROUP, TOPIC_IDS, home
-from kipviz.views.owners import of_application
+from kipviz.views.role_cards.owners import of_application
 
 NAMES = ("", "task-1")
 PLACES = (

@@ -8,7 +8,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import (
+from kipviz.cluster.specs.spec import (
     BadSpec,
     ClusterSpec,
     FaultBudget,

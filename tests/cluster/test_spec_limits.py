@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
-from kipviz.cluster import spec_limits
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import (
+from kipviz.cluster.specs import spec_limits
+from kipviz.cluster.specs.spec import (
     ApplicationSpec,
     BadSpec,
     ClusterSpec,

@@ -7,14 +7,14 @@ from itertools import pairwise
 import pytest
 
 from kipviz.brokers.settings import GroupConfig
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import explore
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import explore
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import ClusterAction, Tick
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import OLDEST_MS, BadSpec, check
-from kipviz.cluster.stamps import horizon_of, set_back
-from kipviz.cluster.timers import ages
+from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec, check
+from kipviz.cluster.timing.stamps import horizon_of, set_back
+from kipviz.cluster.timing.timers import ages
 from kipviz.cluster.world import World
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.values import fingerprint

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.cluster import deadlines, retention, timers
+from kipviz.checking.judging.budgets import budget_of
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -18,10 +17,11 @@ from kipviz.cluster.actions import (
     RunOut,
     Tick,
 )
-from kipviz.cluster.clock import Clock, Deadline
-from kipviz.cluster.durations import DURATIONS, FIELDS, occurring
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec, ClusterSpec, Durations, check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Durations, check
+from kipviz.cluster.timing import deadlines, retention, timers
+from kipviz.cluster.timing.clock import Clock, Deadline
+from kipviz.cluster.timing.durations import DURATIONS, FIELDS, occurring
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.core.scheduler import Scheduler

@@ -12,7 +12,7 @@ from kipviz.cluster.actions import (
     RemakeTopic,
     StartBroker,
 )
-from kipviz.cluster.spec import FaultBudget, Remade
+from kipviz.cluster.specs.spec import FaultBudget, Remade
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Connection, Envelope
 from kipviz.designs.catalogue import design

@@ -23,10 +23,10 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.deadlines import SENT
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.deadlines import SENT
 from kipviz.cluster.world import Connection, Envelope, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.transactions import InitProducerId

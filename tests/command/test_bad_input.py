@@ -178,7 +178,7 @@ def test_a_mistake_in_kipviz_never_looks_like_a_broken_promise(kipviz, monkeypat
 
 
 def test_an_interrupted_command_says_so(kipviz, monkeypatch):
-    from kipviz.checking import explore
+    from kipviz.checking.search import explore
 
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -37,9 +37,9 @@ def listed() -> list[str]:
     """What a play, a search, a page and the lists import beside Python's own modules."""
     done = alone(
         """
-from kipviz.checking import runs
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import explore
+from kipviz.checking.courses import runs
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import explore
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.widgets.lines import Lab

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.command.main import main
-from kipviz.recordings.segments import read_partition
+from kipviz.recordings.files.segments import read_partition
 
 RECORDED = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "commit-and-abort"
 

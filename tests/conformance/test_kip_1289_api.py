@@ -7,9 +7,9 @@ import pytest
 from kipviz.brokers import authorizer
 from kipviz.brokers.authorizer import SUPPORTED
 from kipviz.clients.application import Call, Line
-from kipviz.clients.share_consumer import restarted
-from kipviz.clients.share_memory import NOBODY_ASKS, NOT_TOLD, TOLD
-from kipviz.cluster.spec import PlainSpec
+from kipviz.clients.shares.share_consumer import restarted
+from kipviz.clients.shares.share_memory import NOBODY_ASKS, NOT_TOLD, TOLD
+from kipviz.cluster.specs.spec import PlainSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.apis.rights import Operation, Resource
@@ -27,7 +27,7 @@ from kipviz.messages.wire.kind import Around
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.studies.tallies import DECLARED_PARTITION, DECLARED_TOP
+from kipviz.studies.found.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.brokers.rights_table import NEEDS
 from tests.scenarios.story import nodes, played
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.checking.task import Task, run
+from kipviz.checking.courses.task import Task, run
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -23,8 +23,8 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, follow, play
-from kipviz.studies import chaos, cost
-from kipviz.studies.findings import first_break
+from kipviz.studies.found.findings import first_break
+from kipviz.studies.test_plan import chaos, cost
 from tests.scenarios.story import committed_outputs, first_step, nodes, played, states_of
 
 BEATS = scenario("kip-1289-share-commit").beats

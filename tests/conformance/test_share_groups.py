@@ -8,10 +8,10 @@ coordinator says yes.
 
 from __future__ import annotations
 
-from kipviz.brokers import share_partition, share_timers
-from kipviz.brokers import share_partition_leader as spl
 from kipviz.brokers.local import ApplyMarkerToShares
-from kipviz.brokers.partition_log import append, is_aborted, replicate
+from kipviz.brokers.logs.partition_log import append, is_aborted, replicate
+from kipviz.brokers.share_leaders import share_partition, share_timers
+from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LockRenewed, SharePartitionDropped
 from kipviz.messages.producing import Produce

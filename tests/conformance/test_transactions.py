@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers import partition_log as logs
-from kipviz.brokers import transaction_coordinator as tc
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.group_coordinator import GroupCoordinator
-from kipviz.brokers.partition_log import PartitionLog
-from kipviz.brokers.transaction_checks import end_txn_checks, identity_checks
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.brokers.transaction_metadata import (
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_coordinator import GroupCoordinator
+from kipviz.brokers.logs import partition_log as logs
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_checks import end_txn_checks, identity_checks
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import (
     Identity,
     TransactionMetadata,
     next_identity,
 )
-from kipviz.clients import producer as clients
-from kipviz.clients.producer import Producer
+from kipviz.clients.transactions import producer as clients
+from kipviz.clients.transactions.producer import Producer
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import group_coordinator as gc
-from kipviz.brokers.group_state import GroupCoordinator, PendingOffset
-from kipviz.checking.budgets import budget_of
-from kipviz.clients import group_consumer as member
-from kipviz.clients import group_reading
-from kipviz.clients.group_consumer import GroupConsumer, MemberState
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import GroupCoordinator, PendingOffset
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import group_reading
+from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
 from kipviz.cluster.actions import UpgradeFeature
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named

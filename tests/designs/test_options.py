@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.in_flight import InFlight
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.designs.options import SLOTS
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgeType, offsets_of

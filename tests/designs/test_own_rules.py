@@ -10,8 +10,8 @@ import pytest
 
 import kipviz
 from kipviz.campaigns.plan import make_plan
-from kipviz.checking import runs
-from kipviz.checking.verdicts import judge
+from kipviz.checking.courses import runs
+from kipviz.checking.judging.verdicts import judge
 from kipviz.core.tracefile import TraceFileError
 from kipviz.designs import catalogue
 from kipviz.designs.catalogue import design

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.group_coordinator import spoken_in
-from kipviz.clients.topic_ids import TopicIds, asked, named
-from kipviz.cluster.spec import BadSpec, check
+from kipviz.brokers.groups.group_coordinator import spoken_in
+from kipviz.clients.transactions.topic_ids import TopicIds, asked, named
+from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named
 from kipviz.messages.errors import Errors

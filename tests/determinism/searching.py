@@ -9,14 +9,14 @@ import hashlib
 import sys
 from pathlib import Path
 
-from kipviz.checking import kept
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.by_name import reduction
-from kipviz.checking.coverage import coverage_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.checking.shrink import saving, shrink
-from kipviz.checking.task import Task, model_of, moments
+from kipviz.checking.courses.shrink import saving, shrink
+from kipviz.checking.courses.task import Task, model_of, moments
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.coverage import coverage_of
+from kipviz.checking.search import kept
+from kipviz.checking.search.by_name import reduction
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kipviz.checking import runs
+from kipviz.checking.courses import runs
 from kipviz.cluster.actions import CrashBroker
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kipviz.checking import runs
+from kipviz.checking.courses import runs
 from tests.determinism.telling import GROUPS, group, write
 
 ROOT = Path(__file__).parents[2]

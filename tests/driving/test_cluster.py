@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import CrashBroker, Step
-from kipviz.cluster.spec import BadSpec
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.model import NotEnabled
 from kipviz.designs.catalogue import design
 from kipviz.designs.slot import UnknownDesign

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import share_partition_leader
-from kipviz.brokers import transaction_coordinator as coordinator
 from kipviz.brokers.context import Effects, Reply, ReplyTo
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.share_leaders import share_partition_leader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions import transaction_coordinator as coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.designs.slot import UnknownDesign
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

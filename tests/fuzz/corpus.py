@@ -13,10 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from kipviz.checking import kept, runs
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.checking.permalink import permalink
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.permalink import permalink
+from kipviz.checking.search import kept
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
 from kipviz.core.serialization import serialize
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -111,7 +112,7 @@ def saved_runs() -> None:
 
 def links() -> None:
     """Permalinks of the same runs and of a seeded one; first_links.txt has them in the first format."""
-    from kipviz.checking.task import Task
+    from kipviz.checking.courses.task import Task
 
     made = [permalink(runs.play(name)) for name in STORIES]
     made.append(permalink(runs.replay(Task("kip-1289-small", "repaired", "hostile", 5, 40))))

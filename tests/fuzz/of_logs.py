@@ -12,12 +12,12 @@ from pathlib import Path
 from kipviz.messages.wire.codec import WireError, decode, encode
 from kipviz.messages.wire.frame import KINDS, REQUEST_HEADER, RESPONSE_HEADER, read_message
 from kipviz.messages.wire.schema import Schema
-from kipviz.recordings import internal_topics
-from kipviz.recordings.cluster_metadata import CLUSTER_METADATA
+from kipviz.recordings.decoded import internal_topics
+from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
+from kipviz.recordings.files.request_log import exchanges_in
+from kipviz.recordings.files.segments import HEADER_SIZE, Segment, batches
+from kipviz.recordings.judging.report import report
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.report import report
-from kipviz.recordings.request_log import exchanges_in
-from kipviz.recordings.segments import HEADER_SIZE, Segment, batches
 from kipviz.records.crc32c import crc32c
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.rebuilt import run_of_logs

@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
-from kipviz.checking import kept, runs
-from kipviz.checking.kept import SearchFileError
-from kipviz.checking.permalink import open_link
-from kipviz.cluster.spec import BadSpec, ClusterSpec
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.permalink import open_link
+from kipviz.checking.search import kept
+from kipviz.checking.search.kept import SearchFileError
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.core.bits import bytes_of, letters_of
 from kipviz.core.link import BadLink
 from kipviz.core.serialization import NotAValue, deserialize, serialize

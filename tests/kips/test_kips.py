@@ -16,7 +16,7 @@ from kipviz.kips.library import KIPS, UnknownKip, kip
 from kipviz.kips.row import HOW, MODELLED, OPEN, Row
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.pains import PAINS
-from kipviz.views.kips_page import page
+from kipviz.views.reports.kips_page import page
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(known.name, row) for known in KIPS for row in known.rows]

@@ -13,9 +13,9 @@ import pytest
 
 import kipviz
 from kipviz.campaigns.plan import make_plan
-from kipviz.checking import permalink, runs
-from kipviz.checking.link_head import STORY_MAX, Head, read_head, write_head
-from kipviz.checking.permalink import BadLink, open_link
+from kipviz.checking.courses import permalink, runs
+from kipviz.checking.courses.link_head import STORY_MAX, Head, read_head, write_head
+from kipviz.checking.courses.permalink import BadLink, open_link
 from kipviz.command.main import main
 from kipviz.core.bits import letters_of
 from kipviz.core.tracefile import TraceFileError
@@ -24,7 +24,7 @@ from kipviz.scenarios import library
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, document_of, scenario
 from kipviz.spark.campaign import run_places
-from kipviz.views.pytest_source import pytest_source
+from kipviz.views.exports.pytest_source import pytest_source
 
 TEXT = """
 ---

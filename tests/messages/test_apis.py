@@ -13,13 +13,13 @@ import pytest
 import kipviz.messages
 from kipviz.brokers.authorizer import SUPPORTED
 from kipviz.brokers.context import Context, Effects, ReplyTo
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.handling import Handler, handlers_of, takes
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.partition_leader import PartitionLeader
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.share_state import ShareCoordinator
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.designs.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kipviz.checking.liveness import settle
-from kipviz.checking.swarm import GIVES_UP
-from kipviz.checking.task import STUCK, Task, model_of, moments
-from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.checking.courses.task import STUCK, Task, model_of, moments
+from kipviz.checking.judging.swarm import GIVES_UP
+from kipviz.checking.judging.verdicts import EVERY_PROPERTY
+from kipviz.checking.search.liveness import settle
 from kipviz.clients.calls import STAGING
-from kipviz.cluster.spec import ApplicationSpec, FaultBudget
+from kipviz.cluster.specs.spec import ApplicationSpec, FaultBudget
 from kipviz.designs.design import Design
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY

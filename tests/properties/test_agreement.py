@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kipviz.clients.external_database import ExternalDatabase
+from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, DatabaseChanged, TransactionDecided

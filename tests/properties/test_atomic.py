@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
-from kipviz.clients.external_database import ExternalDatabase
-from kipviz.clients.share_memory import ShareConsumer
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.events import (

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kipviz.brokers.classic_group import ClassicGroup, GroupState
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.checking.task import Task, model_of, moments
-from kipviz.clients.classic_consumer import ClassicConsumer, MemberState
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
+from kipviz.checking.courses.task import Task, model_of, moments
+from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
 from kipviz.cluster.world import World
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.in_flight import InFlight
-from kipviz.brokers.share_partition import ParkedFetch, ShareLeader, SharePartition
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.verdicts import EVERY_PROPERTY, property_named
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.brokers.share_leaders.share_partition import ParkedFetch, ShareLeader, SharePartition
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import EVERY_PROPERTY, property_named
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
@@ -21,7 +21,7 @@ from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expec
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.studies.findings import first_break
+from kipviz.studies.found.findings import first_break
 from tests.properties.history import WORLD
 
 S = RecordState

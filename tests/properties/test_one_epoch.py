@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.table import Table
 from kipviz.messages.events import TransactionMoved
 from kipviz.properties.facts import Facts

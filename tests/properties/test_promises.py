@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from kipviz.brokers.classic_group import ClassicGroup, ClassicMember, GroupState
-from kipviz.brokers.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.context import Image, Leadership
-from kipviz.brokers.group_state import GroupCoordinator
-from kipviz.brokers.share_partition import PendingWrite, SharePartition
-from kipviz.checking.task import Task, model_of, moments
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition
+from kipviz.checking.courses.task import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.changed_answers import changes
-from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.fetching import CLOSES, UNKNOWN_SESSION
-from kipviz.recordings.not_judged import (
+from kipviz.recordings.followed.fetching import CLOSES, UNKNOWN_SESSION
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.judging.not_judged import (
     KNOWN,
     LEADERS_UNKNOWN,
     NO_DECISION,
     NO_PARTITIONS,
     NOT_ASKED,
 )
+from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.report import of_evidence
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.recordings import joining, sharing
-from kipviz.recordings.accept_shares import (
+from kipviz.recordings.followed import joining, sharing
+from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ask_share,
     gathered,
     shares_of,
     subject_of,
 )
-from kipviz.recordings.evidence import Evidence, of_recording
+from kipviz.recordings.judging.report import Report, of_evidence
+from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.report import Report, of_evidence
 from tests.recordings.test_unusual_requests import NAMES, with_odd_fields
 
 HERE = Path(__file__).parent

@@ -10,9 +10,9 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.core.table import Table
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.admission import Admission, Allowed
-from kipviz.recordings.evidence import of_recording
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.admission import Admission, Allowed
+from kipviz.recordings.known.evidence import of_recording
 from kipviz.recordings.recorded import Exchange
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.arrival import as_early, as_written, span_of, with_earliest
-from kipviz.recordings.evidence import Evidence, of_broker, of_recording
+from kipviz.recordings.followed.sayings import Asked
+from kipviz.recordings.followed.sharing import MEMBERS
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.arrival import as_early, as_written, span_of, with_earliest
+from kipviz.recordings.known.evidence import Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.sayings import Asked
-from kipviz.recordings.sharing import MEMBERS
 from tests.recordings.whole_folder import unpacked
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.classic_group import GroupState
-from kipviz.brokers.group_state import GroupCoordinator, replay
+from kipviz.brokers.groups.group_state import GroupCoordinator, replay
+from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.messages.apis.classic_groups import assignment_bytes, subscription_bytes
 from kipviz.messages.wire.codec import encode
-from kipviz.recordings.classic_group_records import GROUP_METADATA_VALUE, read_group
-from kipviz.recordings.group_records import CLASSIC, said
+from kipviz.recordings.decoded.classic_group_records import GROUP_METADATA_VALUE, read_group
+from kipviz.recordings.decoded.group_records import CLASSIC, said
 from kipviz.records.batches import Batch
 from kipviz.records.classic_groups import GroupMetadataRecord, MemberMetadata, Subscription
 from kipviz.records.consumer_offsets import GroupTombstone

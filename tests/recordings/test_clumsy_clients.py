@@ -19,11 +19,12 @@ from kipviz.conforming.judging import (
 )
 from kipviz.conforming.programs import read
 from kipviz.messages.errors import Errors
-from kipviz.recordings import accept, doubts, sharing
-from kipviz.recordings.doubts import REMEMBERED
-from kipviz.recordings.report import of_evidence
-from kipviz.recordings.sent import Sent
-from kipviz.recordings.share_groups_apart import group_by_group
+from kipviz.recordings.followed import sharing
+from kipviz.recordings.followed.share_groups_apart import group_by_group
+from kipviz.recordings.judging import accept, doubts
+from kipviz.recordings.judging.doubts import REMEMBERED
+from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.known.sent import Sent
 
 RECORDED = Path(__file__).parent / "folders" / "clumsy-4.4.0.zip"
 # The last program's batches: one whose partition was not added, and one behind it with a sequence left out.

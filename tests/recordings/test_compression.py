@@ -8,7 +8,7 @@ import tracemalloc
 import pyarrow as pa
 import pytest
 
-from kipviz.recordings.compression import BYTES_MAX, SETTING, decompress
+from kipviz.recordings.files.compression import BYTES_MAX, SETTING, decompress
 
 LONG = b"kipviz" * 2_000_000
 

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.causes import first_causes
-from kipviz.recordings.doubts import (
+from kipviz.recordings.followed.fetching import OF_REPLICA
+from kipviz.recordings.followed.sayings import Asked, error_name
+from kipviz.recordings.judging.causes import first_causes
+from kipviz.recordings.judging.doubts import (
     FOLLOWS,
     IN_FLIGHT_BATCH,
     NO_BATCH,
     UPGRADE,
     groups_that_change,
 )
-from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.fetching import OF_REPLICA
+from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange, plain
-from kipviz.recordings.report import of_evidence
-from kipviz.recordings.sayings import Asked, error_name
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.elections import (
+from kipviz.recordings.decoded.elections import (
     LEARNS_MS,
     Decision,
     brokers_of,
@@ -16,12 +15,13 @@ from kipviz.recordings.elections import (
     known_between,
     placements_of,
 )
-from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.fetching import MARKS, Read, Reading, refusal_of
-from kipviz.recordings.given_ids import BLOCK, GivenIds
-from kipviz.recordings.internal_topics import markers
+from kipviz.recordings.decoded.given_ids import BLOCK, GivenIds
+from kipviz.recordings.decoded.internal_topics import markers
+from kipviz.recordings.followed.fetching import MARKS, Read, Reading, refusal_of
+from kipviz.recordings.followed.share_sayings import at_broker
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange, Recording, load_recording
-from kipviz.recordings.share_sayings import at_broker
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 CLUSTERS = (

@@ -9,20 +9,14 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import (
-    authorizer,
-    classic_group,
-    kafka_apis,
-    partition_log,
-    share_acquiring,
-    share_administration,
-    share_partition_leader,
-    share_sessions,
-    static_members,
-)
+from kipviz.brokers import authorizer, kafka_apis
 from kipviz.brokers.checks import looked_at
 from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
-from kipviz.brokers.share_partition import Session
+from kipviz.brokers.groups import share_administration
+from kipviz.brokers.logs import partition_log
+from kipviz.brokers.membership import classic_group, static_members
+from kipviz.brokers.share_leaders import share_acquiring, share_partition_leader, share_sessions
+from kipviz.brokers.share_leaders.share_partition import Session
 from kipviz.cluster import admission, dispatch
 from kipviz.cluster.world import RoleKey
 from kipviz.messages.admin import DescribeTransactions
@@ -36,9 +30,11 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_admin import AlterShareGroupOffsets
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
-from kipviz.recordings import accept, fronts, joining
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.evidence import of_recording
+from kipviz.recordings.decoded import fronts
+from kipviz.recordings.followed import joining
+from kipviz.recordings.judging import accept
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 Patch = pytest.MonkeyPatch

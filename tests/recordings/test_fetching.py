@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.brokers.partition_log import AbortedTransaction, PartitionLog
+from kipviz.brokers.logs.partition_log import AbortedTransaction, PartitionLog
 from kipviz.core.log import Log
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.evidence import of_recording
-from kipviz.recordings.fetching import NOTHING_NEW, Read, Reading, answers
+from kipviz.recordings.followed.fetching import NOTHING_NEW, Read, Reading, answers
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import of_recording
 from kipviz.recordings.recorded import Exchange, load_recording
 
 READER = Path(__file__).parent / "kafka-4.4.0" / "reader"

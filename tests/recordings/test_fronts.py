@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.core.table import Table
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.evidence import Evidence, of_recording
-from kipviz.recordings.fronts import Fronts, begun, deletion_said
+from kipviz.recordings.decoded.fronts import Fronts, begun, deletion_said
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.records.batches import Batch, DataRecord
 

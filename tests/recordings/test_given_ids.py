@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import Acceptor
-from kipviz.recordings.evidence import of_recording
-from kipviz.recordings.finding import NOBODY, said_of
-from kipviz.recordings.given_ids import BLOCK, BLOCKS_MAX, GivenIds
+from kipviz.recordings.decoded.given_ids import BLOCK, BLOCKS_MAX, GivenIds
+from kipviz.recordings.followed.finding import NOBODY, said_of
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import of_recording
 from kipviz.recordings.recorded import Exchange
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.settings import READ_COMMITTED, READ_UNCOMMITTED, GroupConfig
-from kipviz.recordings.doubts import AGE_OF_RECORDS
-from kipviz.recordings.evidence import Evidence, of_broker, of_recording
-from kipviz.recordings.group_configs import (
+from kipviz.recordings.decoded.group_configs import (
     API,
     DELETE,
     GROUP_RESOURCE,
@@ -20,8 +18,10 @@ from kipviz.recordings.group_configs import (
     changes_in,
     configured,
 )
+from kipviz.recordings.judging.doubts import AGE_OF_RECORDS
+from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.known.evidence import Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import Exchange, load_recording, plain
-from kipviz.recordings.report import of_evidence
 from tests.recordings.whole_folder import unpacked
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kipviz.recordings.group_records import named, said, topics_told
+from kipviz.recordings.decoded.group_records import named, said, topics_told
 from kipviz.records.consumer_offsets import (
     UNREVOKED,
     GroupEpochRecord,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.recordings.group_records import CLASSIC, READ
-from kipviz.recordings.internal_topics import (
+from kipviz.recordings.decoded.group_records import CLASSIC, READ
+from kipviz.recordings.decoded.internal_topics import (
     GROUP_KINDS,
     LoggedGroupRecord,
     LoggedShareSnapshot,
@@ -16,8 +16,8 @@ from kipviz.recordings.internal_topics import (
     decode,
     markers,
 )
+from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, Segment
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment
 from kipviz.records.share_group_state import RecordState, StateBatch
 from kipviz.records.transaction_state import TransactionState
 

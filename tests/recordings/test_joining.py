@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.changed_answers import changed
-from kipviz.recordings.evidence import Evidence, elections_of, of_recording
-from kipviz.recordings.joining import JOINING
+from kipviz.recordings.followed.joining import JOINING
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import Evidence, elections_of, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.recordings.audit_findings import KINDS, WRONG
-from kipviz.recordings.log_audit import audit_logs
+from kipviz.recordings.auditing.audit_findings import KINDS, WRONG
+from kipviz.recordings.auditing.log_audit import audit_logs
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
 
@@ -182,7 +182,9 @@ def test_a_transaction_that_held_its_readers_past_its_timeout_is_told(tmp_path):
 def test_sequences_that_do_not_follow_are_told_also_across_parts(
     tmp_path, monkeypatch, sequences, kind, part_bytes
 ):
-    monkeypatch.setattr("kipviz.recordings.log_parts.log_folders.__defaults__", ((), part_bytes))
+    monkeypatch.setattr(
+        "kipviz.recordings.files.log_parts.log_folders.__defaults__", ((), part_bytes)
+    )
     rows = (
         batch(k, pid=5, epoch=0, sequence=each, transactional=False)
         for k, each in enumerate(sequences)
@@ -205,7 +207,7 @@ def test_a_sequence_after_a_day_of_silence_may_begin_anywhere(tmp_path):
 
 
 def test_an_epoch_that_goes_back_is_told_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("kipviz.recordings.log_parts.log_folders.__defaults__", ((), 80))
+    monkeypatch.setattr("kipviz.recordings.files.log_parts.log_folders.__defaults__", ((), 80))
     rows = [
         batch(k, pid=5, epoch=epoch, sequence=0, transactional=False)
         for k, epoch in enumerate((3, 2))

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kipviz.recordings.batch_headers import headers_in
-from kipviz.recordings.checksums import checksums
-from kipviz.recordings.log_parts import log_folders, read_part
-from kipviz.recordings.log_rows import SCHEMAS, rows_of
+from kipviz.recordings.files.batch_headers import headers_in
+from kipviz.recordings.files.checksums import checksums
+from kipviz.recordings.files.log_parts import log_folders, read_part
+from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
+from kipviz.recordings.files.request_log import exchanges_in
+from kipviz.recordings.files.request_rows import request_parts, request_rows
+from kipviz.recordings.files.segments import read_segment
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.request_log import exchanges_in
-from kipviz.recordings.request_rows import request_parts, request_rows
-from kipviz.recordings.segments import read_segment
 from kipviz.records.crc32c import crc32c
 from tests.recordings.made_logs import batch, marker, write
 from tests.recordings.whole_folder import unpacked

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kipviz.command.main import main
-from kipviz.recordings.log_window import window_at
+from kipviz.recordings.files.log_window import window_at
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.widgets.rebuilt import rebuild, run_of_logs, step_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write

@@ -21,7 +21,7 @@ from kipviz.cluster.actions import (
     Step,
     TimeOutTransaction,
 )
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageDelivered
 from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
@@ -35,7 +35,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from kipviz.recordings.internal_topics import (
+from kipviz.recordings.decoded.internal_topics import (
     LoggedOffset,
     LoggedShareUpdate,
     LoggedTransaction,

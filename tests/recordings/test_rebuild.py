@@ -9,26 +9,26 @@ from pathlib import Path
 import pytest
 
 import kipviz
-from kipviz.clients.operator_commands import transactions_tool
+from kipviz.clients.operators.operator_commands import transactions_tool
 from kipviz.cluster.actions import CrashBroker, ReadLog
-from kipviz.cluster.rebuilt import BROKER, Entry, RebuiltModel
+from kipviz.cluster.real.rebuilt import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import LeaderMoved
 from kipviz.recordings import rebuild
-from kipviz.recordings.broker_folder import partitions_in
-from kipviz.recordings.elections import Decision, elections_of
-from kipviz.recordings.internal_topics import LoggedShareUpdate, LoggedTransaction
+from kipviz.recordings.decoded.elections import Decision, elections_of
+from kipviz.recordings.decoded.internal_topics import LoggedShareUpdate, LoggedTransaction
+from kipviz.recordings.files.broker_folder import partitions_in
+from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
-from kipviz.views.blocked import blocked, pending_offsets
-from kipviz.views.holding import findings
+from kipviz.views.reasons.blocked import blocked, pending_offsets
+from kipviz.views.reasons.holding import findings
 from kipviz.widgets.rebuilt import run_of_logs
 
 HERE = Path(__file__).parent

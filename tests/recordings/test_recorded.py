@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.recordings.internal_topics import (
+from kipviz.recordings.decoded.internal_topics import (
     LoggedGroupRecord,
     LoggedMarker,
     LoggedOffset,
     LoggedShareSnapshot,
     markers,
 )
+from kipviz.recordings.files.request_log import exchanges_in
 from kipviz.recordings.recorded import ABOUT, CALLS, load_recording
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.request_log import exchanges_in
 from kipviz.records.placement import partition_for, share_partition_key
 
 HERE = Path(__file__).parent

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.segments import (
+from kipviz.recordings.files.segments import (
     COMPACTED_TOPICS,
     batches,
     read_aborted,
     read_partition,
     read_segment,
 )
+from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.crc32c import crc32c
 
 HERE = Path(__file__).parent

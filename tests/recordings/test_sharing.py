@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from kipviz.messages.errors import Errors
-from kipviz.recordings.accept import Acceptor
 from kipviz.recordings.changed_answers import changed
-from kipviz.recordings.evidence import Evidence, of_recording
+from kipviz.recordings.followed.sayings import Asked
+from kipviz.recordings.followed.share_sayings import STATES, acknowledgements_of
+from kipviz.recordings.followed.sharing import MEMBERS
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.sayings import Asked
-from kipviz.recordings.share_sayings import STATES, acknowledgements_of
-from kipviz.recordings.sharing import MEMBERS
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

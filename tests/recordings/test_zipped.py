@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kipviz
+from kipviz.recordings.files.zipped import folder_at
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.zipped import folder_at
 
 FOLDER = Path(__file__).parent / "kafka-4.4.0" / "share-acknowledge"
 WITHOUT_NUMPY = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kipviz.clients.application import Line
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.trace import Node, Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.brokers.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     CallReturned,
@@ -18,7 +18,7 @@ from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_admin import AlterShareGroupOffsetsResponse
 from kipviz.messages.transactions import EndTxnResponse, WriteTxnMarkersResponse
 from kipviz.records.batches import DataRecord
-from kipviz.views.metrics import LATE, Metrics
+from kipviz.views.measures.metrics import LATE, Metrics
 from tests.scenarios.story import first_step, markers, nodes, played
 
 

@@ -15,9 +15,9 @@ import yaml
 import kipviz
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.session_config import SessionSpec
-from kipviz.cluster.spec import Durations, FaultBudget, PlainSpec
+from kipviz.cluster.specs.session_config import SessionSpec
+from kipviz.cluster.specs.spec import Durations, FaultBudget, PlainSpec
+from kipviz.cluster.timing.clock import Clock
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import library
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES

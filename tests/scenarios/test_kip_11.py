@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.transactions import EndTxn
 from tests.scenarios.story import after, markers, nodes, played

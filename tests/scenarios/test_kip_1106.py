@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.clock import Clock
-from kipviz.cluster.durations import DURATIONS
-from kipviz.cluster.spec import OLDEST_MS, BadSpec, check
-from kipviz.cluster.stamps import horizon_of
+from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec, check
+from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.durations import DURATIONS
+from kipviz.cluster.timing.stamps import horizon_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking import runs
+from kipviz.checking.courses import runs
 from kipviz.messages.events import CallReturned, RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import LIBRARY, scenario

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.checking import runs
-from kipviz.checking.runs import judge_to_the_end
-from kipviz.checking.task import Task, run
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.runs import judge_to_the_end
+from kipviz.checking.courses.task import Task, run
 from kipviz.core.trace import Trace
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.transaction_state import TransactionState

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import share_consumer as sharing
 from kipviz.clients.application import Call
-from kipviz.clients.share_member import ShareMember, why_no_metadata
-from kipviz.clients.share_memory import NO_SNAPSHOT, ShareConsumer
+from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares.share_member import ShareMember, why_no_metadata
+from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent

@@ -6,14 +6,14 @@ import pytest
 
 from kipviz.cluster.actions import TimeOutTransaction, UpgradeFeature
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import BadSpec
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import EndTxn
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.studies import rollout
+from kipviz.studies.test_plan import rollout
 from tests.scenarios.story import committed_outputs, nodes, played, states_of
 
 S = RecordState

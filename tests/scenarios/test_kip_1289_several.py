@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.events import CallReturned
-from kipviz.studies.findings import NOT_BROKEN, SEEN, shown
-from kipviz.studies.reviews import finding
+from kipviz.studies.found.findings import NOT_BROKEN, SEEN, shown
+from kipviz.studies.found.reviews import finding
 from tests.scenarios.story import committed_outputs, nodes, played, states_of
 
 ONE, TWO = "kip-1289-corner-11-one-leader", "kip-1289-corner-11-two-leaders"

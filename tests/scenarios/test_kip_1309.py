@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.application import Call
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.cluster.actions import RunOut, Tick
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

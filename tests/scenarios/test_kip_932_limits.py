@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import DELIVERED, RecordsMoved

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.in_flight import InFlight
-from kipviz.brokers.share_partition import ShareLeader
-from kipviz.brokers.share_state import ShareCoordinator
-from kipviz.clients.admin import Admin
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
+from kipviz.clients.operators.admin import Admin
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.groups.group_coordinator import GroupCoordinator
 from tests.scenarios.story import after, committed_outputs
 
 STORY = "kip-98-offsets-go-first"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.spec import BadSpec, FaultBudget, check
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.producer import ProducerState
+from kipviz.clients.transactions.producer import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent
 from kipviz.messages.producing import Produce

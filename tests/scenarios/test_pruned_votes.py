@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.checking.judging.verdicts import EVERY_PROPERTY
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import LogPruned, SharePartitionLoaded

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import kipviz
-from kipviz.brokers.classic_membership import FIRST_GENERATION
-from kipviz.brokers.group_writes import SESSION
-from kipviz.checking import runs
-from kipviz.checking.course import Course
-from kipviz.checking.permalink import open_link, permalink
-from kipviz.clients.pipelined_producer import BATCH_BACK_OFF
+from kipviz.brokers.groups.group_writes import SESSION
+from kipviz.brokers.membership.classic_membership import FIRST_GENERATION
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.course import Course
+from kipviz.checking.courses.permalink import open_link, permalink
+from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name, timer_words
 from kipviz.cluster.behaviour.action_name import IN_SCRIPTS, ON_SCREEN, Verb

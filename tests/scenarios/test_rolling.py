@@ -6,7 +6,8 @@ from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
 from kipviz.messages.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.studies import rolling, rollout
+from kipviz.studies.counting import rolling
+from kipviz.studies.test_plan import rollout
 from tests.scenarios.story import after, committed_outputs, nodes, played, states_of
 
 HANGS, KEPT_OUT = "appended, and hangs", "refused"

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios import script

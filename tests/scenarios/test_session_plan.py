@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.authorizer import DRAFTS
-from kipviz.clients.transaction_session import NOBODY, SENDERS
-from kipviz.cluster.session_config import SESSION, SessionSpec
+from kipviz.clients.sessions.transaction_session import NOBODY, SENDERS
+from kipviz.cluster.specs.session_config import SESSION, SessionSpec
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster

@@ -11,7 +11,7 @@ from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import EndTxn
 from kipviz.scenarios.library import scenario
-from kipviz.studies.sessions import USE_CASES
+from kipviz.studies.counting.sessions import USE_CASES
 from tests.scenarios.story import markers, nodes, played
 
 # What reads the source is no part of a transaction.

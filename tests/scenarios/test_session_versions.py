@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search
-from kipviz.checking.found import Bounds
-from kipviz.clients.transaction_session import SENDERS
-from kipviz.cluster.session_config import SessionSpec
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
+from kipviz.clients.sessions.transaction_session import SENDERS
+from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from kipviz.clients.transaction_session import MANAGER, SENDERS, SESSION
+from kipviz.clients.sessions.transaction_session import MANAGER, SENDERS, SESSION
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TransactionMoved
 from kipviz.messages.groups import TxnOffsetCommit
@@ -18,7 +18,7 @@ from kipviz.records.share_group_state import RecordState as S
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.studies.sessions import USE_CASES
+from kipviz.studies.counting.sessions import USE_CASES
 from tests.scenarios.story import committed_outputs, nodes, played, states_of
 
 PAIRS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.group_coordinator import GroupCoordinator
+from kipviz.brokers.groups.group_coordinator import GroupCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered
 from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse

@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from kipviz.checking.explore import explore
-from kipviz.checking.verdicts import EVERY_PROPERTY
-from kipviz.cluster.spec import FaultBudget
+from kipviz.checking.judging.verdicts import EVERY_PROPERTY
+from kipviz.checking.search.explore import explore
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageDelivered
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.studies.marker_hops import hops
+from kipviz.studies.timed.marker_hops import hops
 
 STORY = "kip-1289-small-told"
 TELLS = "repaired+outcome_news=the_coordinator_tells"

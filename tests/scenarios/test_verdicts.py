@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.liveness import settle
+from kipviz.checking.search.liveness import settle
 from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES

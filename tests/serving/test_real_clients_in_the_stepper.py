@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 import kipviz
-from kipviz.checking import runs
-from kipviz.cluster.served import ClientLine, RealClient
+from kipviz.checking.courses import runs
+from kipviz.cluster.real.served import ClientLine, RealClient
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios import served
 

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
 from kipviz.campaigns.switch import Cancelled, CancelSwitch
-from kipviz.checking import task as real
+from kipviz.checking.courses import task as real
 from kipviz.spark.audit import (
     NotAnEventLog,
     audit,

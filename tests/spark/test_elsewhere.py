@@ -24,8 +24,8 @@ PROGRAM = """
     from kipviz.spark.campaign import in_a_loop, on_spark
     from kipviz.spark.event_log import event_frame, write_events
     from functools import partial
-    from kipviz.recordings.evidence import of_recording
-    from kipviz.recordings.report import of_evidence
+    from kipviz.recordings.known.evidence import of_recording
+    from kipviz.recordings.judging.report import of_evidence
     from kipviz.spark.audit import audit, audit_log
     from kipviz.spark.conformance import judged_on
     from kipviz.campaigns.plan import make_plan
@@ -76,12 +76,12 @@ def test_the_package_that_is_shipped_has_what_a_worker_imports_and_no_pages(tmp_
     names = zipfile.ZipFile(package_zip(tmp_path)).namelist()
     assert "kipviz/__init__.py" in names
     assert "kipviz/spark/shipped.py" in names
-    assert "kipviz/checking/task.py" in names
+    assert "kipviz/checking/courses/task.py" in names
     assert not [name for name in names if "widgets" in name or "__pycache__" in name]
 
 
 def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path):
-    program = "import kipviz.checking.task as t, kipviz.spark.shipped; print(t.__file__)"
+    program = "import kipviz.checking.courses.task as t, kipviz.spark.shipped; print(t.__file__)"
     done = subprocess.run(
         [
             sys.executable,

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from kipviz.recordings.audit_evidence import PartitionEnd
-from kipviz.recordings.audit_findings import LogFinding
-from kipviz.recordings.audit_rules import surroundings
-from kipviz.recordings.log_audit import audit_logs, audit_of, audit_plan
-from kipviz.recordings.log_parts import log_folders
-from kipviz.recordings.log_rows import SCHEMAS, rows_of
-from kipviz.recordings.request_log import exchanges_in
+from kipviz.recordings.auditing.audit_evidence import PartitionEnd
+from kipviz.recordings.auditing.audit_findings import LogFinding
+from kipviz.recordings.auditing.audit_rules import surroundings
+from kipviz.recordings.auditing.log_audit import audit_logs, audit_of, audit_plan
+from kipviz.recordings.files.log_parts import log_folders
+from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
+from kipviz.recordings.files.request_log import exchanges_in
 from kipviz.spark.kafka_log import register
 from kipviz.spark.log_audit import (
     ENDS,

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.explore import Search, explore
-from kipviz.checking.found import Bounds
-from kipviz.checking.symmetry import Symmetry
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search, explore
+from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.symmetry import Symmetry
 from kipviz.core.serialization import NotAValue
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
@@ -230,7 +230,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_level_changes_no_count(
 @pytest.mark.thorough
 def test_an_executor_of_a_cluster_that_is_killed_in_the_middle_changes_no_count(tmp_path):
     program = f"""
-        from kipviz.checking.explore import explore
+        from kipviz.checking.search.explore import explore
         from kipviz.spark import search
         from kipviz.spark.session import session
         from tests.core.two_phase_commit import TwoPhaseCommit

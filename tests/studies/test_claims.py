@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.found import Bounds
-from kipviz.checking.permalink import open_link
-from kipviz.checking.verdicts import EVERY_PROPERTY
+from kipviz.checking.courses.permalink import open_link
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import EVERY_PROPERTY
+from kipviz.checking.search.found import Bounds
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.claims import CLAIMS, judged
-from kipviz.studies.texts import judged_texts
-from kipviz.views.ledger_of_texts import ledger_of_texts
-from kipviz.views.review import ledger
+from kipviz.studies.claimed.claims import CLAIMS, judged
+from kipviz.studies.claimed.texts import judged_texts
+from kipviz.views.reports.ledger_of_texts import ledger_of_texts
+from kipviz.views.reports.review import ledger
 
 LEDGER = Path(__file__).parents[2] / "LEDGER.md"
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import acknowledgement_checks
 from kipviz.brokers.checks import Checks, error_of
 from kipviz.brokers.context import Context
-from kipviz.brokers.share_partition import SharePartition
+from kipviz.brokers.share_leaders import acknowledgement_checks
+from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, RecordsMoved
 from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
 from kipviz.messages.transactions import WriteTxnMarkers
 from kipviz.scenarios.library import scenario
-from kipviz.studies.corners import (
+from kipviz.studies.claimed.corners import (
     CORNERS,
     DESIGNS,
     NO,
@@ -26,7 +26,7 @@ from kipviz.studies.corners import (
     told,
     told_all,
 )
-from kipviz.views.review import corners_page
+from kipviz.views.reports.review import corners_page
 
 # case -> whether the claim holds, design by design, and whether exactly once does.
 # As written no marker fits (finding I), so the lock frees every record whose output is committed (finding T): where

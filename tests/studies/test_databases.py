@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.found import Bounds
-from kipviz.checking.verdicts import judge, property_named
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import judge, property_named
+from kipviz.checking.search.found import Bounds
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.studies import databases
-from kipviz.studies.databases import APART, HASTY, PROMPT, run
+from kipviz.studies.counting import databases
+from kipviz.studies.counting.databases import APART, HASTY, PROMPT, run
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
 from tests.scenarios.story import committed_outputs, played, states_of

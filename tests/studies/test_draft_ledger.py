@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.checking.permalink import open_link
-from kipviz.checking.verdicts import HOLDS
-from kipviz.studies import kept_ledger
-from kipviz.studies.draft_ledger import Entry, every_case, ledger, name_of
-from kipviz.studies.implementation import (
+from kipviz.checking.courses.permalink import open_link
+from kipviz.checking.judging.verdicts import HOLDS
+from kipviz.studies.implemented import kept_ledger
+from kipviz.studies.implemented.draft_ledger import Entry, every_case, ledger, name_of
+from kipviz.studies.implemented.implementation import (
     APART,
     LATE,
     PROMISES,
@@ -19,8 +19,8 @@ from kipviz.studies.implementation import (
     Case,
     repair,
 )
-from kipviz.studies.kept_ledger import KeptLedger, LedgerFileError
-from kipviz.views.draft_ledger import draft_ledger_page, words_of
+from kipviz.studies.implemented.kept_ledger import KeptLedger, LedgerFileError
+from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of
 
 PAPER = Path(__file__).parents[2] / "DRAFTS.md"
 QUICK = tuple(

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers import partition_log, replication
 from kipviz.brokers.checks import Checks, error_of
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.found import Bounds
-from kipviz.checking.permalink import open_link
-from kipviz.checking.verdicts import property_named
+from kipviz.brokers.logs import partition_log, replication
+from kipviz.checking.courses.permalink import open_link
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.search.found import Bounds
 from kipviz.cluster.actions import DeliverLate
 from kipviz.command.study import HEAD
 from kipviz.designs.catalogue import FINDINGS as DESIGNS
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.scenarios.library import scenario
-from kipviz.studies.findings import (
+from kipviz.studies.found.findings import (
     BREAKS,
     BREAKS_PLAYED,
     COUNTED,
@@ -31,9 +31,9 @@ from kipviz.studies.findings import (
     first_break,
     shown,
 )
-from kipviz.studies.kip_1289_findings import FINDINGS
-from kipviz.studies.reviews import REVIEWS, finding, shown_of
-from kipviz.views.review import link_of, reviews_page
+from kipviz.studies.found.kip_1289_findings import FINDINGS
+from kipviz.studies.found.reviews import REVIEWS, finding, shown_of
+from kipviz.views.reports.review import link_of, reviews_page
 
 PAGE = Path(__file__).parents[2] / "FINDINGS.md"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.verdicts import HOLDS
+from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
@@ -15,8 +15,8 @@ from kipviz.properties.written_once import WrittenOnce
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.studies import implementation
-from kipviz.studies.implementation import (
+from kipviz.studies.implemented import implementation
+from kipviz.studies.implemented.implementation import (
     ACKS,
     APART,
     LATE,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.checking.critical_path import Latencies
-from kipviz.studies import cost, latency
+from kipviz.checking.timed.critical_path import Latencies
 from kipviz.studies.library import STUDIES, study
 from kipviz.studies.study import answer
-from kipviz.views.review import study_page
+from kipviz.studies.test_plan import cost
+from kipviz.studies.timed import latency
+from kipviz.views.reports.review import study_page
 
 SLOW = Latencies(round_trip_ms=10, fsync_ms=5)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kipviz.studies.library import study
-from kipviz.studies.one_timeout import FOR_EVER, RIVALS, SITUATIONS, cluster, seen
 from kipviz.studies.study import answer
+from kipviz.studies.timed.one_timeout import FOR_EVER, RIVALS, SITUATIONS, cluster, seen
 
 SHORT, LONG, BEATS, NO_LIMIT, BEATS_ALONE = RIVALS
 DIES, SLOW, STUCK, CHECKPOINT = SITUATIONS

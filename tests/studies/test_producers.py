@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.scenarios import programs
-from kipviz.studies.producers import BROKERS, ONE_FOR_ALL, PARTITIONS, counted, scaling
+from kipviz.studies.counting.producers import BROKERS, ONE_FOR_ALL, PARTITIONS, counted, scaling
 
 
 def test_a_producer_per_task_grows_with_the_partitions_and_one_per_thread_does_not() -> None:

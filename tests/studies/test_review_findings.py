@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from kipviz.checking.permalink import open_link
+from kipviz.checking.courses.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.findings import NOT_BROKEN, Finding, shown
-from kipviz.studies.reviews import REVIEWS, finding, reviews_of
-from kipviz.views.review import link_of
+from kipviz.studies.found.findings import NOT_BROKEN, Finding, shown
+from kipviz.studies.found.reviews import REVIEWS, finding, reviews_of
+from kipviz.views.reports.review import link_of
 
 OTHERS = [review for review in REVIEWS if review.kip != 1289]
 FINDINGS = [each for review in OTHERS for each in review.findings]

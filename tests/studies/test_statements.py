@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.verdicts import property_named
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import property_named
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.findings import BREAKS, BREAKS_PLAYED, SEEN
-from kipviz.studies.reviews import REVIEWS, finding
-from kipviz.studies.statements import (
+from kipviz.studies.claimed.statements import (
     CONTRADICTED,
     HOLDS,
     NOT_JUDGED,
@@ -26,9 +24,11 @@ from kipviz.studies.statements import (
     seen,
     unjudged,
 )
-from kipviz.studies.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
-from kipviz.studies.texts import TEXTS
-from kipviz.views.ledger_of_texts import ledger_of_texts
+from kipviz.studies.claimed.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
+from kipviz.studies.claimed.texts import TEXTS
+from kipviz.studies.found.findings import BREAKS, BREAKS_PLAYED, SEEN
+from kipviz.studies.found.reviews import REVIEWS, finding
+from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 
 LEDGER = Path(__file__).parents[2] / "LEDGER.md"
 ALL = [(text, each) for text in TEXTS for each in text.statements]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.budgets import budget_of
-from kipviz.checking.verdicts import ASKED_BY_NAME, EVERY_PROPERTY
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import ASKED_BY_NAME, EVERY_PROPERTY
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study

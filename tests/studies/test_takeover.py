@@ -7,7 +7,7 @@ import pytest
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import at_levels
-from kipviz.studies.takeover import RIVALS, SESSIONS_MS, TakenOver, taken_over, takeover
+from kipviz.studies.timed.takeover import RIVALS, SESSIONS_MS, TakenOver, taken_over, takeover
 
 TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
 

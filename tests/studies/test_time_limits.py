@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
-from kipviz.studies.time_limits import (
+from kipviz.studies.timed.time_limits import (
     BURNS,
     PINNED,
     STEP_MS,

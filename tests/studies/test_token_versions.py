@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.studies.token_versions import SITUATIONS, answers, versions_of
+from kipviz.studies.counting.token_versions import SITUATIONS, answers, versions_of
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.words)

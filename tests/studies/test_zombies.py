@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.studies.zombies import DRAFT, GROUP, SHARE, pauses, zombies
+from kipviz.studies.counting.zombies import DRAFT, GROUP, SHARE, pauses, zombies
 
 TWICE = "has 2 committed outputs: it is duplicated"
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking import runs
-from kipviz.clients.producer import Producer, ProducerState
-from kipviz.clients.producer_errors import ends_the_transaction
+from kipviz.checking.courses import runs
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import quiet
-from kipviz.views.beliefs import Beliefs, Heard, Row, beliefs, hear
-from kipviz.views.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
+from kipviz.views.reasons.beliefs import Beliefs, Heard, Row, beliefs, hear
+from kipviz.views.telling.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
 from tests.scenarios.story import after
 
 COMMIT = "kip-1289-share-commit"

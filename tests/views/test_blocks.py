@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kipviz.views.blocks import (
+from kipviz.views.reports.blocks import (
     BrokenRun,
     Heading,
     Paragraph,

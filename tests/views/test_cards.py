@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.share_state import ShareCoordinator, ShareState
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
 from kipviz.core.table import Table
-from kipviz.views import metrics, shares
-from kipviz.views.cards import Cards
-from kipviz.views.facts import Card
+from kipviz.views.measures import metrics
+from kipviz.views.role_cards import shares
+from kipviz.views.role_cards.cards import Cards
+from kipviz.views.role_cards.facts import Card
 from tests.scenarios.story import nodes, played
 
 SHARES = "share:g1:AAAAAAAAAAAAAAAAAAAAAg:0"

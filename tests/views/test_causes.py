@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking import runs
-from kipviz.checking.task import Task
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.task import Task
 from kipviz.cluster.actions import CrashBroker, Tick
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.timers import ages
+from kipviz.cluster.timing.timers import ages
 from kipviz.core.trace import Node
-from kipviz.views.causes import TABLES, Causes, chain, cone, reads, writes
 from kipviz.views.choices import choice_id
+from kipviz.views.reasons.causes import TABLES, Causes, chain, cone, reads, writes
 from kipviz.widgets.lab import Lab
 from tests.scenarios.story import nodes, played, under_one_design_each
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from kipviz.cluster.actions import Cut, Heal
 from kipviz.cluster.behaviour.catalogue import lane_of
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
-from kipviz.views.cut_words import guards_of_heal, notes_of_hosts
-from kipviz.views.guards import guards
-from kipviz.views.words import tell, title
+from kipviz.views.telling.cut_words import guards_of_heal, notes_of_hosts
+from kipviz.views.telling.guards import guards
+from kipviz.views.telling.words import tell, title
 from tests.cluster.small_clusters import model_of, small_spec
 
 MODEL = model_of(small_spec("group", budget=FaultBudget(cut=3)), "kafka")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kipviz.cluster.actions import ClientTimer, RunOut
-from kipviz.cluster.timers import CLIENT, TIMER
+from kipviz.cluster.timing.timers import CLIENT, TIMER
 from kipviz.cluster.world import World
-from kipviz.views.cards import Cards
-from kipviz.views.due import timers
-from kipviz.views.guards import guards
+from kipviz.views.role_cards.cards import Cards
+from kipviz.views.role_cards.due import timers
+from kipviz.views.telling.guards import guards
 from tests.cluster.test_timers import JOINING, go, model_of, running
 
 MODEL = model_of(JOINING, "run_out=1")

@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from kipviz.checking import runs
-from kipviz.checking.task import Task
-from kipviz.views.markdown import markdown
-from kipviz.views.markdown import plain as in_markdown
-from kipviz.views.mermaid import mermaid
-from kipviz.views.mermaid import plain as in_mermaid
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.task import Task
+from kipviz.views.exports.markdown import markdown
+from kipviz.views.exports.markdown import plain as in_markdown
+from kipviz.views.exports.mermaid import mermaid
+from kipviz.views.exports.mermaid import plain as in_mermaid
+from kipviz.views.exports.plantuml import plain as in_plantuml
+from kipviz.views.exports.plantuml import plantuml
 from kipviz.views.payload import payload
-from kipviz.views.plantuml import plain as in_plantuml
-from kipviz.views.plantuml import plantuml
 
 
 def told(run):

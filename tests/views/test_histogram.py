@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.views import histogram as h
-from kipviz.views import proposed_metrics as pm
+from kipviz.views.measures import histogram as h
+from kipviz.views.measures import proposed_metrics as pm
 from tests.scenarios.story import nodes, played
 
 DURATIONS = st.lists(st.integers(0, 100_000), min_size=1, max_size=30)

@@ -17,12 +17,12 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.views.holding import Hold, findings
+from kipviz.views.reasons.holding import Hold, findings
 from tests.scenarios.story import nodes, played
 
 LSO = "log:output-A-0"

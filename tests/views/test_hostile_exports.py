@@ -8,16 +8,16 @@ import re
 import pytest
 
 import kipviz
-from kipviz.checking import runs
-from kipviz.checking.link_head import read_head, write_head
-from kipviz.checking.permalink import open_link, permalink
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.link_head import read_head, write_head
+from kipviz.checking.courses.permalink import open_link, permalink
 from kipviz.cluster.actions import Deliver, Step
 from kipviz.core.link import BadLink, Leg
 from kipviz.core.linkcode import read, write
-from kipviz.views.mermaid import mermaid
+from kipviz.views.exports.mermaid import mermaid
+from kipviz.views.exports.plantuml import plantuml
+from kipviz.views.exports.pytest_source import pytest_source, said, written
 from kipviz.views.payload import payload
-from kipviz.views.plantuml import plantuml
-from kipviz.views.pytest_source import pytest_source, said, written
 from tests.core.first_format import first_written
 from tests.views.hostile import HOSTILE, poisoned
 from tests.views.test_exports import KNOWN_LINE, KNOWN_PLANTUML

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.messages.events import BatchAppended, TimePassed
 from kipviz.records.batches import ABORT
-from kipviz.views.metrics import LATE, LATE_AFTER_MS, Metrics
+from kipviz.views.measures.metrics import LATE, LATE_AFTER_MS, Metrics
 
 LONGEST = 900_000
 LATE_FROM = LONGEST + LATE_AFTER_MS

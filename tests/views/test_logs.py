@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.views.logs import tape
+from kipviz.views.role_cards.logs import tape
 from tests.scenarios.story import played
 
 

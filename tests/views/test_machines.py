@@ -8,11 +8,11 @@ from itertools import cycle
 
 import pytest
 
-from kipviz.brokers import in_flight
-from kipviz.checking.runs import replay
-from kipviz.checking.task import Task
+from kipviz.brokers.share_leaders import in_flight
+from kipviz.checking.courses.runs import replay
+from kipviz.checking.courses.task import Task
 from kipviz.clients.calls import CONSTRUCTORS
-from kipviz.clients.producer import TRANSITIONS, ProducerState
+from kipviz.clients.transactions.producer import TRANSITIONS, ProducerState
 from kipviz.messages.events import (
     WRITE_FAILED,
     CallStarted,

@@ -8,8 +8,8 @@ import random
 import pytest
 
 import kipviz
-from kipviz.views.own_picture import BadPicture, checked_picture
-from kipviz.views.own_view import ROWS_MAX, BadView, OwnView, own_views
+from kipviz.views.role_cards.own_picture import BadPicture, checked_picture
+from kipviz.views.role_cards.own_view import ROWS_MAX, BadView, OwnView, own_views
 from kipviz.widgets.page import page
 
 CALLS: list[int] = []

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from kipviz.checking.ledger import Ledger, ledger
+from kipviz.checking.timed.ledger import Ledger, ledger
 from kipviz.scenarios.library import scenario
-from kipviz.studies.sessions import USE_CASES
-from kipviz.views.ownership import PANEL, panel, picture, side_by_side, table, words
+from kipviz.studies.counting.sessions import USE_CASES
+from kipviz.views.measures.ownership import PANEL, panel, picture, side_by_side, table, words
 from tests.scenarios.story import played
 
 STORIES = pytest.mark.parametrize(

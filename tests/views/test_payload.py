@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.left_alone import breaks_later
-from kipviz.cluster.spec import ApplicationSpec
+from kipviz.checking.courses.left_alone import breaks_later
+from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.core.trace import Node, Trace
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.options import STATUSES
@@ -19,11 +19,11 @@ from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
-from kipviz.views.beliefs import Beliefs
-from kipviz.views.cards import Cards
 from kipviz.views.choices import action_of, choice_id
-from kipviz.views.hexdump import places_of
+from kipviz.views.exports.hexdump import places_of
 from kipviz.views.payload import payload
+from kipviz.views.reasons.beliefs import Beliefs
+from kipviz.views.role_cards.cards import Cards
 from kipviz.widgets.payload import read
 from tests.scenarios.story import nodes, played, under_one_design_each
 from tests.views.page import (

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import Tick
-from kipviz.cluster.clock import Clock
+from kipviz.cluster.timing.clock import Clock
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play
-from kipviz.studies import alerts
-from kipviz.views import proposed_metrics as pm
-from kipviz.views.cards import Cards
+from kipviz.studies.test_plan import alerts
+from kipviz.views.measures import proposed_metrics as pm
+from kipviz.views.role_cards.cards import Cards
 from tests.scenarios.story import committed_outputs, nodes, played
 
 BEATS = scenario("kip-1289-share-commit").beats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.views.rates import Rate
+from kipviz.views.measures.rates import Rate
 
 
 def rate(*events_ms: int) -> Rate:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kipviz.checking.runs import play
+from kipviz.checking.courses.runs import play
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.rests import MESSAGES_AT_ONCE, rests
 

@@ -8,9 +8,9 @@ from kipviz.cluster.actions import Deliver
 from kipviz.designs.catalogue import design
 from kipviz.messages.producing import Produce
 from kipviz.scenarios.library import scenario
-from kipviz.views.guards import guards
-from kipviz.views.waiting import AT_WORK, at_broker
-from kipviz.views.words import summary
+from kipviz.views.reasons.waiting import AT_WORK, at_broker
+from kipviz.views.telling.guards import guards
+from kipviz.views.telling.words import summary
 from tests.scenarios.story import nodes, played
 
 NAME = "kip-98-two-partitions"

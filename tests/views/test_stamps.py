@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.transaction_metadata import metadata_of
+from kipviz.brokers.transactions.transaction_metadata import metadata_of
 from kipviz.cluster.world import World
 from kipviz.messages.admin import (
     ActiveProducer,
@@ -15,10 +15,10 @@ from kipviz.messages.wire.codec import Encoded
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.coordinators import transaction
-from kipviz.views.due import timers
-from kipviz.views.logs import entries
-from kipviz.views.operators import found_out
+from kipviz.views.role_cards.coordinators import transaction
+from kipviz.views.role_cards.due import timers
+from kipviz.views.role_cards.logs import entries
+from kipviz.views.telling.operators import found_out
 from tests.cluster.test_stamps import STAMPED, TIMED, model_of, transactions, walk
 
 S = TransactionState

@@ -6,10 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kipviz.checking import runs
-from kipviz.checking.task import Task
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.task import Task
+from kipviz.views.exports.svg import _wide, beside, svg
 from kipviz.views.payload import payload
-from kipviz.views.svg import _wide, beside, svg
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.sharing import whole
 from tests.widgets import flow

@@ -7,10 +7,10 @@ from kipviz.cluster.actions import Step
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.views import owners
 from kipviz.views.choices import action_of, choice_id, choices
-from kipviz.views.guards import guards
-from kipviz.views.words import tell, title
+from kipviz.views.role_cards import owners
+from kipviz.views.telling.guards import guards
+from kipviz.views.telling.words import tell, title
 from tests.scenarios.story import played
 
 WORKER = Step("app-1", "worker")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.transaction_coordinator import TransactionCoordinator
-from kipviz.views import coordinators, owners
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.views.role_cards import coordinators, owners
 from tests.scenarios.story import after
 
 STORY, DESIGN = "kip-939-dual-write", "kip-939"

@@ -6,14 +6,14 @@ import gzip
 import json
 from typing import Any
 
-from kipviz.checking import runs
-from kipviz.checking.task import Task
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.task import Task
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.events import MessageSent
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.scenarios.library import scenario
-from kipviz.views.hexdump import dump, places_of
+from kipviz.views.exports.hexdump import dump, places_of
 from kipviz.views.payload import branch, payload
 from tests.scenarios.story import nodes, played
 from tests.views.told import told

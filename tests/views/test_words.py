@@ -48,7 +48,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.catalogue import clause_of, label, lane_of
-from kipviz.cluster.guests import receive
+from kipviz.cluster.real.guests import receive
 from kipviz.core.model import Event
 from kipviz.designs.options import STATUSES
 from kipviz.messages import (
@@ -70,7 +70,7 @@ from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerIdR
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.choices import FAULTS
-from kipviz.views.words import detail, summary, tell, tone_of
+from kipviz.views.telling.words import detail, summary, tell, tone_of
 from tests.scenarios.story import nodes, played
 
 KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"

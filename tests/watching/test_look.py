@@ -3,7 +3,7 @@
 import pytest
 
 import kipviz
-from kipviz.clients.operator_commands import HANGING, MAY_HANG, transactions_tool
+from kipviz.clients.operators.operator_commands import HANGING, MAY_HANG, transactions_tool
 from kipviz.messages.errors import Errors
 from kipviz.serving.served_spec import cluster_of
 from kipviz.watching import asking

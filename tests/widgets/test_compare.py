@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import kipviz
-from kipviz.checking.task import Task
+from kipviz.checking.courses.task import Task
 from kipviz.clients.application import Call
-from kipviz.views.svg import plain
+from kipviz.views.exports.svg import plain
 from kipviz.widgets import Compare, Stepper
 from kipviz.widgets.alignment import differences, in_step, marks
 from kipviz.widgets.line import Line, line_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.views.blocks import keys_of
+from kipviz.views.reports.blocks import keys_of
 
 SMALL = "kip-1289-small"
 

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 import kipviz
-from kipviz.checking import task
-from kipviz.checking.explore import Search
+from kipviz.checking.courses import task
+from kipviz.checking.search.explore import Search
 
 
 @pytest.fixture

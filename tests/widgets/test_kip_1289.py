@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.studies.corners import CORNERS
-from kipviz.views.blocks import keys_of
+from kipviz.studies.claimed.corners import CORNERS
+from kipviz.views.reports.blocks import keys_of
 
 
 def test_findings_are_a_table_and_open_where_they_show() -> None:

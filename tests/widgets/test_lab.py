@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking import course
-from kipviz.checking.task import Task, run
+from kipviz.checking.courses import course
+from kipviz.checking.courses.task import Task, run
 from kipviz.cluster.actions import CrashBroker, CrashClient, ExpireLock, LoseConnection, StartBroker
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios.scenario import PROPERTIES

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kipviz
-from kipviz.checking import landscape as searched
-from kipviz.checking.axes import LOCK, TIMEOUT
+from kipviz.checking.timed import landscape as searched
+from kipviz.checking.timed.axes import LOCK, TIMEOUT
 from kipviz.widgets.landscape import Landscape, LandscapePanel
 
 SECONDS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.cluster.spec import FaultBudget
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.widgets.result_page import ResultPanel

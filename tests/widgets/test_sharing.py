@@ -7,10 +7,10 @@ import warnings
 import pytest
 
 import kipviz
-from kipviz.checking import permalink as links
-from kipviz.checking import runs
-from kipviz.checking.faults import HOSTILE
-from kipviz.cluster.spec import FaultBudget
+from kipviz.checking.courses import permalink as links
+from kipviz.checking.courses import runs
+from kipviz.checking.judging.faults import HOSTILE
+from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.link import BadLink
 from kipviz.core.linkcode import read, write
 from kipviz.core.scheduler import Scheduler

@@ -10,7 +10,7 @@ from kipviz.brokers.context import Context
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.action_name import ActionName
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World
 from kipviz.core.model import Action
@@ -72,9 +72,11 @@ class Behaviour(ABC, Generic[A]):
     def sentence(self, world: World, action: A) -> str:
         """Tell in one sentence what happens, for accidents, repairs and an operator's doings.
 
-        What goes on by itself is told by what is called, on the wire or timed (`views.words`).
+        What goes on by itself is told by what is called, on the wire or timed (`views.telling.words`).
         """
-        raise NotImplementedError(f"the sentence of {type(action).__name__} is in views/words.py")
+        raise NotImplementedError(
+            f"the sentence of {type(action).__name__} is in views/telling/words.py"
+        )
 
     def host(self, world: World, action: A) -> str:
         """Give the host whose threads the action needs, "" for what happens to hosts."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kipviz.brokers import share_partition_leader, share_timers, transaction_coordinator
+from kipviz.brokers.share_leaders import share_partition_leader, share_timers
+from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.clauses import OURS, SHIPPED, Clause
-from kipviz.clients.share_memory import ShareConsumer
-from kipviz.cluster import dispatch, waits
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     CrashBroker,
     DelayOver,
@@ -28,7 +29,8 @@ from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.operating import (
     why_not_registered,
 )
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing import waits
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.core.table import pairs

@@ -10,8 +10,8 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour import brokers, clients, clock, network, operators
 from kipviz.cluster.behaviour.action_name import ActionName
 from kipviz.cluster.behaviour.behaviour import Behaviour
-from kipviz.cluster.pausing import paused
-from kipviz.cluster.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.network.pausing import paused
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Action
 

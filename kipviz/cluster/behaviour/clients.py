@@ -7,9 +7,8 @@ from typing import Any
 
 from kipviz.brokers.context import NOBODY
 from kipviz.clauses import SHIPPED, Clause
-from kipviz.clients import application, binding, external_database, kinds, thread, workers
+from kipviz.clients import application, kinds, thread, workers
 from kipviz.clients.application import Application, Call
-from kipviz.clients.external_database import ExternalDatabase
 from kipviz.clients.kinds import (
     Client,
     MemberConsumer,
@@ -19,10 +18,13 @@ from kipviz.clients.kinds import (
     next_request,
 )
 from kipviz.clients.kinds import timers as timers_of
-from kipviz.clients.producer import Producer
+from kipviz.clients.sessions import binding
 from kipviz.clients.thread import why_no_step, why_no_time_out
+from kipviz.clients.transactions import external_database
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import seen_by
-from kipviz.cluster import dispatch, guests, partly
+from kipviz.cluster import dispatch, partly
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashClient,
@@ -38,7 +40,8 @@ from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import request_name, thread_of, who
 from kipviz.cluster.behaviour.timer_words import timer_words
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.real import guests
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
 from kipviz.core.table import pairs

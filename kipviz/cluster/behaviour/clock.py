@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.clauses import OURS, SHIPPED, Clause
-from kipviz.cluster import deadlines
 from kipviz.cluster.actions import (
     ReadLog,
     Tick,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.timing import deadlines
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from kipviz.clauses import SHIPPED, Clause
-from kipviz.cluster import cutting
 from kipviz.cluster.actions import (
     Cut,
     Deliver,
@@ -20,11 +19,12 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import on_wire, request_name, who
-from kipviz.cluster.cutting import is_cut, why_no_cut, why_no_heal
-from kipviz.cluster.late import can_be_given_up
-from kipviz.cluster.pausing import pausable, paused, why_no_pause, why_no_resume
-from kipviz.cluster.sides import are_two, both, hosts_in_words, hosts_on, pairs_in_words
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.network import cutting
+from kipviz.cluster.network.cutting import is_cut, why_no_cut, why_no_heal
+from kipviz.cluster.network.late import can_be_given_up
+from kipviz.cluster.network.pausing import pausable, paused, why_no_pause, why_no_resume
+from kipviz.cluster.network.sides import are_two, both, hosts_in_words, hosts_on, pairs_in_words
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.table import pairs

@@ -30,7 +30,7 @@ from kipviz.cluster.operating import (
     why_no_installation,
     why_no_upgrade,
 )
-from kipviz.cluster.spec import ClusterSpec
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled

@@ -6,20 +6,19 @@ of `NAMES`, and what it is of follows. So a name is never reworded. The words th
 
 from __future__ import annotations
 
-from kipviz.brokers import (
-    assignment_interval,
-    classic_membership,
-    group_retention,
-    group_writes,
-    log_retention,
-    producer_expiry,
-    share_sessions,
-    share_upkeep,
+from kipviz.brokers.groups import group_retention, group_writes
+from kipviz.brokers.logs import log_retention, producer_expiry
+from kipviz.brokers.membership import assignment_interval, classic_membership
+from kipviz.brokers.share_coordinators import share_upkeep
+from kipviz.brokers.share_leaders import share_sessions
+from kipviz.brokers.transactions import (
     transaction_append,
     transaction_coordinator,
     transaction_liveness,
 )
-from kipviz.clients import group_reading, pipelined_producer, sender, topic_ids
+from kipviz.clients.groups import group_reading
+from kipviz.clients.sending import pipelined_producer, sender
+from kipviz.clients.transactions import topic_ids
 
 NAMES = (
     assignment_interval.INTERVAL,

@@ -20,8 +20,8 @@ from msgspec.structs import fields as read_fields
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
-from kipviz.cluster.spec import ApplicationSpec, ClusterSpec, Placement, Remade
-from kipviz.cluster.threads import ThreadSpec
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement, Remade
+from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.core.values import Value
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord

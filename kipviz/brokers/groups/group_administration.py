@@ -1,0 +1,377 @@
+"""What an operator does with regular groups: list and describe them, delete them or their offsets.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state; share groups are
+listed and deleted here, too, and the rest of them is in `share_administration`.
+WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.deleteOffsets.
+KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups), KIP-709
+  (OffsetFetch of several groups).
+A request about several groups comes here group by group (`several_groups`).
+NOT MODELLED: the client's host; what members that were there before the run have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.authorizer import topics_seen
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+)
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.groups import group_retention, share_administration
+from kipviz.brokers.groups.group_kinds import kind_of
+from kipviz.brokers.groups.group_state import GroupCoordinator, as_replicated
+from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.handling import takes
+from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.logs.replication import read_through
+from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
+from kipviz.brokers.membership.consumer_group import ConsumerGroup
+from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import OffsetsExpired
+from kipviz.messages.group_admin import (
+    CLASSIC,
+    CONSUMER,
+    SHARE,
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+    FetchedOffset,
+    GroupListing,
+    GroupMemberDescription,
+    ListGroups,
+    ListGroupsResponse,
+    OffsetDelete,
+    OffsetDeleteResponse,
+    OffsetFetchOfGroups,
+    OffsetFetchOfGroupsResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.share_admin import EMPTY, STABLE, DeleteGroups, DeleteGroupsResponse
+from kipviz.messages.transactions import PartitionResult
+from kipviz.records.consumer_offsets import STABLE as RECONCILED
+from kipviz.records.consumer_offsets import OffsetTombstone
+from kipviz.records.placement import topic_of
+
+TOPIC_REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
+# States of a group of KIP-848 that the other kinds do not have (ConsumerGroup.ConsumerGroupState).
+ASSIGNING, RECONCILING, DEAD = "Assigning", "Reconciling", "Dead"
+CONSUMER_TYPE, SHARE_TYPE = "consumer", "share"
+# What a coordinator says as the assignor of a group of KIP-848, of which there is one here.
+UNIFORM = "uniform"
+
+
+# -- handlers ----------------------------------------------------------------------------------
+
+
+def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
+    """Tell the front desk of this broker which groups are coordinated here."""
+    assert isinstance(call.request, ListGroups)
+    checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
+    told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
+    return Effects(me, local=(LocalCall("kafka_apis", "", told),), checks=checks)
+
+
+def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
+    """Give the groups of a coordinator that pass a request's filters, in whatever case they are written.
+
+    Source: GroupMetadataManager.listGroups.
+    """
+    if me.loading:
+        return ListGroupsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    states = [state.lower() for state in request.states]
+    types = [kind.lower() for kind in request.types]
+    found = (_listed(me, group_id) for group_id in known_groups(me))
+    return ListGroupsResponse(
+        Errors.NONE,
+        tuple(
+            each
+            for each in found
+            if (not states or each.state.lower() in states)
+            and (not types or each.group_type in types)
+        ),
+    )
+
+
+@takes(DescribeGroups)
+def on_describe_groups(
+    me: GroupCoordinator, request: DescribeGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say who is in a classic group, and what each member has.
+
+    WHEN: describeClassicGroups(), and describeConsumerGroups() of a group that is none of KIP-848.
+    CHECKS: that there is such a group. ANSWERS: what members have is told of a stable group only; of a
+      group that is not there that it is DEAD, and since version 6 that it is not found (KIP-1043).
+    Clause: KIP-848 "DescribeGroups"; GroupMetadataManager.describeGroups.
+    """
+    group_id = request.group_id
+    checks = _is_there(me, me, group_id, CLASSIC)
+    if (error := error_of(checks)) is Errors.GROUP_ID_NOT_FOUND:
+        gone = DescribeGroupsResponse(error, group_id, DEAD)
+        return Effects(me, replies=(Reply(reply_to, gone),), checks=checks)
+    if error is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
+    group = me.classic_groups.get(group_id) or ClassicGroup()
+    stable = group.state is GroupState.STABLE
+    members = tuple(
+        GroupMemberDescription(
+            name,
+            member.assigned if stable else (),
+            member.instance_id,
+            member.client_id,
+            member.subscription.topic,
+            further_topics=member.subscription.further_topics,
+        )
+        for name, member in group.members.items()
+    )
+    answer = DescribeGroupsResponse(
+        Errors.NONE, group_id, group.state.value, group.protocol if stable else "", members
+    )
+    checks = (*checks, looked_at("group state", group.state))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+@takes(ConsumerGroupDescribe)
+def on_consumer_group_describe(
+    me: GroupCoordinator, request: ConsumerGroupDescribe, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say who is in a group of KIP-848: at which epoch, with what, and with what in the end.
+
+    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that
+    whoever asks may describe every topic that its members have.
+    ANSWERS: the group's epoch, that of its target, and the members, as they are replicated already.
+    Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
+    """
+    group_id, seen = request.group_id, as_replicated(me, on)
+    checks = _is_there(me, seen, group_id, CONSUMER)
+    if error_of(checks) is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
+    group = seen.groups.get(group_id)
+    if group is None:
+        given = ((name, epoch) for (known, name), epoch in me.members.items() if known == group_id)
+        members = tuple(
+            GroupMemberDescription(name, (), member_epoch=epoch) for name, epoch in given
+        )
+        answer = ConsumerGroupDescribeResponse(Errors.NONE, group_id, STABLE, members=members)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    described = tuple(
+        GroupMemberDescription(
+            name,
+            m.partitions,
+            m.instance_id,
+            topic=m.topic,
+            member_epoch=m.epoch,
+            target=m.target,
+            further_topics=m.further_topics,
+            regex=m.regex,
+            rack=m.rack,
+        )
+        for name, m in group.members.items()
+    )
+    held = tuple(p for m in described for p in (*m.partitions, *m.target))
+    if on.image.acls is not None:
+        allowed = topics_seen(on.image.acls, reply_to.source, held)
+        topics, refused = tuple(dict.fromkeys(map(topic_of, held))), TOPIC_REFUSED
+        checks = (*checks, compare("topics it may describe", topics, allowed, allowed, refused))
+        if not allowed:
+            return _answered(me, request, reply_to, checks)
+    answer = ConsumerGroupDescribeResponse(
+        Errors.NONE,
+        group_id,
+        state_of(group),
+        group.epoch,
+        group.target_epoch,
+        UNIFORM,
+        described,
+    )
+    checks = (*checks, looked_at("group epoch", group.epoch))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+@in_order
+def _is_there(
+    me: GroupCoordinator, seen: GroupCoordinator, group_id: str, *kinds: str
+) -> Iterator[Check]:
+    """Check that the coordinator has read its log, and that there is such a group of one of some kinds."""
+    yield has_loaded(me.loading)
+    kind = kind_of(seen, group_id)
+    yield compare("kind of group", group_id, kind, kind in kinds, Errors.GROUP_ID_NOT_FOUND)
+
+
+@takes(DeleteGroups)
+def on_delete_groups(
+    me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Delete a group in which nobody is, with all its offsets.
+
+    WHEN: deleteConsumerGroups(), deleteShareGroups(). CHECKS: the group is there, and nobody is in it.
+    DOES: a share group's state goes first (`share_administration`). Of a regular group every offset
+      goes, also what is pending in a transaction: that transaction can still commit its outputs.
+    ANSWERS: when the tombstones are replicated.
+    Clause: KIP-229 "DeleteGroups"; GroupCoordinatorShard.deleteGroups, OffsetMetadataManager.deleteAllOffsets.
+    """
+    group_id = request.group_id
+    kind = kind_of(me, group_id)
+    if me.loading or not group_id or kind == SHARE:
+        return share_administration.on_delete_groups(me, request, reply_to, on)
+    checks = _deletable_checks(me, group_id, kind)
+    answer = Reply(reply_to, DeleteGroupsResponse(error_of(checks), group_id))
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, replies=(answer,), checks=checks)
+    places = tuple(_offsets_of(me, group_id))
+    records: tuple[Value, ...] = (
+        *(OffsetTombstone(group_id, partition) for partition in places),
+        *group_retention.tombstones(me, group_id),
+    )
+    forgotten = OffsetsExpired(group_id, places, True)
+    return written(me, records, (forgotten,), answer, on).after(checks)
+
+
+@in_order
+def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterator[Check]:
+    """Check that a regular group is there, and that nobody is in it."""
+    yield compare("kind of group", group_id, kind, bool(kind), Errors.GROUP_ID_NOT_FOUND)
+    yield looked_at("pending in a transaction", tuple(group_retention.pending_of(me, group_id)))
+    empty = group_retention.is_empty(me, group_id)
+    yield compare("group is empty", None, empty, empty, Errors.NON_EMPTY_GROUP)
+
+
+@takes(OffsetDelete)
+def on_offset_delete(
+    me: GroupCoordinator, request: OffsetDelete, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Have a group forget its offsets of some partitions, also while it works on others.
+
+    WHEN: deleteConsumerGroupOffsets(). CHECKS: the group is there; nobody in it subscribes to the topic.
+    DOES: a tombstone for each offset that is committed, or pending in a transaction.
+    ANSWERS: for each partition, when that is replicated; a partition without an offset is no error.
+    Clause: KIP-496; OffsetMetadataManager.deleteOffsets.
+    """
+    group_id = request.group_id
+    checks = _is_there(me, me, group_id, CLASSIC, CONSUMER)
+    if error_of(checks) is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
+    found = {p: _deletable(me, group_id, p, on) for p in request.partitions}
+    results = tuple(PartitionResult(p, error_of(made)) for p, made in found.items())
+    checks += tuple(check for made in found.values() for check in made)
+    gone = tuple(r.partition for r in results if r.error is Errors.NONE)
+    known = _offsets_of(me, group_id)
+    records = tuple(OffsetTombstone(group_id, p) for p in gone if p in known)
+    answer = Reply(reply_to, OffsetDeleteResponse(Errors.NONE, group_id, results))
+    forgotten = OffsetsExpired(group_id, tuple(r.partition for r in records), False)
+    return written(me, records, (forgotten,), answer, on).after(checks)
+
+
+@takes(OffsetFetchOfGroups)
+def on_offset_fetch_of_groups(
+    me: GroupCoordinator, request: OffsetFetchOfGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell an operator every offset that is committed of a group.
+
+    WHEN: listConsumerGroupOffsets(). CHECKS: nothing of the group: one that is not there has no offsets, and
+      that is no error. DOES: nothing; with requireStable it is a write without records, as a consumer's.
+    ANSWERS: what is replicated, at once. With requireStable: what is in the log, when that is replicated, and
+      UNSTABLE_OFFSET_COMMIT for an offset that a transaction may move. What was never committed is not in the
+      list, pending or not; an offset that was kept with another id of the topic is. Topics that whoever asks
+      may not describe are left out.
+    Clause: KIP-709 "OffsetFetch"; OffsetMetadataManager.fetchAllOffsets, KafkaApis.fetchAllOffsetsForGroup.
+    """
+    checks: Checks = (has_loaded(me.loading),)
+    if error_of(checks) is not Errors.NONE:
+        return _answered(me, request, reply_to, checks)
+    group_id, stable = request.group_id, request.require_stable
+    seen = me if stable else as_replicated(me, on)
+    pending = group_retention.pending_of(me, group_id)
+    unstable = on.rules.pending_offset(stable, request.version)
+    told = tuple(
+        _fetched(partition, committed.offset, unstable if partition in pending else Errors.NONE)
+        for (known, partition), committed in seen.offsets.items()
+        if known == group_id and topics_seen(on.image.acls, reply_to.source, (partition,))
+    )
+    checks += tuple(
+        Check("pending in a transaction", each.partition, each.partition in pending, each.error)
+        for each in told
+    )
+    answer = Reply(reply_to, OffsetFetchOfGroupsResponse(Errors.NONE, group_id, told))
+    if not stable:
+        return Effects(me, replies=(answer,), checks=checks)
+    waiting, replies = read_through(on.log(me.shard), answer)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+
+
+# -- what a coordinator knows of groups ---------------------------------------------------------
+
+
+def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
+    """Give the groups of a coordinator, in the order of their names; offsets alone are one, too."""
+    pending = (p.group_id for staged in me.pending.values() for p in staged)
+    given = (group_id for group_id, _ in me.members)
+    kept = (group_id for group_id, _ in me.offsets)
+    kinds = (*me.groups, *me.classic_groups, *me.share_groups)
+    return tuple(sorted(dict.fromkeys((*kinds, *given, *kept, *pending))))
+
+
+def state_of(group: ConsumerGroup) -> str:
+    """Give the state of a group of KIP-848. Source: ConsumerGroup.maybeUpdateGroupState."""
+    if not len(group.members):
+        return EMPTY
+    if group.epoch > group.target_epoch:
+        return ASSIGNING
+    there = (
+        m.state == RECONCILED and m.epoch == group.target_epoch for m in group.members.values()
+    )
+    return STABLE if all(there) else RECONCILING
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def _listed(me: GroupCoordinator, group_id: str) -> GroupListing:
+    kind = kind_of(me, group_id)
+    shared, classic, group = (
+        me.share_groups.get(group_id),
+        me.classic_groups.get(group_id),
+        me.groups.get(group_id),
+    )
+    if shared is not None:
+        state = STABLE if len(shared.members) else EMPTY
+        return GroupListing(group_id, SHARE_TYPE, state, kind)
+    if classic is not None:
+        return GroupListing(group_id, CONSUMER_TYPE, classic.state.value, kind)
+    if kind == CLASSIC:
+        return GroupListing(group_id, "", EMPTY, kind)
+    return GroupListing(group_id, CONSUMER_TYPE, state_of(group) if group else STABLE, kind)
+
+
+def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
+    """Give the partitions of which a group has an offset, committed or pending."""
+    kept = (partition for known, partition in me.offsets if known == group_id)
+    return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
+
+
+def _fetched(partition: str, offset: int, error: Errors) -> FetchedOffset:
+    return FetchedOffset(partition, -1 if error else offset, error)
+
+
+@in_order
+def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Iterator[Check]:
+    """Check that an offset may be forgotten: its partition is there, and nobody in the group reads its topic."""
+    there, topic = partition in on.image.leaders, topic_of(partition)
+    yield compare("partition there", partition, there, there, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    read = group_retention.subscribed(me, group_id)
+    free = topic not in read and not group_retention.is_given(me, group_id)
+    yield compare("topics of the group", topic, tuple(read), free, Errors.GROUP_SUBSCRIBED_TO_TOPIC)
+
+
+def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+    answer = refused(request, error_of(checks))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

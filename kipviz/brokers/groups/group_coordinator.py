@@ -1,0 +1,488 @@
+"""The group coordinator: where a regular consumer group left off, also inside transactions.
+
+WHO: the leader of one partition of `__consumer_offsets`.
+WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
+KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
+DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
+PARTS: `group_state` holds what it knows, `group_kinds` says what kind of group an id is of,
+  `group_membership` who is in a regular group, `classic_membership` the same by the classic protocol,
+  `share_membership` who is in a share group, `share_administration` what operators do with one,
+  `group_administration` what they do with others, `group_retention` what is forgotten of groups.
+NOT MODELLED: offset metadata; a fetch that does not
+  require stable offsets is answered from the newest state,
+  replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+    one_after_another,
+    translated,
+)
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.groups import group_kinds, group_retention, offset_topics, share_administration
+from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, replay
+from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.handling import takes
+from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.logs import enlistment, partition_log
+from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.replication import (
+    WaitingForReplicas,
+    appended,
+    due,
+    marker_batch,
+    marker_checks,
+    moved_check,
+    read_through,
+    replicas_check,
+    resigned,
+)
+from kipviz.brokers.membership import (
+    assignment_interval,
+    classic_group,
+    classic_membership,
+    consumer_group,
+    group_membership,
+    share_membership,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+    RefusedOffset,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
+from kipviz.records.placement import topic_of
+
+ROLE = "group_coordinator"
+
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the sessions of the members of groups of either kind, and rebalance time-outs."""
+    return (
+        *group_membership.timers(me, on),
+        *classic_membership.timers(me, on),
+        *share_membership.running(me),
+        *group_retention.timers(me, on),
+    )
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take out the member whose timer ran out, or forget what nobody used."""
+    if timer.startswith((group_retention.RETENTION, group_retention.OF_ONE)):
+        return group_retention.on_timer(me, timer, on)
+    if timer in share_membership.running(me):
+        return share_membership.on_timer(me, timer, on)
+    if timer in classic_membership.timers(me, on):
+        return classic_membership.on_timer(me, timer, on)
+    return group_membership.on_timer(me, timer, on)
+
+
+def delays(me: GroupCoordinator) -> tuple[str, ...]:
+    """Give the delays before a group's first generation, or its next target; they cost nothing."""
+    return (*classic_membership.delays(me), *assignment_interval.delays(me))
+
+
+def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+    """Begin a generation, or let a target be made."""
+    if delay.startswith(assignment_interval.INTERVAL):
+        return assignment_interval.on_delay(me, delay, on)
+    return classic_membership.on_delay(me, delay, on)
+
+
+# Answers of share coordinators, for share groups whose partitions are new.
+on_initialized = share_membership.on_initialized
+on_initialize_lost = share_membership.on_initialize_lost
+on_state_answered = share_administration.on_state_answered
+on_state_lost = share_administration.on_state_lost
+
+
+@takes(OffsetFetch)
+def on_offset_fetch(
+    me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Tell a consumer where its group left off, unless a transaction may still move that.
+
+    DOES: nothing, but with RequireStable it is a write without records: it sees what is not
+    replicated yet, and is answered only when that is. An offset that was kept with another id of the
+    topic is none.
+    CHECKS: a member that says who it is is one, at its present epoch (KIP-848).
+    Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
+    """
+    place = (request.group_id, request.partition)
+    checks = _reader_checks(me, request)
+    if error_of(checks) is not Errors.NONE:
+        refused = OffsetFetchResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    committed = me.offsets.get(place)
+    if committed is not None and _of_another_topic(committed, request.partition, on):
+        committed = None
+    offset = committed.offset if committed else -1
+    answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
+    staged = tuple(
+        p.offset
+        for found in me.pending.values()
+        for p in found
+        if (p.group_id, p.partition) == place
+    )
+    refusal = Errors.NONE
+    if staged:
+        refusal = on.rules.pending_offset(request.require_stable, request.version)
+        if refusal is not Errors.NONE:
+            answer = OffsetFetchResponse(refusal, request.partition)
+    stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
+    checks = (*checks, looked_at("committed offset", offset), stable)
+    waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+
+
+@takes(OffsetCommit)
+def on_offset_commit(
+    me: GroupCoordinator, request: OffsetCommit, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Commit a group's offsets at once, outside any transaction.
+
+    WHEN: commitSync(). CHECKS: the topics are there; a member is one, at its epoch, and only a group
+      without members takes offsets from somebody without a name.
+    DOES: one record for each partition. What is pending in a transaction for the same partition stays
+      so, and counts if it is later in the log. ANSWERS: when the records are replicated.
+    Clause: KIP-848 "OffsetCommit"; OffsetMetadataManager.commitOffset.
+    """
+    alone = offset_topics.answer_alone(request, on.image, on.rules)
+    if alone is not None:
+        return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
+    lost = offset_topics.unresolved(request, on.image, on.rules)
+    offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
+    checks = one_after_another(
+        lambda: (has_loaded(me.loading),),
+        lambda: (group_kinds.regular_check(me, request.group_id),),
+        lambda: _member_checks(me, request, offsets, transactional=False),
+    )
+    missing = offset_topics.missing_checks(lost)
+    if error_of(checks) is not Errors.NONE:
+        told = OffsetCommitResponse(error_of(checks), lost)
+        return Effects(me, replies=(Reply(reply_to, told),), checks=(*missing, *checks))
+    committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
+    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
+    done = written(me, _records(request.group_id, offsets, on), committed, answer, on)
+    return done.after((*missing, *checks))
+
+
+@takes(TxnOffsetCommit)
+def on_txn_offset_commit(
+    me: GroupCoordinator, request: TxnOffsetCommit, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Stage a group's offsets in a transaction: first enlist this partition, then append.
+
+    CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics are there,
+      by id since version 6; with none left nobody is asked.
+    Clause: KIP-890 "TxnOffsetCommit", version 5 and later; KIP-1319 "Topic ID resolution";
+    KafkaApis.handleTxnOffsetCommitRequest, GroupCoordinatorService.commitTransactionalOffsets.
+    """
+    if request.member_id:
+        level = on.image.features.inter_broker_protocol
+        refused = on.rules.group_metadata_gate(level)
+        if refused is not Errors.NONE:
+            gate = Check("inter.broker.protocol.version", None, level, refused)
+            return _answer(me, reply_to, (gate,))
+    alone = offset_topics.answer_alone(request, on.image, on.rules)
+    if alone is not None:
+        return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
+    lost = offset_topics.unresolved(request, on.image, on.rules)
+    log = on.log(me.shard)
+    checks = one_after_another(
+        lambda: (has_loaded(me.loading),), lambda: enlistment.fence_checks(request, log, on)
+    )
+    missing = offset_topics.missing_checks(lost)
+    if error_of(checks) is not Errors.NONE:
+        return _answer(me, reply_to, checks, lost).after(missing)
+    identity = (request.producer_id, request.producer_epoch)
+    waiting = Enlisting(request, reply_to, *identity, (me.shard,))
+    if not enlistment.is_new(request, log, on):
+        return _stage(me, waiting, on).after((*missing, *checks))
+    waiting = enlistment.told_apart(me.enlisting, waiting, on)
+    broker = enlistment.coordinator_of(request.transactional_id, on)
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if asked is None:
+        nobody = (*checks, *enlistment.nobody_to_ask())
+        return _answer(me, reply_to, nobody, lost).after(missing)
+    enlisted = (*missing, *checks, looked_at("enlisted", False))
+    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=enlisted)
+    return enlistment.ask(waits, asked, on)
+
+
+def on_enlisted(
+    me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
+    """Go on with the commits that waited for this enlistment."""
+    mine, rest = enlistment.answered(me.enlisting, answer, tag)
+    return enlistment.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+
+
+def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
+    """Resolve a producer's pending offsets by a control batch in this log.
+
+    Errors that mean "not here, not now" reach the transaction coordinator as
+    NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
+    """
+    log = on.log(me.shard)
+    checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
+    error = error_of(checks)
+    done = MarkerWritten(marker.ticket, me.shard, error)
+    if error is not Errors.NONE:
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
+    batch = marker_batch(log.end_offset, marker)
+    events = tuple(
+        OffsetResolved(p.group_id, p.partition, p.offset, marker.producer_id, marker.committed)
+        for p in me.pending.get(marker.producer_id, ())
+    )
+    me = me.but(
+        enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
+    )
+    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *events),
+        checks=checks,
+    )
+
+
+def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
+    """Say what had to wait for the replicas."""
+    now = due(me.waiting, on.log(me.shard).high_watermark)
+    return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
+
+
+def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
+    """Tell everybody who waits that the coordinator is elsewhere now."""
+    owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
+    enlisting = enlistment.still_waiting(me.enlisting)
+    moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
+    refused = [_refused(me, w, moved, on) for w in enlisting]
+    members = classic_membership.on_resigned(me)
+    operators = share_administration.refused_all(me, Errors.NOT_COORDINATOR)
+    replies = (*owed.replies, *members, *operators)
+    done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
+    return with_effects(None, done, *refused)
+
+
+def on_loaded(me: GroupCoordinator, on: Context) -> Effects:
+    """Take office: read the whole log."""
+    for batch in on.log(me.shard).batches:
+        me = replay(me, batch)
+    return Effects(me.but(loading=False))
+
+
+def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
+    request = waiting.request
+    assert isinstance(request, TxnOffsetCommit)
+    log = on.log(me.shard)
+    lost = offset_topics.unresolved(request, on.image, on.rules)
+    gone = {each.partition: True for each in lost}
+    request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
+    batch = Batch(
+        log.end_offset,
+        _records(request.group_id, request.offsets, on),
+        request.producer_id,
+        request.producer_epoch,
+        COORDINATOR_SEQUENCE,
+        transactional=True,
+    )
+    checks = one_after_another(
+        lambda: (group_kinds.regular_check(me, request.group_id),),
+        lambda: _fencing_checks(me, request, on),
+        lambda: (replicas_check(me.shard, on),),
+        lambda: partition_log.check_client_batch(
+            log,
+            batch,
+            on.rules,
+            verified=on.rules.verification_guard(waiting.guarded),
+            origin_client=False,
+            epoch_first=enlistment.looks_at_the_epoch_first(on),
+        ),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer(me, waiting.reply_to, checks, lost)
+    wait = WaitingForReplicas(
+        batch.last_offset, Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE, lost))
+    )
+    staged = tuple(
+        OffsetStaged(
+            request.group_id, o.partition, o.offset, request.producer_id, request.member_id
+        )
+        for o in request.offsets
+    )
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *staged),
+        checks=checks,
+    )
+
+
+def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context) -> Checks:
+    """Check the member that a TxnOffsetCommit names, if the design holds the result against it.
+
+    An error goes out in the words of the request's version.
+    """
+    checks = _member_checks(me, request, request.offsets, transactional=True)
+    told = spoken_in(request.version, error_of(checks))
+    checks = translated(checks, "request version", request.version, told)
+    held = on.rules.zombie_offsets(told)
+    return translated(checks, "fencing by the group", None, held)
+
+
+def _nothing_left(error: Errors) -> Checks:
+    """Give the check by which a request is refused of whose topics none is there."""
+    return (Check("topic there", None, False, error),)
+
+
+def _records(
+    group_id: str, offsets: tuple[GroupOffset, ...], on: Context
+) -> tuple[OffsetCommitRecord, ...]:
+    """Give what is kept: with the id of the topic, also when it came by name."""
+    return tuple(
+        OffsetCommitRecord(
+            group_id, o.partition, o.offset, on.image.topic_id_of(topic_of(o.partition))
+        )
+        for o in offsets
+    )
+
+
+def _member_checks(
+    me: GroupCoordinator,
+    request: OffsetCommit | TxnOffsetCommit,
+    offsets: tuple[GroupOffset, ...],
+    *,
+    transactional: bool,
+) -> Checks:
+    """Check a group's member as its protocol does: the epoch (KIP-848, KIP-1319), or the generation.
+
+    A member that was there before the run has its partitions since its only epoch.
+    """
+    group_id, member_id, epoch = request.group_id, request.member_id, request.member_epoch
+    classic, static = me.classic_groups.get(group_id), request.instance_id
+    if classic is not None:
+        return classic_group.commit_checks(
+            classic, member_id, epoch, transactional=transactional, instance_id=static
+        )
+    group = me.groups.get(group_id)
+    if group is not None:
+        partitions = tuple(o.partition for o in offsets)
+        return consumer_group.commit_checks(
+            group,
+            member_id,
+            epoch,
+            partitions,
+            transactional=transactional,
+            instance_id=static,
+        )
+    if not any(known == group_id for known, _ in me.members):
+        return (compare("group id", group_id, None, epoch < 0, Errors.GROUP_ID_NOT_FOUND),)
+    return _given_member_checks(me.members.get((group_id, member_id)), member_id, epoch)
+
+
+@in_order
+def _given_member_checks(known_epoch: int | None, member_id: str, epoch: int) -> Iterator[Check]:
+    found = member_id if known_epoch is not None else None
+    there = known_epoch is not None
+    yield compare("member id", member_id, found, there, Errors.UNKNOWN_MEMBER_ID)
+    same = known_epoch == epoch
+    yield compare("member epoch", epoch, known_epoch, same, Errors.STALE_MEMBER_EPOCH)
+
+
+def spoken_in(version: int, error: Errors) -> Errors:
+    """Give an error in the words of a version: up to 5 there is but one for a wrong epoch.
+
+    Clause: KIP-1319 "Error mapping".
+    """
+    newer = (Errors.GROUP_ID_NOT_FOUND, Errors.STALE_MEMBER_EPOCH)
+    return Errors.ILLEGAL_GENERATION if version < offset_topics.BY_ID and error in newer else error
+
+
+def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
+    """Delete what groups have committed, or have pending, for a topic that is gone.
+
+    WHEN: the controller has deleted the topic. DOES: writes a tombstone for each offset, and share
+    groups forget that its partitions have state: the share coordinators delete that by themselves.
+    Clause: GroupCoordinatorService.handleTopicsDeletion (on-topics-deleted, maybe-cleanup-share-group-state).
+    """
+    shared = share_membership.without_topic(me, topic)
+    places = [place for place in me.offsets if topic_of(place[1]) == topic]
+    places += [
+        (p.group_id, p.partition)
+        for staged in me.pending.values()
+        for p in staged
+        if topic_of(p.partition) == topic
+    ]
+    tombstones = tuple(OffsetTombstone(*place) for place in dict.fromkeys(places))
+    first = written(me, tombstones, (), None, on)
+    second = written(first.state, shared, (), None, on.after(first))
+    return with_effects(second.state, first, second)
+
+
+def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -> bool:
+    now = on.image.topic_id_of(topic_of(partition))
+    return bool(committed.topic_id and now) and committed.topic_id != now
+
+
+@in_order
+def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check]:
+    """Check who asks for an offset: who names no member and no epoch is let in, an operator is one.
+
+    Source: ConsumerGroup.validateOffsetFetch.
+    """
+    yield has_loaded(me.loading)
+    group, name = me.groups.get(request.group_id), request.member_id
+    if group is None or (not name and request.member_epoch < 0):
+        return
+    member = group.members.get(name)
+    found = name if member is not None else None
+    yield compare("member id", name, found, member is not None, Errors.UNKNOWN_MEMBER_ID)
+    assert member is not None
+    same = request.member_epoch == member.epoch
+    error = Errors.STALE_MEMBER_EPOCH
+    yield compare("member epoch", request.member_epoch, member.epoch, same, error)
+
+
+def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    answered = enlistment.answer_checks(waiting, error)
+    if error is Errors.NONE:
+        assert isinstance(waiting.request, TxnOffsetCommit)
+        lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
+        missing = offset_topics.missing_checks(lost)
+        return _stage(me, waiting, on).after((*missing, *answered))
+    return _refused(me, waiting, enlistment.meaning_checks(answered), on)
+
+
+def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:
+    """Refuse what waited for its enlistment; what is not there has its own error all the same."""
+    assert isinstance(waiting.request, TxnOffsetCommit)
+    lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
+    return _answer(me, waiting.reply_to, checks, lost).after(offset_topics.missing_checks(lost))
+
+
+def _answer(
+    me: GroupCoordinator, reply_to: ReplyTo, checks: Checks, lost: tuple[RefusedOffset, ...] = ()
+) -> Effects:
+    told = TxnOffsetCommitResponse(error_of(checks), lost)
+    return Effects(me, replies=(Reply(reply_to, told),), checks=checks)

@@ -1,0 +1,62 @@
+"""An id stands for one kind of group: a classic one, one of KIP-848, or a share group.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state.
+WHERE IN KAFKA: Group.type(), and the getOrMaybeCreate...Group of GroupMetadataManager. KIPS: KIP-848, KIP-932.
+NOT MODELLED: that an empty group of one regular protocol becomes one of the other (a spec has one of them).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.checks import Check, compare
+from kipviz.brokers.groups import group_retention
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
+
+
+def kind_of(me: GroupCoordinator, group_id: str) -> str:
+    """Give what kind of group an id stands for, "" for none; offsets alone are a classic group."""
+    if group_id in me.share_groups:
+        return SHARE
+    if group_id in me.classic_groups:
+        return CLASSIC
+    if group_id in me.groups or group_retention.is_given(me, group_id):
+        return CONSUMER
+    kept = any(known == group_id for known, _ in me.offsets)
+    return CLASSIC if kept or group_retention.pending_of(me, group_id) else ""
+
+
+def why_not_regular(me: GroupCoordinator, group_id: str) -> Errors:
+    """Say why an id takes no offsets and no member of a regular group: a share group has it.
+
+    The error says "not found", and is the same in every version of a request.
+    Source: ShareGroup.validateOffsetCommit, GroupMetadataManager.getOrMaybeCreateConsumerGroup.
+    """
+    return Errors.GROUP_ID_NOT_FOUND if group_id in me.share_groups else Errors.NONE
+
+
+def regular_check(me: GroupCoordinator, group_id: str) -> Check:
+    """Check that an id is no share group's (`why_not_regular`)."""
+    return Check("kind of group", group_id, kind_of(me, group_id), why_not_regular(me, group_id))
+
+
+def why_not_shared(me: GroupCoordinator, group_id: str) -> Errors:
+    """Say why an id takes no member of a share group: a regular group has it, or its offsets alone.
+
+    Source: GroupMetadataManager.getOrMaybeCreateShareGroup.
+    """
+    regular = kind_of(me, group_id) in (CLASSIC, CONSUMER)
+    return Errors.GROUP_ID_NOT_FOUND if regular else Errors.NONE
+
+
+def shared_check(me: GroupCoordinator, group_id: str) -> Check:
+    """Check that an id is free for a share group, or is one's (`why_not_shared`)."""
+    kind, error = kind_of(me, group_id), why_not_shared(me, group_id)
+    return Check("kind of group", group_id, kind, error, (Errors.GROUP_ID_NOT_FOUND,))
+
+
+def known_share_group_check(me: GroupCoordinator, group_id: str) -> Check:
+    """Check that an id is a share group's."""
+    there = group_id in me.share_groups
+    kind = SHARE if there else kind_of(me, group_id)
+    return compare("kind of group", group_id, kind, there, Errors.GROUP_ID_NOT_FOUND)

@@ -1,0 +1,160 @@
+"""What is forgotten of groups: offsets that nobody needs, and then the groups themselves.
+
+A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: OffsetMetadataManager.
+  cleanupExpiredOffsets, ClassicGroup and ConsumerGroup.offsetExpirationCondition, GroupMetadataManager.maybeDeleteGroup.
+KIPS: KIP-211, KIP-496.
+DURABILITY: tombstones; the times from which it is counted are in the log, so a new coordinator goes on counting.
+NOT MODELLED: share groups; the old commits that carry a time of expiry of their own (OffsetCommit version 1). What an
+  operator deletes is in `group_administration`. It is off unless the brokers' `offsets_expire` asks: a week is longer than
+  any story. Untimed it may be over at any moment, on a timed clock after offsets.retention.minutes (`cluster.timing.retention`).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context, Effects
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.membership import consumer_group
+from kipviz.brokers.membership.classic_group import GroupState
+from kipviz.core.values import Value
+from kipviz.messages.events import OffsetsExpired
+from kipviz.records.consumer_offsets import (
+    GROUP_EPOCH,
+    GROUP_METADATA,
+    TARGET_EPOCH,
+    GroupTombstone,
+    OffsetTombstone,
+)
+from kipviz.records.placement import topic_of
+
+RETENTION = "the retention of the offsets of "
+# The same of a single offset, which has a commit to count from, and not a group that became empty.
+OF_ONE = "the retention of the offset of "
+
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give what can be forgotten: all of a classic group without members, else one offset each.
+
+    Of a classic group it is counted from when its last member went, of everything else from each
+    offset's own commit: a group of KIP-848, a group of offsets alone, and topics that no member of a group with
+    members subscribes to any more.
+    """
+    if not on.settings.offsets_expire:
+        return ()
+    known = dict.fromkeys((*(g for g, _ in me.offsets), *me.groups, *me.classic_groups))
+    found: list[str] = []
+    for group_id in known:
+        if is_counted_together(me, group_id):
+            found += [f"{RETENTION}{group_id}"] if _forgotten(me, group_id) else []
+        else:
+            found += [timer_of(place) for place in _single(me, group_id)]
+    return tuple(found)
+
+
+def timer_of(place: tuple[str, str]) -> str:
+    """Give the name of the timer with which an offset of (group, partition) is forgotten."""
+    group_id, partition = place
+    return f"{OF_ONE}{partition} in {group_id}"
+
+
+def place_of(timer: str) -> tuple[str, str]:
+    """Give the (group, partition) whose offset a timer is of."""
+    partition, _, group_id = timer.removeprefix(OF_ONE).partition(" in ")
+    return group_id, partition
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Forget offsets that nobody needs, and the group when it is empty and nothing is left of it.
+
+    WHEN: offsets.retention.minutes are over, a week by default. CHECKS: nobody in the group subscribes to the
+      topic; what is pending in a transaction stays, and with it the group.
+    DOES: a tombstone for each offset and, if they were all, for the group.
+    ANSWERS: nobody. Whoever comes again finds no offset, and begins where auto.offset.reset says.
+    Clause: KIP-211; OffsetMetadataManager.cleanupExpiredOffsets.
+    """
+    if timer.startswith(RETENTION):
+        group_id = timer.removeprefix(RETENTION)
+        records = _forgotten(me, group_id)
+    else:
+        place = place_of(timer)
+        group_id = place[0]
+        last = not any(known == group_id and (known, p) != place for known, p in me.offsets)
+        ends = last and is_empty(me, group_id) and not pending_of(me, group_id)
+        records = (OffsetTombstone(*place), *(tombstones(me, group_id) if ends else ()))
+    partitions = tuple(r.partition for r in records if isinstance(r, OffsetTombstone))
+    deleted = any(isinstance(r, GroupTombstone) for r in records)
+    return written(me, records, (OffsetsExpired(group_id, partitions, deleted),), None, on)
+
+
+def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
+    """Say whether a group's offsets have one time to count from, or no offset is left to count for.
+
+    Source: ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition.
+    """
+    classic = me.classic_groups.get(group_id)
+    if classic is not None and classic.state is GroupState.EMPTY:
+        return True
+    return is_empty(me, group_id) and not any(known == group_id for known, _ in me.offsets)
+
+
+def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
+    """Give the topics that somebody in a group subscribes to."""
+    classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
+    if classic is not None:
+        return tuple(topic for m in classic.members.values() for topic in m.subscription.topics)
+    return consumer_group.subscribed(group) if group is not None else ()
+
+
+def is_given(me: GroupCoordinator, group_id: str) -> bool:
+    """Say whether a group's members were there before the run: nothing is known of what they subscribe to."""
+    return group_id not in me.groups and any(known == group_id for known, _ in me.members)
+
+
+def pending_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
+    """Give the partitions of which a group has an offset in a transaction that is not decided."""
+    staged = (p for each in me.pending.values() for p in each)
+    return {p.partition: True for p in staged if p.group_id == group_id}
+
+
+def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
+    """Give the offsets of a group that may be forgotten one by one.
+
+    While a classic group is between two generations nothing of it is.
+    """
+    classic = me.classic_groups.get(group_id)
+    if is_given(me, group_id) or (classic is not None and classic.state is not GroupState.STABLE):
+        return []
+    used, pending = subscribed(me, group_id), pending_of(me, group_id)
+    return [
+        place
+        for place in me.offsets
+        if place[0] == group_id and topic_of(place[1]) not in used and place[1] not in pending
+    ]
+
+
+def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
+    """Give the tombstones of what can be forgotten of a group without members now."""
+    pending = pending_of(me, group_id)
+    places = tuple(place for place in me.offsets if place[0] == group_id)
+    offsets = tuple(OffsetTombstone(*place) for place in places if place[1] not in pending)
+    if pending or len(offsets) < len(places):
+        return offsets
+    return (*offsets, *tombstones(me, group_id))
+
+
+def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
+    """Give what deletes a group without members and offsets; a group of offsets alone has no record."""
+    of: tuple[str, ...] = ()
+    if group_id in me.classic_groups:
+        of = (GROUP_METADATA,)
+    elif group_id in me.groups:
+        of = (TARGET_EPOCH, GROUP_EPOCH)
+    return tuple(GroupTombstone(group_id, each) for each in of)
+
+
+def is_empty(me: GroupCoordinator, group_id: str) -> bool:
+    """Say whether a group has no members; those that were there before the run stay for ever."""
+    classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
+    if classic is not None:
+        return classic.state is GroupState.EMPTY
+    return not is_given(me, group_id) and (group is None or not len(group.members))

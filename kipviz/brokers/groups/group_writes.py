@@ -1,0 +1,57 @@
+"""How the memberships of a group coordinator are written, whatever kind of group it is.
+
+A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: CoordinatorRuntime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kipviz.brokers.context import Context, Effects, Reply
+from kipviz.brokers.groups.group_state import GroupCoordinator, replay
+from kipviz.brokers.logs.replication import WaitingForReplicas, appended, read_through, unappended
+from kipviz.brokers.membership.consumer_group import GroupMember
+from kipviz.brokers.membership.share_group import ShareMember
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+
+HEARD_NO_MORE = "its session ran out"
+# How the names of groups' timers begin; who knows how long each takes reads them (`cluster.timing.timers`).
+SESSION, REBALANCE, SYNC = "the session of ", "the rebalance time-out of ", "the sync time-out of "
+
+
+def session_of(member_id: str, group_id: str) -> str:
+    """Name the timer of a member's session, whatever kind of group it is in."""
+    return f"{SESSION}{member_id} in {group_id}"
+
+
+def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> bool:
+    """Say whether a group keeps its target for now: one whose members are all new gets one at once.
+
+    Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.
+    """
+    return on.settings.targets_wait and any(member.epoch for member in members)
+
+
+def written(
+    me: GroupCoordinator,
+    records: tuple[Value, ...],
+    events: tuple[Event, ...],
+    reply: Reply | None,
+    on: Context,
+) -> Effects:
+    """Append records and answer when they are replicated; without any, when what was seen is."""
+    log = on.log(me.shard)
+    if not records:
+        waiting, replies = read_through(log, reply) if reply else ((), ())
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
+    if not on.image.has_enough_replicas(me.shard):
+        return unappended(me, reply)
+    batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
+    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
+    return Effects(
+        replay(me, batch).but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch), *events),
+    )

@@ -1,0 +1,495 @@
+"""What an operator does with share groups: look at them, move where they stand, delete them.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state.
+WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, GroupMetadataManager, and the
+  persister inside the group coordinator's broker.
+KIPS: KIP-932, KIP-1226 (lag).
+What is durable of a share-partition lies at its share coordinator; so a request waits here until
+every share coordinator that it concerns has answered. No share-partition leader is told: one that
+has the old state in memory learns of it when a write of its own is refused.
+NOT MODELLED: several topics to delete in one request, or several groups where it is about offsets; the persister's limit of five
+  attempts (it asks until it is answered); that a share coordinator is asked only once the group's
+  own record is replicated; ListOffsets, with which the end of a partition is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.authorizer import seen, topics_seen
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+    one_after_another,
+)
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.groups import group_kinds
+from kipviz.brokers.groups.group_state import GroupCoordinator, Operating, as_replicated
+from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.handling import takes
+from kipviz.brokers.membership.share_group import ShareGroup
+from kipviz.brokers.membership.share_membership import CHANNEL, ROLE
+from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.rights import Resource
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.share_admin import (
+    EMPTY,
+    STABLE,
+    AlterShareGroupOffsets,
+    AlterShareGroupOffsetsResponse,
+    DeleteGroups,
+    DeleteGroupsResponse,
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+    DescribedMember,
+    DescribeShareGroupOffsets,
+    DescribeShareGroupOffsetsResponse,
+    ShareGroupDescribe,
+    ShareGroupDescribeResponse,
+    ShareOffset,
+)
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+    ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
+)
+from kipviz.messages.transactions import PartitionResult
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
+from kipviz.records.share_group_members import (
+    OF_A_GROUP,
+    ShareGroupDeleted,
+    ShareGroupEpochRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionsRecord,
+)
+
+# Answers after which the persister looks the share coordinator up again and repeats the request.
+AGAIN = (
+    Errors.NOT_COORDINATOR,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+)
+
+
+# -- handlers ----------------------------------------------------------------------------------
+
+
+@takes(ShareGroupDescribe)
+def on_share_group_describe(
+    me: GroupCoordinator, request: ShareGroupDescribe, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say who is in a share group, and at which epochs.
+
+    WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that whoever asks may
+    describe every topic that its members have. ANSWERS: what is replicated.
+    Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager.
+    shareGroupDescribe.
+    """
+    seen_now = as_replicated(me, on)
+    group = seen_now.share_groups.get(request.group_id)
+    checks = one_after_another(
+        lambda: _available_checks(me, request.group_id),
+        lambda: (group_kinds.known_share_group_check(seen_now, request.group_id),),
+    )
+    if group is None or error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
+    members = tuple(
+        DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
+    )
+    held = tuple(p for m in members for p in m.partitions)
+    if on.image.acls is not None:
+        source, allowed = reply_to.source, topics_seen(on.image.acls, reply_to.source, held)
+        denied = Errors.TOPIC_AUTHORIZATION_FAILED
+        checks = (*checks, compare("rights", source, allowed, allowed, denied))
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
+    answer = ShareGroupDescribeResponse(
+        Errors.NONE,
+        request.group_id,
+        STABLE if members else EMPTY,
+        group.epoch,
+        group.target_epoch,
+        members,
+    )
+    checks = (*checks, *_standing(group))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+@takes(DescribeShareGroupOffsets)
+def on_describe_share_group_offsets(
+    me: GroupCoordinator, request: DescribeShareGroupOffsets, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say where a share group stands, and how far behind it is.
+
+    WHEN: listShareGroupOffsets(). CHECKS: nothing: a group that nobody knows stands nowhere. DOES:
+    asks the share coordinator of each partition for a summary, which fences nobody. ANSWERS: when
+    all of them have. Clause: KIP-932 "DescribeShareGroupOffsets"; KIP-1226.
+    """
+    checks = _available_checks(me, request.group_id)
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
+    group = me.share_groups.get(request.group_id) or ShareGroup()
+    partitions = request.partitions or group.initialized
+    known = tuple(p for p in partitions if topic_of(p) in on.image.topic_ids)
+    results = tuple(PartitionResult(p, Errors.NONE) for p in partitions if p not in known)
+    asked = tuple(
+        ReadShareGroupStateSummary(on.image.share_key(request.group_id, p)) for p in known
+    )
+    done = _operate(me, request, reply_to, asked, (), on, results)
+    return done.after((*checks, *_standing(group)))
+
+
+@takes(AlterShareGroupOffsets)
+def on_alter_share_group_offsets(
+    me: GroupCoordinator, request: AlterShareGroupOffsets, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Have a share group begin elsewhere.
+
+    WHEN: alterShareGroupOffsets(). CHECKS: the group is a share group, or none yet, and nobody is
+    in it; the partitions are there. DOES: has the state of each made anew, with the start offset
+    and the group's epoch as state epoch. ANSWERS: when every share coordinator has. OPEN:
+    reset_epoch.
+    Clause: KIP-932 "AlterShareGroupOffsets"; GroupMetadataManager.alterShareGroupOffsets.
+    """
+    group_id = request.group_id
+    group = me.share_groups.get(group_id) or ShareGroup()
+    checks = one_after_another(
+        lambda: _available_checks(me, group_id),
+        lambda: (group_kinds.shared_check(me, group_id),),
+        lambda: (_empty_check(group),),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
+    epoch = on.rules.reset_epoch(group.epoch)
+    known = tuple((p, start) for p, start in request.starts if p in on.image.leaders)
+    unknown = tuple(p for p, _ in request.starts if p not in on.image.leaders)
+    records: tuple[ShareGroupRecord, ...] = ()
+    if epoch != group.epoch:
+        records = (ShareGroupEpochRecord(group_id, epoch),)
+    if known:
+        wanted = (p for p, _ in known)
+        initializing = tuple(sorted(dict.fromkeys((*group.initializing, *wanted))))
+        topics = [topic_of(p) for p in initializing]
+        deleting = tuple(t for t in group.deleting if t not in topics)
+        records = (*records, _partitions(group_id, initializing, group.initialized, deleting))
+    asked = tuple(
+        InitializeShareGroupState(on.image.share_key(group_id, p), epoch, start)
+        for p, start in known
+    )
+    gone = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    results = tuple(PartitionResult(p, gone) for p in unknown)
+    there = (
+        compare("partition there", p, p in on.image.leaders, p in on.image.leaders, gone)
+        for p, _ in request.starts
+    )
+    made = (*checks, Check("epoch of the reset", epoch, group.epoch), *there)
+    return _operate(me, request, reply_to, asked, records, on, results).after(made)
+
+
+@takes(DeleteShareGroupOffsets)
+def on_delete_share_group_offsets(
+    me: GroupCoordinator, request: DeleteShareGroupOffsets, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Have a share group forget where it stands in a topic.
+
+    WHEN: deleteShareGroupOffsets(). CHECKS: the group is there and nobody is in it; the topic is
+    there, and there is something to delete. DOES: notes the topic as deleting, and has the state of
+    its partitions deleted. ANSWERS: when every share coordinator has.
+    Clause: KIP-932 "DeleteShareGroupOffsets"; GroupCoordinatorShard.
+    initiateDeleteShareGroupOffsets.
+    """
+    group_id, topic = request.group_id, request.topic
+    group = me.share_groups.get(group_id)
+    checks = _deletable_checks(me, group_id)
+    if group is None or error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
+    here = tuple(p for p in group.initialized if topic_of(p) == topic)
+    if not here and topic in group.deleting:
+        here = tuple(p for p in on.image.leaders if topic_of(p) == topic)
+    there, nothing = bool(here) and topic in on.image.topic_ids, Errors.UNKNOWN_TOPIC_OR_PARTITION
+    stored = compare("state of the topic", topic, here, there, nothing)
+    checks = (*checks, stored)
+    if not there:
+        answer = DeleteShareGroupOffsetsResponse(Errors.NONE, group_id, topic, nothing)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    kept = tuple(p for p in group.initialized if p not in here)
+    deleting = tuple(sorted(dict.fromkeys((*group.deleting, topic))))
+    record = _partitions(group_id, group.initializing, kept, deleting)
+    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in here)
+    return _operate(me, request, reply_to, asked, (record,), on).after(checks)
+
+
+def on_delete_groups(
+    me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Delete a share group, first what is durable of its share-partitions, then the group.
+
+    WHEN: deleteShareGroups(). CHECKS: the group is there, and nobody is in it. ANSWERS: the first
+    error of a share coordinator, and then the group stays; else when its own records are deleted.
+    Clause: KIP-229 "DeleteGroups"; KIP-932; GroupCoordinatorService.deleteShareGroups.
+    """
+    group_id = request.group_id
+    group = me.share_groups.get(group_id)
+    checks = _deletable_checks(me, group_id)
+    if group is None or error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, checks)
+    again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
+    partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
+    topics = tuple(sorted(dict.fromkeys(topic_of(p) for p in partitions)))
+    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in partitions)
+    record = (_partitions(group_id, (), (), topics),) if partitions else ()
+    done = _operate(me, request, reply_to, asked, record, on)
+    return done.after((*checks, *_standing(group)))
+
+
+def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Context) -> Effects:
+    """Go on with an operator's request when a share coordinator has answered.
+
+    DOES: asks again whoever coordinates the share-partition now, notes the answer, or ends the
+    request with the last one.
+    """
+    waiting = next((o for o in me.operating if o.tag == tag), None)
+    asked = _asked_for(waiting, answer)
+    if waiting is None or asked is None:
+        return Effects(me)
+    error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+    if error in AGAIN:
+        again = Check("answer of the coordinator", _about(asked, on), error)
+        return _ask(me, waiting, asked, on).after((again,))
+    told = Check("answer of the coordinator", _about(asked, on), error, error)
+    return _noted(me, waiting, asked, answer, on).after((told,))
+
+
+def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context) -> Effects:
+    """The connection to the share coordinator broke: ask again, wherever it is now."""
+    waiting = next((o for o in me.operating if o.tag == tag), None)
+    asked = _asked_for(waiting, message)
+    if waiting is None or asked is None:
+        return Effects(me)
+    lost = Check("answer of the coordinator", _about(asked, on), Errors.NETWORK_EXCEPTION)
+    return _ask(me, waiting, asked, on).after((lost,))
+
+
+def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
+    """Give the answers that operators are owed when the coordinator loses its partition."""
+    return tuple(Reply(o.reply_to, refused(o.request, error)) for o in me.operating)
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+@in_order
+def _available_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
+    """Check that the coordinator has read its log, and that the request names a group."""
+    yield has_loaded(me.loading)
+    yield compare("group id", None, group_id, bool(group_id), Errors.INVALID_GROUP_ID)
+
+
+@in_order
+def _deletable_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
+    """Check that something of a group can be deleted: it is there, and nobody is in it."""
+    yield from _available_checks(me, group_id)
+    yield group_kinds.known_share_group_check(me, group_id)
+    yield _empty_check(me.share_groups[group_id])
+
+
+def _empty_check(group: ShareGroup) -> Check:
+    members = group.members.keys()
+    return compare("members of the group", None, members, not members, Errors.NON_EMPTY_GROUP)
+
+
+def _standing(group: ShareGroup) -> Checks:
+    """Give where a group stands: its epoch, and the partitions that have a state."""
+    return (
+        looked_at("group epoch", group.epoch),
+        looked_at("partitions initialized", group.initialized),
+        looked_at("topics being deleted", group.deleting),
+    )
+
+
+def _about(asked: Message, on: Context) -> str:
+    """Name the partition that a share coordinator is asked about."""
+    return _partition(getattr(asked, "key"), on)  # noqa: B009  every such request has one
+
+
+def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+    refusal = Reply(reply_to, refused(request, error_of(checks)))
+    return Effects(me, replies=(refusal,), checks=checks)
+
+
+def _partition(key: str, on: Context) -> str:
+    _, topic_id, index = key.rsplit(":", 2)
+    topic = next((t for t, known in on.image.topic_ids.items() if known == topic_id), topic_id)
+    return f"{topic}-{index}"
+
+
+def _partitions(
+    group_id: str,
+    initializing: tuple[str, ...],
+    initialized: tuple[str, ...],
+    deleting: tuple[str, ...],
+) -> ShareGroupStatePartitionsRecord:
+    return ShareGroupStatePartitionsRecord(group_id, initializing, initialized, deleting)
+
+
+def _operate(
+    me: GroupCoordinator,
+    request: Message,
+    reply_to: ReplyTo,
+    asked: tuple[Message, ...],
+    records: tuple[Value, ...],
+    on: Context,
+    results: tuple[PartitionResult, ...] = (),
+) -> Effects:
+    """Write what is to be done, and ask the share coordinators; without any it is done already."""
+    tag = f"{reply_to.source} {reply_to.incarnation}"
+    waiting = Operating(request, reply_to, tag, asked, (), results)
+    noted = written(me, records, (), None, on) if records else Effects(me)
+    if not asked:
+        done = _finished(noted.state, waiting, on.after(noted))
+        return with_effects(done.state, noted, done)
+    parts = [noted.but(state=noted.state.but(operating=_with(noted.state, tag, waiting)))]
+    for message in asked:
+        now = next(o for o in parts[-1].state.operating if o.tag == tag)
+        parts.append(_ask(parts[-1].state, now, message, on.after(*parts)))
+    return with_effects(parts[-1].state, *parts)
+
+
+def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context) -> Effects:
+    """Put a request to a share coordinator on the wire; that nobody leads it is its answer."""
+    key: str = getattr(message, "key")  # noqa: B009  every such request has one
+    broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
+    if broker != NOBODY:
+        asked = Request(CHANNEL, broker, message, ROLE, me.shard, waiting.tag)
+        return Effects(me, requests=(asked,))
+    error = Errors.COORDINATOR_NOT_AVAILABLE
+    nobody = Check("share coordinator", _about(message, on), broker, error)
+    unavailable = refused(message, error)
+    return _noted(me, waiting, message, unavailable, on).after((nobody,))
+
+
+def _noted(
+    me: GroupCoordinator, waiting: Operating, asked: Message, answer: Message, on: Context
+) -> Effects:
+    left = tuple(m for m in waiting.asked if m != asked)
+    waiting = waiting.but(asked=left, answers=(*waiting.answers, answer))
+    if left:
+        return Effects(me.but(operating=_with(me, waiting.tag, waiting)))
+    return _finished(me.but(operating=_with(me, waiting.tag)), waiting, on)
+
+
+def _asked_for(waiting: Operating | None, message: Message) -> Message | None:
+    """Give the request that a message on the wire is, or is the answer to."""
+    key = getattr(message, "key", "")
+    asked = waiting.asked if waiting is not None else ()
+    return next((m for m in asked if getattr(m, "key") == key), None)  # noqa: B009
+
+
+def _with(me: GroupCoordinator, tag: str, *now: Operating) -> tuple[Operating, ...]:
+    return (*(o for o in me.operating if o.tag != tag), *now)
+
+
+def _finished(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+    match done.request:
+        case DescribeShareGroupOffsets():
+            return _described(me, done, on)
+        case AlterShareGroupOffsets():
+            return _altered(me, done, on)
+        case DeleteShareGroupOffsets():
+            return _offsets_deleted(me, done, on)
+        case _:
+            return _group_deleted(me, done, on)
+
+
+def _described(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+    found = [ShareOffset(result.partition) for result in done.results]
+    for answer in done.answers:
+        assert isinstance(answer, ReadShareGroupStateSummaryResponse)
+        partition = _partition(answer.key, on)
+        if answer.error is not Errors.NONE:
+            found.append(ShareOffset(partition))  # no data, which is no error
+            continue
+        start, complete, lag = answer.start_offset, answer.delivery_complete_count, -1
+        if start >= 0 and complete >= 0 and partition in on.image.leaders:
+            lag = on.logs[partition].high_watermark - start - complete
+        found.append(ShareOffset(partition, start, answer.leader_epoch, lag))
+    acls, who = on.image.acls, done.reply_to.source
+    shown = (o for o in found if seen(acls, who, Resource.TOPIC, topic_of(o.partition)))
+    offsets = tuple(sorted(shown, key=lambda offset: offset.partition))
+    request = done.request
+    assert isinstance(request, DescribeShareGroupOffsets)
+    answered = DescribeShareGroupOffsetsResponse(Errors.NONE, request.group_id, offsets)
+    return Effects(me, replies=(Reply(done.reply_to, answered),))
+
+
+def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+    """Note which state is there now; what a share coordinator refused stays as it was."""
+    request = done.request
+    assert isinstance(request, AlterShareGroupOffsets)
+    results = list(done.results)
+    made: list[str] = []
+    for answer in done.answers:
+        assert isinstance(answer, InitializeShareGroupStateResponse)
+        partition = _partition(answer.key, on)
+        results.append(PartitionResult(partition, answer.error))
+        made += [partition] if answer.error is Errors.NONE else []
+    asked = [result.partition for result in results[len(done.results) :]]
+    each = tuple(sorted(results, key=lambda result: result.partition))
+    answered = AlterShareGroupOffsetsResponse(Errors.NONE, request.group_id, each)
+    reply = Reply(done.reply_to, answered)
+    checks = tuple(Check("result", r.partition, r.error, r.error) for r in each if r.error)
+    group = me.share_groups.get(request.group_id)
+    if group is None or not asked:
+        return written(me, (), (), reply, on).after(checks)
+    initializing = tuple(p for p in group.initializing if p not in asked)
+    initialized = tuple(sorted(dict.fromkeys((*group.initialized, *made))))
+    record = _partitions(request.group_id, initializing, initialized, group.deleting)
+    return written(me, (record,), (), reply, on).after(checks)
+
+
+def _offsets_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+    request = done.request
+    assert isinstance(request, DeleteShareGroupOffsets)
+    results = _result_checks(done, on)
+    error = error_of(results)
+    answer = DeleteShareGroupOffsetsResponse(Errors.NONE, request.group_id, request.topic, error)
+    group = me.share_groups.get(request.group_id)
+    records: tuple[Value, ...] = ()
+    if error is Errors.NONE and group is not None:
+        left = tuple(t for t in group.deleting if t != request.topic)
+        records = (_partitions(request.group_id, group.initializing, group.initialized, left),)
+    return written(me, records, (), Reply(done.reply_to, answer), on).after(results)
+
+
+def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+    """Delete the group's own records, unless somebody has joined it in the meantime."""
+    request = done.request
+    assert isinstance(request, DeleteGroups)
+    group = me.share_groups.get(request.group_id)
+    checks = one_after_another(
+        lambda: _result_checks(done, on),
+        lambda: (_empty_check(group),) if group is not None else (),
+    )
+    error = error_of(checks)
+    answer = Reply(done.reply_to, DeleteGroupsResponse(error, request.group_id))
+    if error is not Errors.NONE or group is None:
+        return written(me, (), (), answer, on).after(checks)
+    records = tuple(ShareGroupDeleted(request.group_id, of) for of in OF_A_GROUP)
+    return written(me, records, (), answer, on).after(checks)
+
+
+@in_order
+def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
+    """Give what every share coordinator has answered, up to the first error."""
+    for answer in done.answers:
+        error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+        yield Check("result", _about(answer, on), error, error)

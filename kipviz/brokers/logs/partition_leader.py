@@ -1,0 +1,418 @@
+"""The leader of a partition: what may be appended, and what a consumer may read.
+
+WHO: the leader of one partition of a user's topic.
+WHERE IN KAFKA: ReplicaManager, UnifiedLog, AddPartitionsToTxnManager (verification).
+KIPS: KIP-98, KIP-890 part 2 (the leader enlists its partition; no client adds partitions).
+DURABILITY: the state is the log; only what waits for an answer is held here, and a crash loses
+  it together with the connections that wait.
+NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms steps up to
+  100 ms), the client retries instead; NOT_ENOUGH_REPLICAS_AFTER_APPEND, for which the high watermark
+  would have to move at the moment at which replicas get lost; the wait limits of a fetch (it waits
+  until there is something) and of a batch that is not replicated (its client gives up instead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers import gone_topics
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    in_order,
+    looked_at,
+    translated,
+)
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.local import AppendPart, MarkerWritten, PartVerified, WriteMarker
+from kipviz.brokers.logs import enlistment
+from kipviz.brokers.logs import partition_log as logs
+from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.replication import (
+    WaitingForReplicas,
+    appended,
+    due,
+    marker_batch,
+    marker_checks,
+    moved_check,
+    replicas_check,
+    resigned,
+)
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.list_offsets import (
+    BY_TIME,
+    LATEST_TIMESTAMP,
+    ListOffsets,
+    ListOffsetsResponse,
+)
+from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
+from kipviz.records.sequences import SEQUENCE_MAX
+
+ROLE = "partition_leader"
+
+# What the coordinator's answer to the enlistment means for a Produce request.
+PRODUCE_ERROR = {
+    Errors.PRODUCER_FENCED: Errors.INVALID_PRODUCER_EPOCH,
+    Errors.NETWORK_EXCEPTION: Errors.NOT_ENOUGH_REPLICAS,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS: Errors.NOT_ENOUGH_REPLICAS,
+    Errors.COORDINATOR_NOT_AVAILABLE: Errors.NOT_ENOUGH_REPLICAS,
+    Errors.NOT_COORDINATOR: Errors.NOT_ENOUGH_REPLICAS,
+}
+# The same for a client that has added the partition itself: it tries the batch again.
+VERIFIED_ERROR = {**PRODUCE_ERROR, Errors.CONCURRENT_TRANSACTIONS: Errors.NOT_ENOUGH_REPLICAS}
+
+
+class ParkedFetch(Value, frozen=True):
+    """A fetch that waits until there is something to read (fetch.min.bytes of 1)."""
+
+    request: Fetch
+    reply_to: ReplyTo
+
+
+class Lowest(Value, frozen=True):
+    """The lowest sequence that came of a producer while nobody had verified it (VerificationStateEntry)."""
+
+    producer_id: int
+    epoch: int
+    sequence: int
+
+
+class PartitionLeader(Part, frozen=True, cache_hash=True):
+    """What the leader of a partition holds beside the log.
+
+    `lowest` is of producers that the log does not know and whose batches came to nothing.
+    """
+
+    shard: str
+    leader_epoch: int
+    verifying: tuple[Enlisting, ...] = ()
+    waiting: tuple[WaitingForReplicas, ...] = ()
+    parked: tuple[ParkedFetch, ...] = ()
+    lowest: tuple[Lowest, ...] = ()
+
+
+def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
+    """Append a producer's batch, enlisting the partition first if the transaction is new here.
+
+    WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked;
+    then, when it is appended: duplicate, epoch, enlistment, sequence. DOES: asks the coordinator
+    before the first batch of a transaction: to enlist the partition (version 12 and later,
+    transaction version 2), or whether the client has added it (KIP-890 part 1, unless the broker
+    is told not to ask). ANSWERS: when the batch is below the high watermark (acks=all).
+    Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    """
+    log = on.log(me.shard)
+    fence = enlistment.fence_checks(request, log, on)
+    if error_of(fence) is not Errors.NONE:
+        return _refuse(me, request, reply_to, fence)
+    if not enlistment.is_new(request, log, on):
+        return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
+    identity = (request.producer_id, request.producer_epoch)
+    waiting = Enlisting(request, reply_to, *identity, (me.shard,))
+    waiting = enlistment.told_apart(me.verifying, waiting, on)
+    broker = enlistment.coordinator_of(request.transactional_id, on)
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if asked is None:
+        return _refuse(me, request, reply_to, enlistment.nobody_to_ask())
+    enlisted = (*fence, looked_at("enlisted", False))
+    waits = Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)), checks=enlisted)
+    return enlistment.ask(waits, asked, on)
+
+
+def on_enlisted(
+    me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
+    """Go on with the batches that waited for this enlistment."""
+    mine, rest = enlistment.answered(me.verifying, answer, tag)
+    return enlistment.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
+
+
+def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
+    """Append the batch of one partition of a request for several, or keep it.
+
+    WHEN: the front desk has a Produce request of several partitions. CHECKS: as for a request of its own;
+    the front desk has compared the epoch, and asks the coordinator. DOES: keeps the batch while it does.
+    ANSWERS: with the result of this partition. Clause: ReplicaManager.handleProduceAppend.
+    """
+    request = call.request
+    if call.error is not Errors.NONE:
+        return _refuse(me, request, call.ticket, enlistment.nobody_to_ask())
+    if not call.question:
+        return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
+    identity = (request.producer_id, request.producer_epoch)
+    waiting = Enlisting(request, call.ticket, *identity, call.question, asking=enlistment.TOGETHER)
+    return Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)))
+
+
+def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Effects:
+    """Go on with a batch of a request for several partitions: the coordinator has answered.
+
+    A batch whose partition was in the transaction before goes on whatever is said of the others.
+    """
+    together = (w for w in me.verifying if w.asking == enlistment.TOGETHER)
+    waiting = next((w for w in together if w.reply_to == call.ticket), None)
+    if waiting is None:
+        return Effects(me)
+    me = me.but(verifying=tuple(w for w in me.verifying if w is not waiting))
+    return Effects(me) if waiting.settled else _go_on(me, waiting, call.error, on)
+
+
+@takes(Fetch)
+def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
+    """Give records below the LSO (read_committed) or below the high watermark.
+
+    CHECKS: that the log has the offset, where the consumer wants to be told. ANSWERS: when there is
+    something to read, at once if it is not to wait, OFFSET_OUT_OF_RANGE before the log's start and behind
+    its end. Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
+    """
+    log = on.log(me.shard)
+    checks = _fetch_checks(log, request)
+    error = error_of(checks)
+    if error is not Errors.NONE:
+        answer = FetchResponse(error, me.shard)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    others = tuple(p for p in me.parked if p.reply_to.source != reply_to.source)
+    return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on).after(checks)
+
+
+@in_order
+def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
+    """Check that the log has the offset, where the consumer wants to know, and look at where reading ends."""
+    offset = request.offset
+    if not request.resets:
+        span = (log.start_offset, log.end_offset)
+        there = span[0] <= offset <= span[1]
+        yield compare("offset", offset, span, there, Errors.OFFSET_OUT_OF_RANGE)
+    if request.read_committed:
+        yield Check("last stable offset", offset, log.last_stable_offset)
+    else:
+        yield Check("high watermark", offset, log.high_watermark)
+
+
+@takes(ListOffsets)
+def on_list_offsets(
+    me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say where a partition begins or ends, or where its first record is that is not older than a time.
+
+    WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but who leads.
+    DOES: nothing. ANSWERS: at once; the end is the last stable offset to whoever reads committed
+    records, else the high watermark. A record behind that end is not told by its time either: then the
+    answer is -1, and no error, as if there were none.
+    Clause: KIP-98 "ListOffsets" (isolation level, version 2); KIP-1106; Partition.fetchOffsetForTimestamp,
+      ReplicaManager.fetchOffset.
+    """
+    log = on.log(me.shard)
+    checks = (
+        looked_at("log start offset", log.start_offset),
+        looked_at("last stable offset", log.last_stable_offset),
+        looked_at("high watermark", log.high_watermark),
+    )
+    offset = log.start_offset
+    end = log.last_stable_offset if request.read_committed else log.high_watermark
+    if request.timestamp == BY_TIME:
+        found = logs.found_at(log, request.timestamp_ms)
+        there = (-1, NO_TIMESTAMP) if found is None or found[0] >= end else found
+        told = ListOffsetsResponse(Errors.NONE, me.shard, *there)
+        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
+    if request.timestamp == LATEST_TIMESTAMP:
+        offset = end
+    answer = ListOffsetsResponse(Errors.NONE, me.shard, offset)
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Effects:
+    """End a producer's transaction on this partition with a control batch.
+
+    Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
+    """
+    log = on.log(me.shard)
+    checks = marker_checks(me.shard, log, marker, on, loading=False)
+    if error_of(checks) is not Errors.NONE:
+        done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
+    batch = marker_batch(log.end_offset, marker)
+    verifying = enlistment.unguarded(me.verifying, marker.producer_id, marker.producer_epoch)
+    done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
+    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    return Effects(
+        me.but(
+            verifying=verifying,
+            waiting=(*me.waiting, wait),
+            lowest=_without(me.lowest, marker.producer_id),
+        ),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch),),
+        checks=checks,
+    )
+
+
+def on_replicated(me: PartitionLeader, on: Context) -> Effects:
+    """Say what had to wait for the replicas, and serve the fetches that wait for records."""
+    now = due(me.waiting, on.log(me.shard).high_watermark)
+    said = Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
+    served = _serve(said.state, on)
+    return with_effects(served.state, said, served)
+
+
+def on_resigned(me: PartitionLeader, on: Context) -> Effects:
+    """Tell everybody who waits that the partition is led elsewhere now, or is gone.
+
+    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is completed by force.
+    """
+    error, _ = gone_topics.why_lost(me.shard, on.image)
+    owed = resigned(me.waiting, error)
+    parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
+    moved = (moved_check(me.shard, on, error),)
+    replies = (*owed.replies, *parked)
+    done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
+    return with_effects(None, done, *_refused(me, enlistment.still_waiting(me.verifying), moved))
+
+
+def _serve(me: PartitionLeader, on: Context) -> Effects:
+    replies, parked = [], []
+    for fetch in me.parked:
+        answer = _read(me, fetch.request, on)
+        if answer.records or not fetch.request.wait:
+            replies.append(Reply(fetch.reply_to, answer))
+        else:
+            parked.append(fetch)
+    return Effects(me.but(parked=tuple(parked)), replies=tuple(replies))
+
+
+def _read(me: PartitionLeader, request: Fetch, on: Context) -> FetchResponse:
+    """Read on over markers and aborted records, which move the position and are not shown."""
+    log = on.log(me.shard)
+    up_to = log.last_stable_offset if request.read_committed else log.high_watermark
+    records: list[FetchedRecord] = []
+    position = request.offset
+    for batch in logs.read(log, request.offset, up_to):
+        hidden = bool(batch.control) or (request.read_committed and logs.is_aborted(log, batch))
+        for i in range(batch.count):
+            offset = batch.base_offset + i
+            if offset < position or len(records) == request.max_records:
+                continue
+            if not hidden:
+                record = batch.records[i]
+                assert isinstance(record, DataRecord)
+                records.append(FetchedRecord(me.shard, offset, record.value))
+            position = offset + 1
+    return FetchResponse(Errors.NONE, me.shard, tuple(records), position)
+
+
+def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
+    return Batch(
+        log.end_offset,
+        request.records,
+        request.producer_id,
+        request.producer_epoch,
+        request.base_sequence,
+        transactional=bool(request.transactional_id),
+    )
+
+
+def _append(
+    me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
+) -> Effects:
+    log = on.log(me.shard)
+    enough = replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS)
+    if enough.error is not Errors.NONE:
+        return _refuse(me, request, reply_to, (enough,))
+    batch = _batch_of(request, log)
+    cached = logs.duplicate_of(log, batch, on.rules)
+    if cached is not None:
+        base_offset, appends = cached.base_offset, False
+        checks: Checks = (enough, looked_at("repeats the batch at", base_offset))
+    else:
+        checks = logs.check_client_batch(
+            log,
+            batch,
+            on.rules,
+            verified=verified,
+            origin_client=True,
+            from_zero=bool(request.transactional_id) and enlistment.enlists(request),
+            epoch_first=enlistment.looks_at_the_epoch_first(on),
+            lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), SEQUENCE_MAX),
+        )
+        if error_of(checks) is not Errors.NONE:
+            return _refuse(me, request, reply_to, checks)
+        base_offset, appends = batch.base_offset, True
+    answer = ProduceResponse(
+        Errors.NONE, me.shard, request.base_sequence, base_offset, request.correlation_id
+    )
+    last = base_offset + len(request.records) - 1
+    if last < log.high_watermark:
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    wait = WaitingForReplicas(last, Reply(reply_to, answer))
+    return Effects(
+        me.but(waiting=(*me.waiting, wait), lowest=_without(me.lowest, batch.producer_id)),
+        appends=((me.shard, batch),) if appends else (),
+        events=(appended(me.shard, batch),) if appends else (),
+        checks=checks,
+    )
+
+
+def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    """Append a batch that waited for the coordinator, or refuse it with what the coordinator said.
+
+    The sequence of one that was verified in vain is kept, where it was asked about.
+    """
+    request = waiting.request
+    assert isinstance(request, Produce)
+    answered = enlistment.answer_checks(waiting, error)
+    if error is Errors.NONE:
+        verified = on.rules.verification_guard(waiting.guarded)
+        part = _append(me, request, waiting.reply_to, on, verified=verified).after(answered)
+    else:
+        part = _refuse(me, request, waiting.reply_to, answered)
+    in_vain = not part.appends and me.shard in waiting.partitions
+    return part.but(state=_noted(part.state, request, on)) if in_vain else part
+
+
+def _noted(me: PartitionLeader, request: Produce, on: Context) -> PartitionLeader:
+    """Remember the sequence of a batch that was verified in vain, if it is the lowest of its producer.
+
+    Where the log knows the producer its sequences follow anyway, and under transaction version 2 they
+    begin at 0. Source: ProducerStateManager.maybeCreateVerificationStateEntry.
+    """
+    known = on.log(me.shard).producers.get(request.producer_id) is not None
+    if known or enlistment.enlists(request):
+        return me
+    new = Lowest(request.producer_id, request.producer_epoch, request.base_sequence)
+    mine = (each for each in me.lowest if each.producer_id == new.producer_id)
+    kept = min((*mine, new), key=lambda each: (-each.epoch, each.sequence))
+    return me.but(lowest=(*_without(me.lowest, new.producer_id), kept))
+
+
+def _without(lowest: tuple[Lowest, ...], producer_id: int) -> tuple[Lowest, ...]:
+    return tuple(each for each in lowest if each.producer_id != producer_id)
+
+
+def _is_of(lowest: Lowest, batch: Batch) -> bool:
+    return (lowest.producer_id, lowest.epoch) == (batch.producer_id, batch.producer_epoch)
+
+
+def _refused(
+    me: PartitionLeader, waiting: tuple[Enlisting, ...], checks: Checks
+) -> tuple[Effects, ...]:
+    requests = ((w.request, w.reply_to) for w in waiting)
+    return tuple(_refuse(me, r, to, checks) for r, to in requests if isinstance(r, Produce))
+
+
+def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
+    means = PRODUCE_ERROR if enlistment.enlists(request) else VERIFIED_ERROR
+    error = error_of(checks)
+    checks = translated(checks, "error to a producer", None, means.get(error, error))
+    answer = ProduceResponse(
+        error_of(checks),
+        me.shard,
+        request.base_sequence,
+        correlation_id=request.correlation_id,
+    )
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -1,0 +1,125 @@
+"""A Produce request for several partitions: each is refused or appended by itself, the answer is one.
+
+WHO: every broker's front desk, and the leaders of the partitions. WHERE IN KAFKA:
+  KafkaApis.handleProduceRequest, ReplicaManager.handleProduceAppend, DelayedProduce.
+KIPS: KIP-98; KIP-890 (one question to the coordinator for all partitions that are new in a transaction).
+DURABILITY: what waits for the coordinator's answer is held here and at the leaders; a crash loses it.
+
+What is not led here, or fenced, is refused at once. All that is to be appended waits until the coordinator
+has answered, also a partition that has been in the transaction before; then each leader appends its batch
+or not. The answer goes out when every partition has its result and the replicas have what was appended
+(`cluster.partly` keeps the results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers import gone_topics
+from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
+from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
+from kipviz.brokers.handling import takes
+from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
+from kipviz.brokers.local import AppendPart, PartVerified
+from kipviz.brokers.logs import enlistment, partition_leader
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+
+
+@takes(Produce)
+def on_produce(
+    me: PartitionLeader | KafkaApis, request: Produce, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Let the leader of a partition have its batch, or each leader of several.
+
+    WHEN: a producer's sender delivers the batches of the partitions that this broker leads. CHECKS: that
+    each partition is there, is led here, and that its epoch is not over. DOES: asks the coordinator once
+    about all that begin a transaction here. ANSWERS: a result for each, when the last one is there.
+    Clause: KIP-98 "Produce", KIP-890; ReplicaManager.handleProduceAppend.
+    """
+    if isinstance(me, PartitionLeader):
+        return partition_leader.on_produce(me, request, reply_to, on)
+    refused: list[Reply] = []
+    mine: list[Produce] = []
+    made: list[Check] = []
+    for part in request.parts:
+        checks = part_checks(part, on)
+        error = error_of(checks)
+        made += (looked_at("partition", part.partition), *checks)
+        if error is Errors.NONE:
+            mine.append(part)
+            made.append(
+                looked_at("enlisted", not enlistment.is_new(part, on.log(part.partition), on))
+            )
+        else:
+            answer = ProduceResponse(
+                error, part.partition, part.base_sequence, correlation_id=part.correlation_id
+            )
+            refused.append(Reply(reply_to, answer))
+    new = (part for part in mine if enlistment.is_new(part, on.log(part.partition), on))
+    question = tuple(part.partition for part in new)
+    coordinator = enlistment.coordinator_of(request.transactional_id, on) if question else NOBODY
+    calls = tuple(_call(part, reply_to, question, coordinator) for part in mine)
+    done = Effects(me, replies=tuple(refused), local=calls, checks=tuple(made))
+    if coordinator == NOBODY:
+        return done
+    tag = _tag(reply_to)
+    asked = AddPartitionsToTxn(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        question,
+        verify_only=not enlistment.enlists(request),
+    )
+    waits = AskedTogether(reply_to, tag, tuple(part.partition for part in mine), question)
+    done = done.but(state=me.but(asking=(*me.asking, waits)))
+    return enlistment.ask(done, Request(enlistment.CHANNEL, coordinator, asked, ROLE, "", tag), on)
+
+
+def on_enlisted(
+    me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
+    """Let every leader go on with its batch; the coordinator has said of each partition whether it is in."""
+    waits = next(each for each in me.asking if each.tag == tag)
+    errors = {p: answer.error_of(p) for p in waits.question}
+    calls = (
+        LocalCall(
+            partition_leader.ROLE, p, PartVerified(waits.reply_to, errors.get(p, Errors.NONE))
+        )
+        for p in waits.partitions
+    )
+    left = tuple(each for each in me.asking if each is not waits)
+    return Effects(me.but(asking=left), local=tuple(calls))
+
+
+@in_order
+def part_checks(part: Produce, on: Context) -> Iterator[Check]:
+    """Check the batch of a partition before anybody is asked: it is there, led here, and not fenced."""
+    yield Check(
+        "topic there",
+        None,
+        part.partition in on.image.leaders,
+        gone_topics.error_of(part, on.image),
+    )
+    leader = on.image.leader_of(part.partition)
+    here = leader == on.broker
+    yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
+    yield from enlistment.fence_checks(part, on.log(part.partition), on)
+
+
+def _call(
+    part: Produce, reply_to: ReplyTo, question: tuple[str, ...], coordinator: int
+) -> LocalCall:
+    """Hand a batch to its leader, to be kept as long as the coordinator is asked."""
+    lost = part.partition in question and coordinator == NOBODY
+    error = Errors.COORDINATOR_NOT_AVAILABLE if lost else Errors.NONE
+    waits_for = question if coordinator != NOBODY else ()
+    call = AppendPart(reply_to, part, waits_for, error)
+    return LocalCall(partition_leader.ROLE, part.partition, call)
+
+
+def _tag(reply_to: ReplyTo) -> str:
+    """Name a request that is being served: a connection has one at a time."""
+    return f"{reply_to.source} {reply_to.incarnation}"

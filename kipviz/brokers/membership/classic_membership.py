@@ -1,0 +1,509 @@
+"""Who is in a group of the classic protocol: join, sync, heartbeats, leaving, and time-outs.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state; `classic_group` has
+what one group is. WHERE IN KAFKA: GroupMetadataManager (classicGroupJoin, -Sync, -Heartbeat, -Leave).
+KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED).
+DURABILITY: the group is in memory, and in the log once a generation has its assignment; JoinGroup is
+  answered at once, SyncGroup when that record is replicated.
+NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.ms, the five minutes that a new member may
+  wait in its first JoinGroup (here: its session), a record that cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.groups import group_kinds
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
+from kipviz.brokers.handling import takes
+from kipviz.brokers.local import GroupStored
+from kipviz.brokers.logs.replication import read_through
+from kipviz.brokers.membership import classic_group, group_membership
+from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
+from kipviz.brokers.membership.classic_rebalance import (
+    COUNTED,
+    Done,
+    completed,
+    completed_if_all_joined,
+    effects,
+    joined,
+    out,
+    prepared,
+    rebalanced,
+)
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.classic_groups import (
+    NO_MEMBER,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    Left,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.message import Message
+
+S = GroupState
+DID_NOT_SYNC = "it did not ask for its assignment in time"
+ITS_LEADER_SAID = "the leader of the group has assigned it"
+IT_LEFT = "it left"
+NO_ROOM = "the group is full, and others came before it"
+# What comes before a group's id in the name of the delay before its first generation.
+FIRST_GENERATION = "the initial delay of "
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+
+@takes(JoinGroup)
+def on_join_group(
+    me: GroupCoordinator, request: JoinGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a consumer into the next generation of its group.
+
+    WHEN: a consumer comes, or comes again because the group rebalances.
+    CHECKS: the id is no share group's; there is room (KIP-389); it knows an assignor that all members know; a name
+      that it was given before is a member's or was given out; of a static member only the newest is one.
+    DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
+      no member behind (KIP-394). A member that comes, or the leader, or a member with another
+      subscription begins a rebalance; it ends when everybody has joined, or when the time is over.
+      A static member that is started again takes over its place without a rebalance (KIP-345).
+    ANSWERS: nothing until the generation is there; then that, its leader, and to the leader who is
+      in it.
+    Clause: KIP-62; GroupMetadataManager.classicGroupJoin, completeClassicGroupJoin.
+    """
+    checks = _join_checks(me, request, on)
+    group = me.classic_groups.get(request.group_id)
+    return _join_checked(me, group, request, reply_to, on, checks).after(checks)
+
+
+def _join_checked(
+    me: GroupCoordinator,
+    group: ClassicGroup | None,
+    request: JoinGroup,
+    reply_to: ReplyTo,
+    on: Context,
+    checks: Checks,
+) -> Effects:
+    """Do what the checks of a JoinGroup come to."""
+    error = error_of(checks)
+    if group is not None and error is Errors.GROUP_MAX_SIZE_REACHED:
+        # Whoever was in it, and comes too late, is out.
+        full = Reply(reply_to, JoinGroupResponse(error, NO_MEMBER))
+        gone = out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
+        return effects(me, request.group_id, gone, on)
+    if error in (Errors.NONE, Errors.MEMBER_ID_REQUIRED) and request.member_id == NO_MEMBER:
+        return _first_time(me, group, request, reply_to, on)
+    if error is not Errors.NONE:
+        return _refused(me, request, reply_to, error)
+    assert group is not None, "who comes with a name has it from this group"
+    if request.member_id in group.pending:
+        return effects(me, request.group_id, _new(group, request, reply_to, on), on)
+    known = group.members[request.member_id]
+    said = (request.subscription, request.protocols)
+    same = (known.subscription, known.protocols) == said
+    stays = group.state is S.COMPLETING_REBALANCE or (
+        group.state is S.STABLE and group.leader != request.member_id
+    )
+    if same and stays:
+        # Its answer was lost: it is in the present generation, and hears of it again.
+        told = Reply(reply_to, joined(group, request.member_id))
+        return effects(me, request.group_id, Done(group, (told,)), on)
+    return effects(me, request.group_id, _again(group, request, reply_to, on), on)
+
+
+@in_order
+def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Iterator[Check]:
+    """Check that somebody may join a group, under the name that it brings or has yet to be given."""
+    yield has_loaded(me.loading)
+    regular = group_kinds.why_not_regular(me, request.group_id) is Errors.NONE
+    kind, wrong = group_kinds.kind_of(me, request.group_id), Errors.INCONSISTENT_GROUP_PROTOCOL
+    yield compare("kind of group", request.group_id, kind, regular, wrong)
+    group, name = me.classic_groups.get(request.group_id), request.member_id
+    if group is not None:
+        yield looked_at("group state", group.state)
+        late = (each for each, m in group.members.items() if m.joining is None)
+        yield looked_at("has not joined again", (*late, *group.pending))
+        most = on.settings.group_max_size
+        room, count = classic_group.accepts(group, name, most), len(group.members)
+        yield compare("members", most, count, room, Errors.GROUP_MAX_SIZE_REACHED)
+        shared = classic_group.supports(group, request.protocols)
+        yield compare("assignors", request.protocols, classic_group.common(group), shared, wrong)
+    if name == NO_MEMBER and request.instance_id:
+        holder = classic_group.holder_of(group, request.instance_id) if group is not None else ""
+        yield looked_at("who has the group.instance.id", holder or None)
+    elif name == NO_MEMBER:
+        yield compare("member id", None, None, False, Errors.MEMBER_ID_REQUIRED)
+    elif group is None:
+        yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
+    elif name in group.pending:
+        yield looked_at("name given out before", name)
+    else:
+        yield from classic_group.member_checks(group, name, request.instance_id)
+
+
+@takes(SyncGroup)
+def on_sync_group(
+    me: GroupCoordinator, request: SyncGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a member what the leader has assigned to it, as soon as that is durable.
+
+    WHEN: a member has heard of its generation. CHECKS: the member and the generation.
+    DOES: what the leader brings is written to the log, with the whole group; then it is valid for all
+      and the group is stable.
+    ANSWERS: the others wait for the leader; REBALANCE_IN_PROGRESS if the next generation is prepared
+      before it came.
+    Clause: KIP-62; GroupMetadataManager.classicGroupSync.
+    """
+    checks = _sync_checks(me, request)
+    if error_of(checks) is not Errors.NONE:
+        return _refused(me, request, reply_to, error_of(checks)).after(checks)
+    group, name = me.classic_groups[request.group_id], request.member_id
+    group = group.but(unsynced=tuple(each for each in group.unsynced if each != name))
+    member = group.members[name]
+    if group.state is S.STABLE:
+        answer = Reply(reply_to, SyncGroupResponse(Errors.NONE, member.assigned, group.protocol))
+        return effects(me, request.group_id, Done(group, (answer,)), on).after(checks)
+    group = group.but(members=group.members.set(name, member.but(syncing=reply_to)))
+    if name != group.leader:
+        return effects(me, request.group_id, Done(group), on).after(checks)
+    done = Done(group, written=True, given=request.assignments)
+    return effects(me, request.group_id, done, on).after(checks)
+
+
+@in_order
+def _sync_checks(me: GroupCoordinator, request: SyncGroup) -> Iterator[Check]:
+    """Check that somebody is a member of the present generation, and that no other one is prepared."""
+    yield has_loaded(me.loading)
+    group, name = me.classic_groups.get(request.group_id), request.member_id
+    if group is None or group.state is S.EMPTY:
+        yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
+        return
+    who = (name, request.generation, request.instance_id)
+    yield from classic_group.generation_checks(group, *who)
+    yield _not_preparing(group)
+
+
+def _not_preparing(group: ClassicGroup) -> Check:
+    """Check that a group does not prepare its next generation: whoever hears of that joins again."""
+    waits = group.state is S.PREPARING_REBALANCE
+    return compare("group state", None, group.state, not waits, Errors.REBALANCE_IN_PROGRESS)
+
+
+def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> Effects:
+    """Let an assignment be valid that is replicated now; if it cannot be, its coordinator is out.
+
+    CHECKS: the group still waits for this one; a rebalance may have begun meanwhile.
+    DOES: every member has what it was given, and the group is stable. ANSWERS: all who wait for it.
+    Clause: GroupMetadataManager.setAndPropagateAssignment.
+    """
+    if stored.error is not Errors.NONE:
+        return Effects(None)
+    group = me.classic_groups.get(stored.group_id)
+    if group is None or (group.state, group.generation) != (
+        S.COMPLETING_REBALANCE,
+        stored.generation,
+    ):
+        return Effects(me)
+    given = {each.member_id: each.partitions for each in stored.given}
+    members, replies, events = group.members, [], []
+    for name, member in group.members.items():
+        partitions = given.get(name, ())
+        if member.syncing is not None:
+            answer = SyncGroupResponse(Errors.NONE, partitions, group.protocol)
+            replies.append(Reply(member.syncing, answer))
+        members = members.set(name, member.but(assigned=partitions, syncing=None))
+        if member.assigned != partitions:
+            before = group.generation - 1 if member.assigned else 0
+            moved = (
+                before,
+                group.generation,
+                member.assigned,
+                partitions,
+                ITS_LEADER_SAID,
+                COUNTED,
+            )
+            events.append(AssignmentMoved(stored.group_id, name, *moved))
+    group = classic_group.to(group.but(members=members), S.STABLE)
+    done = effects(me, stored.group_id, Done(group, tuple(replies)), on)
+    return done.but(events=(*done.events, *events))
+
+
+@takes(Heartbeat)
+def on_heartbeat(
+    me: GroupCoordinator, request: Heartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Hear that a member lives, and tell it that the group rebalances if so.
+
+    CHECKS: the member and its generation. DOES: its session begins anew.
+    ANSWERS: REBALANCE_IN_PROGRESS while the next generation is prepared; that is how members learn
+      that they have to join again. A coordinator that is loading knows nothing and says that all is well.
+    Clause: KIP-62; GroupMetadataManager.classicGroupHeartbeat, GroupCoordinatorService.heartbeat.
+    """
+    if me.loading:
+        loading = looked_at("loading", True)
+        return _refused(me, request, reply_to, Errors.NONE).after((loading,))
+    checks = _heartbeat_checks(me, request)
+    answer = Reply(reply_to, HeartbeatResponse(error_of(checks)))
+    waiting, replies = read_through(on.log(me.shard), answer)
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+
+
+@in_order
+def _heartbeat_checks(me: GroupCoordinator, request: Heartbeat) -> Iterator[Check]:
+    """Check that somebody is a member of the present generation, and that no other one is prepared."""
+    group = me.classic_groups.get(request.group_id)
+    if group is None:
+        yield compare("member id", request.member_id, None, False, Errors.UNKNOWN_MEMBER_ID)
+        return
+    who = (request.member_id, request.generation, request.instance_id)
+    yield from classic_group.generation_checks(group, *who)
+    yield _not_preparing(group)
+
+
+@takes(LeaveGroup)
+def on_leave_group(
+    me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Let members go.
+
+    WHEN: a consumer goes, or an operator takes members out. CHECKS: each is a member, or its name was
+      given out; who names no more than a group.instance.id means whoever has it now.
+    DOES: the others rebalance at once, without waiting for sessions, and once for all that go. Who goes
+      has a waiting JoinGroup answered, a waiting SyncGroup never (removeMemberAndUpdateClassicGroup).
+    ANSWERS: for each of them, when that is known, not when the others are done; of a group that is
+      not there every member is an unknown one.
+    Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.
+    """
+    loaded = has_loaded(me.loading)
+    if loaded.error is not Errors.NONE:
+        return _refused(me, request, reply_to, loaded.error).after((loaded,))
+    if request.group_id in me.groups:
+        return group_membership.on_leave_group(me, request, reply_to, on).after((loaded,))
+    group = me.classic_groups.get(request.group_id)
+    if group is None:
+        unknown = Errors.UNKNOWN_MEMBER_ID
+        gone = tuple(Left(m.member_id, m.instance_id, unknown) for m in request.leavers)
+        nobody = (compare("member id", m.member_id, None, False, unknown) for m in gone)
+        return Effects(me, replies=(Reply(reply_to, _left(gone)),), checks=(loaded, *nobody))
+    done, results = Done(group, checks=(loaded,)), []
+    for leaver in request.leavers:
+        name, error = leaver.member_id, Errors.NONE
+        if name == NO_MEMBER:
+            name = classic_group.holder_of(done.group, leaver.instance_id)
+        if name in done.group.pending:
+            checks: Checks = (looked_at("name given out before", name),)
+        else:
+            checks = classic_group.member_checks(done.group, name, leaver.instance_id)
+            error = error_of(checks)
+        done = done.but(checks=(*done.checks, *checks))
+        results.append(Left(leaver.member_id, leaver.instance_id, error))
+        if error is Errors.NONE:
+            done = out(done.group, name, IT_LEFT, on).after(done)
+    answer = Reply(reply_to, _left(tuple(results)))
+    if done.group is group:
+        return effects(me, request.group_id, done.but(then=answer), on)
+    if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
+        done = rebalanced(done.group, on).after(done)
+    elif done.group.state is S.PREPARING_REBALANCE:
+        done = completed_if_all_joined(done.group, on).after(done)
+    return effects(me, request.group_id, done.but(then=answer), on)
+
+
+def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
+    first, *further = results
+    return LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
+
+
+# -- timers ---------------------------------------------------------------------------------------
+
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the sessions of members and of names that were given out, and the time-outs of groups.
+
+    A member that waits for an answer need not beat. Time-outs are in memory only.
+    """
+    return tuple(_running(me))
+
+
+def delays(me: GroupCoordinator) -> tuple[str, ...]:
+    """Give the delays that an empty group keeps before its first generation.
+
+    They run out without an accident: group.initial.rebalance.delay.ms is a time to wait for more.
+    """
+    return tuple(
+        f"{FIRST_GENERATION}{group_id}"
+        for group_id, group in me.classic_groups.items()
+        if group.is_first
+    )
+
+
+def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+    """Begin the first generation, or wait once more if somebody has joined meanwhile.
+
+    Clause: KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule.
+    """
+    group_id = delay.removeprefix(FIRST_GENERATION)
+    group = me.classic_groups[group_id]
+    if group.growing:
+        return effects(me, group_id, Done(group.but(growing=False)), on)
+    return effects(me, group_id, completed(group, on), on)
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take out who was not heard of, did not join, or did not ask for its assignment in time.
+
+    Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin,
+    expirePendingSync (session.timeout.ms, max.poll.interval.ms as the rebalance time-out).
+    """
+    group_id, what, name = _running(me)[timer]
+    group = me.classic_groups[group_id]
+    if what == "rebalance":
+        return effects(me, group_id, completed(group, on), on)
+    if what == "sync":
+        done = Done(group)
+        for late in group.unsynced:
+            done = out(done.group, late, DID_NOT_SYNC, on).after(done)
+        return effects(me, group_id, prepared(done.group, on).after(done), on)
+    done = out(group, name, HEARD_NO_MORE, on)
+    if name in group.members and group.state in (S.STABLE, S.COMPLETING_REBALANCE):
+        done = rebalanced(done.group, on).after(done)
+    elif done.group.state is S.PREPARING_REBALANCE and done.group.all_joined:
+        done = completed(done.group, on).after(done)
+    return effects(me, group_id, done, on)
+
+
+def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
+    """Give (group, what runs out, member) by the name of the timer."""
+    found = {}
+    for group_id, group in me.classic_groups.items():
+        for name, member in group.members.items():
+            if member.is_new or not member.waits:
+                found[session_of(name, group_id)] = (group_id, "session", name)
+        for name in group.pending:
+            found[session_of(name, group_id)] = (group_id, "session", name)
+        if group.state is S.PREPARING_REBALANCE and not group.is_first:
+            found[f"{REBALANCE}{group_id}"] = (group_id, "rebalance", "")
+        if group.unsynced and group.state in (S.COMPLETING_REBALANCE, S.STABLE):
+            found[f"{SYNC}{group_id}"] = (group_id, "sync", "")
+    return found
+
+
+def on_resigned(me: GroupCoordinator) -> tuple[Reply, ...]:
+    """Give the answers that are owed to members who wait when the coordinator is elsewhere."""
+    moved = Errors.NOT_COORDINATOR
+    replies = []
+    for group in me.classic_groups.values():
+        for name, member in group.members.items():
+            if member.joining is not None:
+                replies.append(Reply(member.joining, JoinGroupResponse(moved, name)))
+            if member.syncing is not None:
+                replies.append(Reply(member.syncing, SyncGroupResponse(moved)))
+    return tuple(replies)
+
+
+# -- who comes ------------------------------------------------------------------------------------
+
+
+def _first_time(
+    me: GroupCoordinator,
+    known: ClassicGroup | None,
+    request: JoinGroup,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects:
+    """Give a name to who has none; a group that was not there is written down as empty."""
+    group = known or ClassicGroup()
+    me = me.but(named=me.named + 1)
+    name = _name(me, request, on)
+    if request.instance_id:
+        before = classic_group.holder_of(group, request.instance_id)
+        request = request.but(member_id=name)
+        if before:
+            done = _taken_over(group, before, request, reply_to, on)
+        else:
+            done = _new(group, request, reply_to, on)
+    else:
+        answer = JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, name)
+        done = Done(group.but(pending=(*group.pending, name)), (Reply(reply_to, answer),))
+    if known is None:
+        done = done.but(written=True)
+    return effects(me, request.group_id, done, on)
+
+
+def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
+    """Make a member id: unique among all that any coordinator of the group has given out.
+
+    Also of a group that was deleted and made again. In Kafka the client.id, or the group.instance.id, and a
+    random UUID.
+    """
+    office = on.image.leaders[me.shard].epoch
+    which = f"{office}.{me.named}" if office else str(me.named)
+    return f"{request.instance_id or request.client_id}.{which}"
+
+
+def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
+    """Take a new member in. Source: addMemberThenRebalanceOrCompleteJoin."""
+    member = ClassicMember(
+        request.client_id,
+        request.subscription,
+        joining=reply_to,
+        is_new=True,
+        instance_id=request.instance_id,
+        protocols=request.protocols,
+    )
+    group = group.but(growing=group.growing or group.is_first)
+    return rebalanced(classic_group.with_member(group, request.member_id, member), on)
+
+
+def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
+    """Let a member join again. Source: updateMemberThenRebalanceOrCompleteJoin."""
+    member = group.members[request.member_id]
+    member = member.but(
+        subscription=request.subscription, joining=reply_to, protocols=request.protocols
+    )
+    return rebalanced(classic_group.with_member(group, request.member_id, member), on)
+
+
+def _taken_over(
+    group: ClassicGroup, before: str, request: JoinGroup, reply_to: ReplyTo, on: Context
+) -> Done:
+    """Let a static member that was started again take its own place.
+
+    In a stable group nobody else hears of it. Whoever still speaks in the old name is fenced.
+    Source: updateStaticMemberThenRebalanceOrCompleteJoin, ClassicGroup.replaceStaticMember.
+    """
+    old, name = group.members[before], request.member_id
+    fenced = Errors.FENCED_INSTANCE_ID
+    replies: tuple[Reply, ...] = ()
+    if old.joining is not None:
+        replies += (Reply(old.joining, JoinGroupResponse(fenced, before)),)
+    if old.syncing is not None:
+        replies += (Reply(old.syncing, SyncGroupResponse(fenced)),)
+    checks = (Check("who has the group.instance.id", before, name, fenced),) if replies else ()
+    member = old.but(subscription=request.subscription, joining=reply_to, syncing=None)
+    member = member.but(protocols=request.protocols)
+    leader = name if group.leader == before else group.leader
+    unsynced = tuple(name if each == before else each for each in group.unsynced)
+    group = group.but(
+        members=group.members.without(before).set(name, member), leader=leader, unsynced=unsynced
+    )
+    if group.state is S.COMPLETING_REBALANCE:
+        return prepared(group, on).after(Done(group, replies, checks=checks))
+    if group.state is not S.STABLE:
+        return completed_if_all_joined(group, on).after(Done(group, replies, checks=checks))
+    group = group.but(members=group.members.set(name, member.but(joining=None)))
+    answer = joined(group, name).but(skip_assignment=name == leader)
+    return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
+
+
+def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
+    return Effects(me, replies=(Reply(reply_to, refused(request, error)),))

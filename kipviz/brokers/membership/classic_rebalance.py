@@ -1,0 +1,189 @@
+"""How a group of the classic protocol goes from one generation to the next, and what is written of it.
+
+A part of the group coordinator's role (`group_coordinator`): `classic_membership` takes the requests and the
+time-outs, and comes here with what they change. WHERE IN KAFKA: GroupMetadataManager (prepareRebalance,
+completeClassicGroupJoin, storeGroup). KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.checks import Check, Checks
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.local import GroupStored
+from kipviz.brokers.logs.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.membership import classic_group
+from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.classic_groups import NO_MEMBER, Assigned, JoinGroupResponse, SyncGroupResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
+from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
+
+ROLE = "group_coordinator"
+S = GroupState
+DID_NOT_JOIN = "it did not join the next generation in time"
+# What the members of such a group are counted by.
+COUNTED = "generation"
+
+
+class Done(Value, frozen=True):
+    """What became of a group in one step: answers, and members that are out.
+
+    `written` says that the group goes to the log as it is now, `given` with which assignment, which
+    is valid once that is replicated; `then` is the answer that waits for it. `checks` is what decided
+    the errors among the answers.
+    """
+
+    group: ClassicGroup
+    replies: tuple[Reply, ...] = ()
+    written: bool = False
+    given: tuple[Assigned, ...] | None = None
+    then: Reply | None = None
+    gone: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+    checks: Checks = ()
+
+    def after(self, before: Done) -> Done:
+        """Give the same with what was said and lost before it."""
+        return self.but(
+            replies=(*before.replies, *self.replies),
+            gone=(*before.gone, *self.gone),
+            written=self.written or before.written,
+            checks=(*before.checks, *self.checks),
+        )
+
+
+# -- from one generation to the next ----------------------------------------------------------------
+
+
+def rebalanced(group: ClassicGroup, on: Context) -> Done:
+    """Begin a rebalance if none is under way, else end it if everybody is there."""
+    return prepared(group, on) if group.can_rebalance else completed_if_all_joined(group, on)
+
+
+def prepared(group: ClassicGroup, on: Context) -> Done:
+    """Begin a rebalance: whoever waits for an assignment is told to join again.
+
+    Source: prepareRebalance. An empty group waits for more members first, if it is told to.
+    """
+    replies: tuple[Reply, ...] = ()
+    checks: Checks = ()
+    if group.state is S.COMPLETING_REBALANCE:
+        told = SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        waiting = tuple(m.syncing for m in group.members.values())
+        replies = tuple(Reply(to, told) for to in waiting if to is not None)
+        if replies:
+            checks = (Check("group state", None, S.PREPARING_REBALANCE, told.error),)
+        members = group.members
+        for name, member in group.members.items():
+            members = members.set(name, member.but(assigned=(), syncing=None))
+        group = group.but(members=members)
+    group = classic_group.to(group.but(unsynced=()), S.PREPARING_REBALANCE)
+    done = Done(group, replies, checks=checks)
+    if group.is_first and on.settings.initial_rebalance_delay_ms:
+        return done
+    if group.all_joined or group.is_first:
+        return completed(group, on).after(done)
+    return done
+
+
+def completed_if_all_joined(group: ClassicGroup, on: Context) -> Done:
+    """End the rebalance if it may end now. Source: maybeCompleteJoinPhase."""
+    ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
+    return completed(group, on) if ready else Done(group)
+
+
+def completed(group: ClassicGroup, on: Context) -> Done:
+    """Begin the next generation with those who have joined; dynamic members who have not are out.
+
+    Static members keep their place until their session runs out; with nobody else the group waits on.
+    Source: completeClassicGroupJoin.
+    """
+    done = Done(group)
+    for name, member in group.members.items():
+        if member.joining is None and not member.instance_id:
+            done = out(done.group, name, DID_NOT_JOIN, on).after(done)
+    led = classic_group.led_by_who_joined(done.group)
+    if led is None and len(done.group.members):
+        return done
+    group = classic_group.next_generation(led or done.group)
+    if group.state is S.EMPTY:
+        return Done(group, written=True).after(done)
+    replies, members = [], group.members
+    for name, member in group.members.items():
+        if member.joining is not None:
+            replies.append(Reply(member.joining, joined(group, name)))
+        members = members.set(name, member.but(joining=None, is_new=False))
+    group = group.but(members=members, unsynced=tuple(group.members))
+    return Done(group, tuple(replies)).after(done)
+
+
+def out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
+    """Take a member out; a JoinGroup of its own that waits is answered."""
+    member = group.members.get(name)
+    after = classic_group.without(group, name)
+    if member is None:
+        return Done(after)
+    gone = ((name, member.assigned, because),)
+    if member.joining is None:
+        return Done(after, gone=gone)
+    unknown = Errors.UNKNOWN_MEMBER_ID
+    answer = Reply(member.joining, JoinGroupResponse(unknown, NO_MEMBER))
+    return Done(after, (answer,), gone=gone, checks=(Check("member id", name, None, unknown),))
+
+
+def joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
+    """Tell a member of the generation that it is in; the leader is told who else is."""
+    members = classic_group.roster(group) if group.leader == name else ()
+    told = (name, group.generation, group.leader, members)
+    return JoinGroupResponse(Errors.NONE, *told, protocol=group.protocol)
+
+
+# -- what is carried out ----------------------------------------------------------------------------
+
+
+def effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Effects:
+    """Keep the group, write its record if there is one, and answer.
+
+    The record is not read back: what is in memory is newer than it. Source: CoordinatorResult with
+    replayRecords false.
+    """
+    before = me.classic_groups.get(group_id) or ClassicGroup()
+    events = _events(group_id, before, done)
+    me = me.but(classic_groups=me.classic_groups.set(group_id, done.group))
+    log = on.log(me.shard)
+    if not done.written:
+        waiting, replies = read_through(log, done.then) if done.then is not None else ((), ())
+        me = me.but(waiting=(*me.waiting, *waiting))
+        said = (*done.replies, *replies)
+        return Effects(me, replies=said, events=events, checks=done.checks)
+    record = classic_group.recorded(group_id, done.group, done.given)
+    batch = Batch(log.end_offset, (record,), base_sequence=COORDINATOR_SEQUENCE)
+    call = None
+    if done.given is not None:
+        stored = GroupStored(group_id, done.group.generation, done.given)
+        call = LocalCall(ROLE, me.shard, stored)
+    wait: tuple[WaitingForReplicas, ...] = ()
+    if call is not None or done.then is not None:
+        wait = (WaitingForReplicas(batch.last_offset, done.then, call),)
+    return Effects(
+        me.but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        replies=done.replies,
+        events=(appended(me.shard, batch), *events),
+        checks=done.checks,
+    )
+
+
+def _events(group_id: str, before: ClassicGroup, done: Done) -> tuple[Event, ...]:
+    group = done.group
+    gone = tuple(
+        AssignmentMoved(group_id, name, before.generation, 0, had, (), because, COUNTED)
+        for name, had, because in done.gone
+    )
+    if (before.state, before.generation) == (group.state, group.generation):
+        return gone
+    members = tuple(group.members)
+    moved = (before.state.name, group.state.name, group.generation, members)
+    return (*gone, ClassicGroupMoved(group_id, *moved))

@@ -1,0 +1,355 @@
+"""Who is in a regular group: heartbeats, leaving, and members that are heard of no more.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state.
+WHERE IN KAFKA: GroupMetadataManager. KIPS: KIP-848.
+Static members are looked after in `static_members`.
+NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.groups import group_kinds
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_writes import (
+    HEARD_NO_MORE,
+    REBALANCE,
+    session_of,
+    target_waits,
+    written,
+)
+from kipviz.brokers.handling import takes
+from kipviz.brokers.membership import (
+    assignment_interval,
+    consumer_group,
+    static_members,
+    subscriptions,
+)
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Left
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.membership import (
+    JOINING,
+    LEAVING,
+    LEAVING_STATIC,
+    Assignment,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
+from kipviz.records.consumer_offsets import (
+    MEMBER_RECORDS,
+    UNREVOKED,
+    GroupEpochRecord,
+    MemberRecord,
+    MemberTombstone,
+    TargetEpochRecord,
+    TargetRecord,
+)
+from kipviz.records.placement import topic_of
+
+TAKEN_OUT = "an operator took it out"
+DID_NOT_REVOKE = "it did not give up its partitions in time"
+
+
+@takes(ConsumerGroupHeartbeat)
+def on_consumer_group_heartbeat(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a member in, keep it, move it towards its target, or let it go.
+
+    WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
+    CHECKS: the request has the form of its epoch (INVALID_REQUEST); the id is no share group's; the group and the member are known unless it joins, and its epoch is
+      the member's, or the one before if only an answer was lost. A group that is full has no room for who is not in it.
+      A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
+      heartbeats under the id that has the name now (FENCED_INSTANCE_ID). What it brings as a regular
+      expression is one (INVALID_REGULAR_EXPRESSION).
+    DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
+      and the member goes one step towards that: it keeps its epoch until it has given up what it is
+      not to have, then it gets what nobody else has any more.
+    ANSWERS: the member's epoch, and its assignment if that is new to it or it said all of its own.
+    Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
+    """
+    checks = _heartbeat_checks(me, request, on)
+    if (error := error_of(checks)) is not Errors.NONE:
+        refused = ConsumerGroupHeartbeatResponse(error, request.member_id)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    if request.member_epoch in (LEAVING, LEAVING_STATIC):
+        return _leave(me, request, reply_to, on).after(checks)
+    joins = request.member_epoch == JOINING
+    group = me.groups.get(request.group_id) or ConsumerGroup()
+    taken = static_members.taken_over(group, request)
+    group = _after(group, taken)
+    known = group.members.get(request.member_id)
+    before = known or GroupMember("")
+    subscribed = _subscribed(me, request, group, known, on)
+    after, moved = _reconciled(_after(group, subscribed), request)
+    records = (*taken, *subscribed, *moved)
+    member = after.members[request.member_id]
+    whole = request.topics is not None and request.owned is not None
+    new = joins or whole or member.assigned != before.assigned
+    answer = ConsumerGroupHeartbeatResponse(
+        Errors.NONE,
+        request.member_id,
+        member.epoch,
+        Assignment(member.partitions) if new else None,
+    )
+    because = "it joined" if known is None else "it moved towards its target"
+    if taken:
+        because = f"it takes the place of {request.instance_id}"
+    event = _moved(request.group_id, request.member_id, before, member, because)
+    done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
+    return assignment_interval.begun(done, records, request.group_id, on)
+
+
+@in_order
+def _heartbeat_checks(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, on: Context
+) -> Iterator[Check]:
+    """Check that a member may join, live on or leave as its heartbeat says."""
+    yield from _form_checks(request)
+    yield has_loaded(me.loading)
+    group_id, name = request.group_id, request.member_id
+    leaves = request.member_epoch in (LEAVING, LEAVING_STATIC)
+    joins = request.member_epoch == JOINING
+    regular = group_kinds.why_not_regular(me, group_id) is Errors.NONE
+    there = (joins or group_id in me.groups) and regular
+    kind = group_kinds.kind_of(me, group_id)
+    yield compare("kind of group", group_id, kind, there, Errors.GROUP_ID_NOT_FOUND)
+    group = me.groups.get(group_id) or ConsumerGroup()
+    if not leaves:
+        most, room = on.settings.consumer_group_max_size, not _is_full(group, request, on)
+        yield compare("members", most, len(group.members), room, Errors.GROUP_MAX_SIZE_REACHED)
+    if request.instance_id:
+        yield static_members.instance_check(group, request)
+    if request.regex and not leaves:
+        regex, wrong = request.regex, Errors.INVALID_REGULAR_EXPRESSION
+        yield compare("regular expression", regex, None, subscriptions.is_regular(regex), wrong)
+    if not leaves:
+        group = _after(group, static_members.taken_over(group, request))
+    known = group.members.get(name)
+    if known is not None:
+        yield looked_at("has to give up", tuple(p for p, _ in known.revoking))
+        yield looked_at("target", known.target)
+    if known is not None and not leaves:
+        yield consumer_group.heartbeat_check(known, request.member_epoch, request.owned)
+    else:
+        found = name if known is not None else None
+        fits = joins or known is not None
+        yield compare("member id", name, found, fits, Errors.UNKNOWN_MEMBER_ID)
+    yield looked_at("group epoch", group.epoch)
+
+
+def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
+    """Compare a heartbeat with what its member epoch asks for; nothing else is looked at before.
+
+    A member that joins says what it subscribes to, and that it owns nothing. NOT MODELLED: RebalanceTimeoutMs, the
+    assignor's name. Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+    """
+    error, epoch = Errors.INVALID_REQUEST, request.member_epoch
+    if not request.member_id or not request.group_id:
+        yield compare("member id and group id", request.member_id, request.group_id, False, error)
+    if epoch == JOINING:
+        owns = "owned partitions of a member that joins"
+        yield compare(owns, request.owned, (), request.owned == (), error)
+        subscribes = request.topics is not None
+        yield compare("subscription of a member that joins", subscribes, None, subscribes, error)
+    if epoch == LEAVING_STATIC:
+        named = request.instance_id
+        yield compare("group.instance.id", named or None, None, bool(named), error)
+    if epoch < LEAVING_STATIC:
+        yield compare("member epoch", epoch, LEAVING_STATIC, False, error)
+
+
+def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:
+    """Say whether there is no room for a member that is not in the group, by its id or by its name.
+
+    Source: group.consumer.max.size; GroupMetadataManager.throwIfConsumerGroupIsFull.
+    """
+    if static_members.holder_of(group, request.instance_id) or request.member_id in group.members:
+        return False
+    return len(group.members) >= on.settings.consumer_group_max_size
+
+
+def on_leave_group(
+    me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take members out as an operator says; members of this protocol say it by a heartbeat.
+
+    WHEN: removeMembersFromConsumerGroup(). CHECKS: each is a member.
+    DOES: the records of all that go are deleted, and the group's epoch goes up once. ANSWERS: for each of
+      them, when that is replicated.
+    Clause: KIP-345, KIP-848; GroupMetadataManager.classicGroupLeaveToConsumerGroup.
+    """
+    group_id, group = request.group_id, me.groups[request.group_id]
+    results: list[Left] = []
+    gone: list[str] = []
+    checks: Checks = ()
+    for leaver in request.leavers:
+        name, check = static_members.leaver_of(group, leaver)
+        error, checks = check.error, (*checks, check)
+        results.append(Left(leaver.member_id, leaver.instance_id, error))
+        if error is Errors.NONE and name not in gone:
+            gone.append(name)
+    first, *further = results
+    told = LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
+    events: tuple[Event, ...] = ()
+    for name in gone:
+        events += _moved(group_id, name, group.members[name], GroupMember(""), TAKEN_OUT)
+    done = written(me, _gone(group, group_id, *gone), events, Reply(reply_to, told), on)
+    return done.after(checks)
+
+
+def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the session of every member, and the rebalance time-out of whoever has to give up.
+
+    Both are in memory only: a new coordinator starts them afresh, for as long as ever.
+    """
+    return tuple(_running(me))
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take a member out that was not heard of, or that did not give up its partitions.
+
+    DOES: the member's records are deleted and the group's epoch goes up; who gets its partitions is
+      decided with the next heartbeat of anybody.
+    Clause: KIP-848 "Member Failures" (group.consumer.session.timeout.ms, the member's rebalance
+    time-out); GroupMetadataManager.consumerGroupFenceMember.
+    """
+    group_id, name, because = _running(me)[timer]
+    member = me.groups[group_id].members[name]
+    event = _moved(group_id, name, member, GroupMember(""), because)
+    return written(me, _gone(me.groups[group_id], group_id, name), event, None, on)
+
+
+def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
+    """Give (group, member, why it has to go) by the name of the timer."""
+    found = {}
+    for group_id, group in me.groups.items():
+        for name, member in group.members.items():
+            found[session_of(name, group_id)] = (group_id, name, HEARD_NO_MORE)
+            if member.state == UNREVOKED:
+                timer = f"{REBALANCE}{name} in {group_id}"
+                found[timer] = (group_id, name, DID_NOT_REVOKE)
+    return found
+
+
+def _leave(
+    me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    group = me.groups[request.group_id]
+    member = group.members[request.member_id]
+    if request.member_epoch == LEAVING_STATIC:
+        away = static_members.away(request.group_id, request.member_id, member)
+        told = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING_STATIC)
+        return written(me, (away,), (), Reply(reply_to, told), on)
+    records = _gone(group, request.group_id, request.member_id)
+    answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
+    event = _moved(request.group_id, request.member_id, member, GroupMember(""), "it left")
+    return written(me, records, event, Reply(reply_to, answer), on)
+
+
+def _subscribed(
+    me: GroupCoordinator,
+    request: ConsumerGroupHeartbeat,
+    group: ConsumerGroup,
+    known: GroupMember | None,
+    on: Context,
+) -> tuple[Value, ...]:
+    """Give the records of a new member or subscription, and of the target that follows from it."""
+    records: tuple[Value, ...] = ()
+    group_id = request.group_id
+    if subscriptions.is_new(request, known):
+        records = (
+            subscriptions.record_of(request, known),
+            *subscriptions.resolved(request, group, on),
+            GroupEpochRecord(group_id, group.epoch + 1),
+        )
+        group = _after(group, records)
+    else:
+        assert known is not None, "who is not known brings a subscription"
+        records = subscriptions.moved(request, known)
+        found = subscriptions.found_anew(group_id, group, on)
+        if found or _topic_changed(group, on):
+            records = (*records, *found, GroupEpochRecord(group_id, group.epoch + 1))
+        group = _after(group, records)
+    waits = group_id in me.fresh or target_waits(group.members.values(), on)
+    if group.epoch == group.target_epoch or waits:
+        return records
+    topics = dict.fromkeys(consumer_group.subscribed(group), True)
+    partitions = tuple(p for p in on.image.leaders if topic_of(p) in topics)
+    target = consumer_group.target_of(group, partitions)
+    changed = tuple(
+        TargetRecord(group_id, name, mine)
+        for name, mine in target.items()
+        if mine != group.members[name].target
+    )
+    return (*records, *changed, TargetEpochRecord(group_id, group.epoch))
+
+
+def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
+    """Say whether the partitions of what a group subscribes to are others than it has shared out.
+
+    Source: the metadata hash of GroupMetadataManager.consumerGroupHeartbeat.
+    """
+    if group.epoch != group.target_epoch:
+        return False
+    topics = consumer_group.subscribed(group)
+    given = {p for member in group.members.values() for p in member.target}
+    there = {p for p in on.image.leaders if topic_of(p) in topics}
+    return bool(topics) and given != there
+
+
+def _reconciled(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeat
+) -> tuple[ConsumerGroup, tuple[Value, ...]]:
+    name = request.member_id
+    member = consumer_group.reconciled(group, name, request.owned)
+    if member == group.members[name]:
+        return group, ()
+    record = MemberRecord(
+        request.group_id,
+        name,
+        member.epoch,
+        member.previous_epoch,
+        member.state,
+        member.assigned,
+        member.revoking,
+    )
+    return consumer_group.replayed(group, record), (record,)
+
+
+def _gone(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
+    """Give the records of members that are gone; the target of a group without members is there."""
+    if not names:
+        return ()
+    tombstones = tuple(
+        MemberTombstone(group_id, name, of) for name in names for of in MEMBER_RECORDS
+    )
+    epoch = group.epoch + 1
+    last = (TargetEpochRecord(group_id, epoch),) if len(group.members) == len(names) else ()
+    return (*tombstones, GroupEpochRecord(group_id, epoch), *last)
+
+
+def _after(group: ConsumerGroup, records: tuple[Value, ...]) -> ConsumerGroup:
+    for record in records:
+        assert isinstance(record, consumer_group.GroupRecord)
+        group = consumer_group.replayed(group, record)
+    return group
+
+
+def _moved(
+    group_id: str, name: str, before: GroupMember, after: GroupMember, because: str
+) -> tuple[Event, ...]:
+    if (before.epoch, before.assigned) == (after.epoch, after.assigned):
+        return ()
+    return (
+        AssignmentMoved(
+            group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
+        ),
+    )

@@ -1,0 +1,271 @@
+"""Who is in a share group: heartbeats, leaving, and partitions whose state has to be made first.
+
+A part of the group coordinator's role (`group_coordinator`), with the same state.
+WHERE IN KAFKA: GroupMetadataManager, GroupCoordinatorService. KIPS: KIP-932.
+The share-partition leaders hear nothing of all this: a member that is taken out keeps its locks
+until they run out or its connection breaks.
+NOT MODELLED: the interval at which an initialisation is tried again (it is tried again with the
+  next heartbeat).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
+from kipviz.brokers.groups import group_kinds
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, session_of, target_waits, written
+from kipviz.brokers.handling import takes
+from kipviz.brokers.membership import share_group
+from kipviz.brokers.membership.share_group import ShareGroup, ShareMember
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.membership import JOINING, LEAVING, Assignment
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.share_state import (
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+)
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
+from kipviz.records.share_group_members import (
+    OF_A_MEMBER,
+    ShareGroupAssignmentRecord,
+    ShareGroupEpochRecord,
+    ShareGroupMemberRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionsRecord,
+    ShareGroupTargetEpochRecord,
+    ShareGroupTargetRecord,
+    ShareGroupTombstone,
+)
+
+ROLE = "group_coordinator"
+CHANNEL = "initializer"
+
+
+@takes(ShareGroupHeartbeat)
+def on_share_group_heartbeat(
+    me: GroupCoordinator, request: ShareGroupHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a member in, keep it, give it what it is to have, or let it go.
+
+    WHEN: a member joins (epoch 0), lives on, or leaves (epoch -1).
+    CHECKS: ids and epoch make sense; if it joins, that the id is no regular group's, and there is room
+      (group.share.max.size); unless it joins, group and member are known and the epoch is the member's, or the one before.
+    DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
+      initialised at their share coordinators; a bumped epoch makes a new target, and the member
+      jumps to it at once: nothing has to be given up first.
+    ANSWERS: the member's epoch, and its assignment if that is new to it or it said its topics.
+    Clause: KIP-932 "ShareGroupHeartbeat"; GroupMetadataManager.shareGroupHeartbeat.
+    """
+    checks = _checks(me, request, on)
+    if error_of(checks) is not Errors.NONE:
+        answer = ShareGroupHeartbeatResponse(error_of(checks), request.member_id)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    group_id, name = request.group_id, request.member_id
+    group = me.share_groups.get(group_id) or ShareGroup()
+    known = group.members.get(name)
+    if request.member_epoch == LEAVING:
+        answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
+        event = _moved(group_id, name, known or ShareMember(), ShareMember(), "it left")
+        left = written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
+        return left.after(checks)
+    records: tuple[Value, ...] = ()
+    if request.topic and (known is None or known.topic != request.topic):
+        records = (ShareGroupMemberRecord(group_id, name, request.topic),)
+    if records or share_group.unassigned(group):
+        records = (*records, ShareGroupEpochRecord(group_id, group.epoch + 1))
+    group = _after(group, records)
+    asked, more = _initializing(group, group_id, on)
+    records = (*records, *more, *_target(_after(group, more), group_id, on))
+    group = _after(group, (*more, *_target(_after(group, more), group_id, on)))
+    member = group.members[name]
+    after = member.but(epoch=group.target_epoch, partitions=member.target)
+    if after != member:
+        after = after.but(previous_epoch=member.epoch)
+        records = (
+            *records,
+            ShareGroupAssignmentRecord(
+                group_id, name, after.epoch, after.previous_epoch, after.partitions
+            ),
+        )
+    whole = request.member_epoch == JOINING or bool(request.topic)
+    new = whole or after.partitions != member.partitions
+    told = Assignment(after.partitions) if new else None
+    answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
+    because = "it joined" if known is None else "it was given its target"
+    event = _moved(group_id, name, known or ShareMember(), after, because)
+    done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
+    return done if records and not done.appends else done.but(requests=asked)
+
+
+def on_initialized(
+    me: GroupCoordinator, answer: InitializeShareGroupStateResponse, on: Context
+) -> Effects:
+    """Note that the state of a share-partition is there, or that it has to be asked for again.
+
+    WHEN: a share coordinator answers InitializeShareGroupState. DOES: the partition can be assigned
+    with the next heartbeat of anybody; after an error it is asked for again then.
+    Clause: KIP-932 "InitializeShareGroupState"; GroupCoordinatorService.handlePersisterInitialize-
+    Response.
+    """
+    return _noted(me, answer.key, on, there=answer.error is Errors.NONE)
+
+
+def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects:
+    """The connection to the share coordinator broke: the state is asked for again later."""
+    return _noted(me, key, on, there=False)
+
+
+def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+    """Take a member out that was not heard of; the leaders of its partitions are told nothing.
+
+    Clause: KIP-932 "Member failures" (group.share.session.timeout.ms).
+    """
+    group_id, name = running(me)[timer]
+    group = me.share_groups[group_id]
+    event = _moved(group_id, name, group.members[name], ShareMember(), HEARD_NO_MORE)
+    return written(me, _gone(group, group_id, name), event, None, on)
+
+
+def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
+    """Give the (group, member) of every session timer, by its name."""
+    return {
+        session_of(name, group_id): (group_id, name)
+        for group_id, group in me.share_groups.items()
+        for name in group.members
+    }
+
+
+@in_order
+def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Iterator[Check]:
+    """Check a heartbeat: what it says makes sense, and the member may join, or is known with this epoch."""
+    epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
+    invalid = Errors.INVALID_REQUEST
+    yield has_loaded(me.loading)
+    named = bool(request.group_id and request.member_id) and epoch >= LEAVING
+    yield compare("ids and epoch make sense", None, named, named, invalid)
+    if epoch == JOINING:
+        topic = request.topic
+        yield compare("subscription", None, topic, bool(topic), invalid)
+        yield group_kinds.shared_check(me, request.group_id)
+        members = group.members if group is not None else Table[str, ShareMember].of()
+        most, there = on.settings.share_group_max_size, len(members)
+        room = there < most or request.member_id in members
+        yield compare("members", most, there, room, Errors.GROUP_MAX_SIZE_REACHED)
+    else:
+        yield group_kinds.known_share_group_check(me, request.group_id)
+        assert group is not None
+        member = group.members.get(request.member_id)
+        found = request.member_id if member is not None else None
+        there_is, unknown = member is not None, Errors.UNKNOWN_MEMBER_ID
+        yield compare("member id", request.member_id, found, there_is, unknown)
+        assert member is not None
+        if epoch != LEAVING:
+            yield share_group.epoch_check(member, epoch)
+    if group is not None:
+        yield looked_at("group epoch", group.epoch)
+        yield looked_at("partitions initialized", group.initialized)
+
+
+def _initializing(
+    group: ShareGroup, group_id: str, on: Context
+) -> tuple[tuple[Request, ...], tuple[ShareGroupRecord, ...]]:
+    """Ask for the state of partitions that nobody has asked for; the epoch is the group's."""
+    topics = [m.topic for m in group.members.values()]
+    known = (*group.initializing, *group.initialized)
+    wanted = tuple(p for p in on.image.leaders if topic_of(p) in topics and p not in known)
+    found = []
+    for partition in wanted:
+        key = on.image.share_key(group_id, partition)
+        broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
+        if broker != NOBODY:
+            message = InitializeShareGroupState(key, group.epoch, -1)
+            home = on.image.home_of("__consumer_offsets", group_id)
+            found.append((partition, Request(CHANNEL, broker, message, ROLE, home)))
+    if not found:
+        return (), ()
+    initializing = tuple(sorted((*group.initializing, *(p for p, _ in found))))
+    record = ShareGroupStatePartitionsRecord(
+        group_id, initializing, group.initialized, _undeleted(group, initializing)
+    )
+    return tuple(request for _, request in found), (record,)
+
+
+def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePartitionsRecord, ...]:
+    """Give the records with which share groups forget that a topic that is gone has state.
+
+    Clause: KIP-932; GroupMetadataManager.maybeCleanupShareGroupState.
+    """
+    found = []
+    for group_id, group in me.share_groups.items():
+        initializing = tuple(p for p in group.initializing if topic_of(p) != topic)
+        initialized = tuple(p for p in group.initialized if topic_of(p) != topic)
+        deleting = tuple(t for t in group.deleting if t != topic)
+        left = (initializing, initialized, deleting)
+        if left != (group.initializing, group.initialized, group.deleting):
+            found.append(ShareGroupStatePartitionsRecord(group_id, *left))
+    return tuple(found)
+
+
+def _undeleted(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the topics that are still being deleted: one whose state is made again is not."""
+    topics = [topic_of(partition) for partition in initializing]
+    return tuple(topic for topic in group.deleting if topic not in topics)
+
+
+def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRecord, ...]:
+    """Give the records of a new target, if the group's epoch is ahead of the one there is."""
+    if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
+        return ()
+    target = share_group.simple(group, group.initialized)
+    changed = tuple(
+        ShareGroupTargetRecord(group_id, name, mine)
+        for name, mine in target.items()
+        if mine != group.members[name].target
+    )
+    return (*changed, ShareGroupTargetEpochRecord(group_id, group.epoch))
+
+
+def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effects:
+    group_id, topic_id, index = key.rsplit(":", 2)
+    topic = next((t for t, known in on.image.topic_ids.items() if known == topic_id), "")
+    partition, group = f"{topic}-{index}", me.share_groups.get(group_id)
+    if group is None or partition not in group.initializing:
+        return Effects(me)
+    initializing = tuple(p for p in group.initializing if p != partition)
+    initialized = tuple(sorted((*group.initialized, partition))) if there else group.initialized
+    record = ShareGroupStatePartitionsRecord(group_id, initializing, initialized, group.deleting)
+    return written(me, (record,), (), None, on)
+
+
+def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
+    """Give the records of a member that is gone; the target of a group without members is there."""
+    tombstones = tuple(ShareGroupTombstone(group_id, name, of) for of in OF_A_MEMBER)
+    epoch = group.epoch + 1
+    last = (ShareGroupTargetEpochRecord(group_id, epoch),) if len(group.members) == 1 else ()
+    return (*tombstones, ShareGroupEpochRecord(group_id, epoch), *last)
+
+
+def _after(group: ShareGroup, records: tuple[Value, ...]) -> ShareGroup:
+    for record in records:
+        assert isinstance(record, ShareGroupRecord)
+        group = share_group.replayed(group, record)
+    return group
+
+
+def _moved(
+    group_id: str, name: str, before: ShareMember, after: ShareMember, because: str
+) -> tuple[Event, ...]:
+    if (before.epoch, before.partitions) == (after.epoch, after.partitions):
+        return ()
+    return (
+        AssignmentMoved(
+            group_id, name, before.epoch, after.epoch, before.partitions, after.partitions, because
+        ),
+    )

@@ -1,0 +1,99 @@
+"""What a member of a group of KIP-848 subscribes to: names, and a regular expression that the broker resolves.
+
+A part of the group coordinator's role (`group_membership`). WHERE IN KAFKA: GroupMetadataManager.
+  maybeUpdateRegularExpressions, TopicRegexResolver. KIPS: KIP-848 (SubscribedTopicRegex).
+DURABILITY: what an expression stands for is a record of the log, beside the member's subscription.
+NOT MODELLED: that it is resolved in the background, at most every 10 s, and bumps the group's epoch once more: here it is
+  resolved in the heartbeat that brings it, and again in any heartbeat that finds other topics; the record of
+  an expression that nobody uses any more is not deleted; that topics are left out which the member may not describe.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.membership.patterns import BadPattern, compiled
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
+from kipviz.records.placement import topic_of
+
+
+def is_regular(regex: str | None) -> bool:
+    """Say whether something is a regular expression that a broker takes; none at all is one, too.
+
+    Source: Utils.throwIfRegularExpressionIsInvalid (com.google.re2j).
+    """
+    if not regex:
+        return True
+    try:
+        compiled(regex)
+    except BadPattern:
+        return False
+    return True
+
+
+def is_new(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> bool:
+    """Say whether a heartbeat brings a subscription that the group does not have yet."""
+    if request.topics is None:
+        return False
+    return known is None or (request.topics, _regex(request, known)) != (known.named, known.regex)
+
+
+def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> SubscriptionRecord:
+    """Give the record of a subscription; a heartbeat that says nothing of an expression leaves it as it is."""
+    return SubscriptionRecord(
+        request.group_id,
+        request.member_id,
+        request.topic,
+        request.instance_id,
+        request.further_topics,
+        _regex(request, known),
+        request.rack or (known.rack if known is not None else ""),
+    )
+
+
+def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[SubscriptionRecord, ...]:
+    """Give the record of a member that is in another rack now: that is no other subscription.
+
+    It can only be one that joins again, so a static one. Source: GroupMetadataManager.hasMemberSubscriptionChanged.
+    """
+    if request.rack in ("", known.rack):
+        return ()
+    said = (request.group_id, request.member_id, known.topic, known.instance_id)
+    return (SubscriptionRecord(*said, known.further_topics, known.regex, request.rack),)
+
+
+def resolved(
+    request: ConsumerGroupHeartbeat, group: ConsumerGroup, on: Context
+) -> tuple[RegexRecord, ...]:
+    """Give the record of the topics that a new expression stands for."""
+    if not request.regex or request.regex in group.regexes:
+        return ()
+    return (RegexRecord(request.group_id, request.regex, _found(request.regex, on)),)
+
+
+def found_anew(group_id: str, group: ConsumerGroup, on: Context) -> tuple[RegexRecord, ...]:
+    """Give the records of expressions that stand for other topics now: some have been made, or are gone."""
+    used = dict.fromkeys(member.regex for member in group.members.values() if member.regex)
+    now = {regex: _found(regex, on) for regex in used}
+    return tuple(
+        RegexRecord(group_id, regex, topics)
+        for regex, topics in now.items()
+        if topics != group.regexes.get(regex)
+    )
+
+
+def _found(regex: str, on: Context) -> tuple[str, ...]:
+    """Give the topics whose whole name an expression matches.
+
+    Source: TopicRegexResolver.resolveRegularExpressions.
+    """
+    pattern = compiled(regex)
+    names = dict.fromkeys(topic_of(partition) for partition in on.image.leaders)
+    return tuple(sorted(name for name in names if pattern.fullmatch(name)))
+
+
+def _regex(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> str:
+    if request.regex is None:
+        return known.regex if known is not None else ""
+    return request.regex

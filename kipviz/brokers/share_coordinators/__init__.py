@@ -1,0 +1,1 @@
+"""The share coordinator: what is durable of a share-partition."""

@@ -1,0 +1,506 @@
+"""The share coordinator: what is durable of a share-partition.
+
+WHO: the leader of one partition of `__share_group_state`.
+WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBatchCombiner.
+KIPS: KIP-932. The pending votes are our inference: KIP-1289 says "no ShareCoordinatorShard
+  changes" and defers persistence, the repaired design needs both.
+DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
+`share_upkeep` has what is deleted, repeated and cut off.
+NOT MODELLED: state of topics that are deleted.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.logs import enlistment, partition_log
+from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.replication import (
+    WaitingForReplicas,
+    appended,
+    due,
+    marker_batch,
+    marker_checks,
+    moved_check,
+    read_through,
+    replicas_check,
+    resigned,
+    unappended,
+)
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_coordinators import share_news, share_pending, share_state_checks
+from kipviz.brokers.share_coordinators.share_state import (
+    NO_EPOCH,
+    ShareCoordinator,
+    ShareState,
+    Vote,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import ShareStateReset
+from kipviz.messages.message import Message
+from kipviz.messages.share_state import (
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    TxnWriteShareGroupState,
+    TxnWriteShareGroupStateResponse,
+    WriteShareGroupState,
+    WriteShareGroupStateResponse,
+)
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
+from kipviz.records.placement import SHARE_GROUP_STATE
+from kipviz.records.share_group_state import (
+    RecordState,
+    ShareSnapshotRecord,
+    ShareStagedRecord,
+    ShareTombstone,
+    ShareUpdateRecord,
+    StagedBatch,
+    StateBatch,
+    clip,
+    merge,
+)
+
+ROLE = "share_coordinator"
+
+
+@takes(ReadShareGroupState)
+def on_read(
+    me: ShareCoordinator, request: ReadShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a share-partition leader the durable state, and fence older leaders.
+
+    DOES: a new leader epoch is written to the log. ANSWERS: when all that it has seen is
+    replicated. Clause: ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
+    """
+    state = me.states.get(request.key)
+    checks = share_state_checks.read_checks(me, request, on)
+    if state is None or error_of(checks) is not Errors.NONE:
+        refused = ReadShareGroupStateResponse(error_of(checks), request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    pending = me.pending_votes(request.key)
+    answer = ReadShareGroupStateResponse(
+        Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
+    )
+    if request.leader_epoch == state.newest_leader:
+        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+    record = ShareUpdateRecord(
+        request.key,
+        state.snapshot_epoch,
+        request.leader_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+    )
+    return write(me, record, reply_to, answer, on).after(checks)
+
+
+@takes(InitializeShareGroupState)
+def on_initialize(
+    me: ShareCoordinator, request: InitializeShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Make the state of a share-partition, or make it anew at a higher state epoch.
+
+    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch, and that the topic is
+    there. DOES: writes a snapshot without batches and with leader epoch 0. ANSWERS: when it is
+    replicated. OPEN: reset_while_pending, initialize_again (a repeated request).
+    Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
+    """
+    state = me.states.get(request.key)
+    there = share_state_checks.is_there_as_asked(state, request, on)
+    checks = share_state_checks.initialize_checks(me, request, on)
+    answer = InitializeShareGroupStateResponse(error_of(checks), request.key)
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    if there:
+        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+    epoch = state.snapshot_epoch + 1 if state else 0
+    start = request.start_offset
+    complete = 0 if start >= 0 else -1  # without a start offset there is no lag (ShareGroupOffset)
+    record = ShareSnapshotRecord(request.key, epoch, request.state_epoch, 0, start, complete)
+    done = write(me, record, reply_to, answer, on).after(checks)
+    if not done.appends or (state is None and request.start_offset < 0):
+        return done
+    event = ShareStateReset(request.key, request.state_epoch, request.start_offset)
+    return done.but(events=(event, *done.events))
+
+
+@takes(WriteShareGroupState)
+def on_write(
+    me: ShareCoordinator, request: WriteShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Make delivery states durable, as an update, or as a snapshot when updates pile up.
+
+    CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one that a read brought.
+    Clause: ShareCoordinatorShard.writeState, generateShareStateRecord.
+    """
+    checks = share_state_checks.write_checks(me, request, on)
+    if error_of(checks) is not Errors.NONE:
+        refused = WriteShareGroupStateResponse(error_of(checks), request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    state = me.states[request.key]
+    start = max(state.start_offset, request.start_offset)
+    record: ShareUpdateRecord | ShareSnapshotRecord = ShareUpdateRecord(
+        request.key,
+        state.snapshot_epoch,
+        state.leader_epoch,
+        start,
+        _complete_count(state, request),
+        merge((), request.batches, start, on.rules.state_rank),
+    )
+    if state.updates >= on.settings.updates_per_snapshot:
+        record = ShareSnapshotRecord(
+            request.key,
+            state.snapshot_epoch + 1,
+            state.state_epoch,
+            state.leader_epoch,
+            start,
+            _complete_count(state, request),
+            merge(state.batches, request.batches, start, on.rules.state_rank),
+        )
+    answer = WriteShareGroupStateResponse(Errors.NONE, request.key)
+    return write(me, record, reply_to, answer, on).after(checks)
+
+
+@takes(TxnWriteShareGroupState)
+def on_txn_write(
+    me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Make a vote durable: enlist this partition in the transaction, then append the vote.
+
+    Status: our inference (the repaired design).
+    """
+    log = on.log(me.shard)
+    identity = (request.producer_id, request.producer_epoch)
+    checks = one_after_another(
+        lambda: share_state_checks.write_checks(me, request, on),
+        lambda: (partition_log.epoch_check(log, *identity, on.rules),),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer_stage(me, request, reply_to, checks)
+    group_id, topic_id, index = request.key.rsplit(":", 2)
+    partitions = tuple(
+        on.image.home_of(SHARE_GROUP_STATE, key)
+        for key in on.rules.participant(group_id, topic_id, int(index))
+    )
+    waiting = Enlisting(request, reply_to, *identity, partitions)
+    enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
+    left = enlistment.is_left_to_the_client(request.transactional_id, on)
+    if enlisted or left or not partitions:
+        return _stage(me, waiting, on)
+    waiting = enlistment.told_apart(me.enlisting, waiting, on)
+    coordinator = enlistment.coordinator_of(request.transactional_id, on)
+    broker = on.rules.enlistment(on.broker, coordinator)
+    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    if asked is None:
+        return _answer_stage(me, request, reply_to, (*checks, *enlistment.nobody_to_ask()))
+    made = (*checks, looked_at("enlisted", False))
+    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=made)
+    return enlistment.ask(waits, asked, on)
+
+
+def on_enlisted(
+    me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
+    """Go on with the votes that waited for this enlistment."""
+    mine, rest = enlistment.answered(me.enlisting, answer, tag)
+    return enlistment.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+
+
+def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
+    """End a transaction in this log; the votes it resolves take effect by replaying the marker.
+
+    Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference. OPEN: outcome_news.
+    """
+    log = on.log(me.shard)
+    checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
+    done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
+    batch = marker_batch(log.end_offset, marker)
+    me = me.but(
+        enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
+    )
+    call = LocalCall("kafka_apis", "", done)
+    waits = on.rules.marker_answer()
+    wait = (WaitingForReplicas(batch.base_offset, call=call),) if waits else ()
+    before = me
+    me = replay(me, batch, on.rules) if on.rules.state_marker() else me.but(behind=True)
+    return Effects(
+        me.but(waiting=(*me.waiting, *wait)),
+        requests=share_news.news(before, me, on),
+        appends=((me.shard, batch),),
+        local=() if waits else (call,),
+        events=(appended(me.shard, batch),),
+        checks=checks,
+    )
+
+
+def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
+    """Say what had to wait for the replicas."""
+    now = due(me.waiting, on.log(me.shard).high_watermark)
+    return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
+
+
+def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
+    """Tell everybody who waits that the coordinator is elsewhere now."""
+    owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
+    moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
+    waited = moved if owed.replies else ()
+    done = Effects(None, replies=owed.replies, local=owed.local, checks=waited)
+    return with_effects(None, done, *_refused(me, me.enlisting, moved))
+
+
+def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
+    """Take over one batch of the log: the only way this coordinator's tables change."""
+    if batch.control:
+        return _replay_marker(me, batch, rules)
+    for record in batch.records:
+        if isinstance(record, ShareSnapshotRecord):
+            before = me.states.get(record.key)
+            newest = before.newest_leader if before is not None else 0
+            state = ShareState(
+                record.snapshot_epoch,
+                record.state_epoch,
+                record.leader_epoch,
+                record.start_offset,
+                record.delivery_complete_count,
+                record.batches,
+                cold=record.cold,
+                fenced_below=newest if newest > record.leader_epoch else 0,
+            )
+            me = _reset(me, record.key, record.state_epoch, rules)
+            me = me.but(states=me.states.set(record.key, state))
+        elif isinstance(record, ShareTombstone):
+            me = _reset(me, record.key, NO_EPOCH, rules)
+            me = me.but(states=me.states.without(record.key))
+        elif isinstance(record, ShareUpdateRecord):
+            me = _replay_update(me, record, rules)
+        else:
+            assert isinstance(record, ShareStagedRecord), record
+            me = _replay_vote(me, record, batch)
+    return me
+
+
+def _reset(
+    me: ShareCoordinator, key: str, state_epoch: int, rules: BrokerRules
+) -> ShareCoordinator:
+    """Forget the votes of a state that is made anew or deleted, if they do not outlive it."""
+    known = me.states.get(key)
+    if known is None or known.state_epoch == state_epoch or rules.reset_while_pending(True)[1]:
+        return me
+    votes = me.votes
+    for producer_id, pending in me.votes.items():
+        left = tuple(vote for vote in pending if vote.key != key)
+        votes = votes.set(producer_id, left) if left else votes.without(producer_id)
+    return me.but(votes=votes)
+
+
+def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
+    """Take office: read the whole log.
+
+    A binary without KIP-1289 does not know the records of votes and goes over them. Source:
+    CoordinatorLoaderImpl, which ignores a record of an unknown type.
+    """
+    stages = on.image.release_of(on.broker).stages
+    for batch in on.log(me.shard).batches:
+        known = batch if stages else _without_votes(batch)
+        me = replay(me, known, on.rules)
+    return Effects(me.but(loading=False))
+
+
+def _without_votes(batch: Batch) -> Batch:
+    return batch.but(
+        records=tuple(r for r in batch.records if not isinstance(r, ShareStagedRecord))
+    )
+
+
+def _replay_update(
+    me: ShareCoordinator, record: ShareUpdateRecord, rules: BrokerRules
+) -> ShareCoordinator:
+    # Of a log that was cut off, an update may come before the snapshot that it is contained in.
+    fresh = ShareState(record.snapshot_epoch, NO_EPOCH, record.leader_epoch, -1, -1, ())
+    state = me.states.get(record.key) or fresh
+    start = max(state.start_offset, record.start_offset)
+    state = state.but(
+        leader_epoch=record.leader_epoch,
+        start_offset=start,
+        delivery_complete_count=record.delivery_complete_count,
+        batches=merge(state.batches, record.batches, start, rules.state_rank),
+        updates=state.updates + 1,
+        cold=False,
+    )
+    return me.but(states=me.states.set(record.key, state))
+
+
+def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) -> ShareCoordinator:
+    """Keep a vote apart from the state until it is decided; the start offset counts at once."""
+    votes = me.votes.get(batch.producer_id, ())
+    vote = Vote(record.key, batch.producer_epoch, record.staged, record.archiving)
+    state = me.states.get(record.key)
+    if state is not None and record.start_offset > state.start_offset:
+        start = record.start_offset
+        state = state.but(start_offset=start, batches=clip(state.batches, start))
+        me = me.but(states=me.states.set(record.key, state))
+    return me.but(votes=me.votes.set(batch.producer_id, (*votes, vote)))
+
+
+def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
+    votes = me.votes.get(batch.producer_id, ())
+    kept = tuple(v for v in votes if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch))
+    for vote in votes:
+        state = me.states.get(vote.key)
+        if vote in kept or state is None:
+            continue
+        committed = batch.control == COMMIT
+        decided = tuple(_decided(s, vote, rules, committed=committed) for s in vote.staged)
+        # A commit is final. An abort only remembers the delivery: where the leader has given up
+        # the vote in the meantime (its answer was lost), what it wrote since then stays.
+        joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
+        state = state.but(batches=joined, cold=False)
+        me = me.but(states=me.states.set(vote.key, state))
+    if votes:
+        left = me.votes.without(batch.producer_id)
+        me = me.but(votes=me.votes.set(batch.producer_id, kept) if kept else left)
+    return share_pending.completed(me, batch, rules) if rules.pending_resolver() else me
+
+
+def _decided(staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool) -> StateBatch:
+    """Give what a vote becomes: a commit does what it says, an abort frees the records.
+
+    Where there is a dead-letter queue, archived is ARCHIVING: the leader that learns of it copies.
+    """
+    target = rules.commit_target(staged.acknowledge_type)
+    if vote.archiving and target is RecordState.ARCHIVED:
+        target = RecordState.ARCHIVING
+    state = target if committed else RecordState.AVAILABLE
+    return StateBatch(staged.first, staged.last, state, staged.delivery_count)
+
+
+def _complete_count(state: ShareState, request: WriteShareGroupState) -> int:
+    if request.start_offset == state.start_offset:
+        return max(state.delivery_complete_count, request.delivery_complete_count)
+    if request.start_offset < state.start_offset:
+        return state.delivery_complete_count
+    return request.delivery_complete_count
+
+
+def write(
+    me: ShareCoordinator,
+    record: ShareUpdateRecord | ShareSnapshotRecord | ShareTombstone,
+    reply_to: ReplyTo | None,
+    answer: Message | None,
+    on: Context,
+) -> Effects:
+    """Append a record, take it over, and answer when it is replicated, if somebody has asked."""
+    end = on.log(me.shard).end_offset
+    batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
+    reply = Reply(reply_to, answer) if reply_to is not None and answer is not None else None
+    if not on.image.has_enough_replicas(me.shard):
+        return unappended(me, reply)
+    if me.behind:
+        return _out_of_step(me, batch, reply)
+    wait = (WaitingForReplicas(batch.last_offset, reply),) if reply is not None else ()
+    return Effects(
+        replay(me, batch, on.rules).but(waiting=(*me.waiting, *wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch),),
+    )
+
+
+def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
+    request = waiting.request
+    assert isinstance(request, TxnWriteShareGroupState)
+    log = on.log(me.shard)
+    batch = Batch(
+        log.end_offset,
+        (ShareStagedRecord(request.key, request.staged, request.start_offset, request.archiving),),
+        request.producer_id,
+        request.producer_epoch,
+        COORDINATOR_SEQUENCE,
+        transactional=True,
+    )
+    # Another leader may have read the state while the enlistment was under way.
+    checks = one_after_another(
+        lambda: share_state_checks.write_checks(me, request, on),
+        lambda: (replicas_check(me.shard, on),),
+        lambda: partition_log.check_client_batch(
+            log,
+            batch,
+            on.rules,
+            verified=on.rules.verification_guard(waiting.guarded),
+            origin_client=False,
+        ),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return _answer_stage(me, request, waiting.reply_to, checks)
+    vote = Vote(request.key, request.producer_epoch, request.staged, request.archiving)
+    answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
+    if vote in me.votes.get(request.producer_id, ()):
+        # The leader asks again because an answer was lost: the vote is in the log already.
+        waits, replies = read_through(log, Reply(waiting.reply_to, answer))
+        again = (*checks, looked_at("vote already in the log", True))
+        return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)
+    if me.behind:
+        return _out_of_step(me, batch, Reply(waiting.reply_to, answer)).after(checks)
+    wait = WaitingForReplicas(batch.last_offset, Reply(waiting.reply_to, answer))
+    return Effects(
+        replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
+        appends=((me.shard, batch),),
+        events=(appended(me.shard, batch),),
+        checks=checks,
+    )
+
+
+def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Effects:
+    """Notice, with the batch in the log already, that the log has more than was written here.
+
+    The coordinator gives up what it knows and reads its log again; whoever waits is told
+    NOT_COORDINATOR, although the batch is in the log and counts. Clause:
+    CoordinatorRuntime.flushCurrentBatch, "out of sync with the underlying log"; finding X3.
+    """
+    mine = WaitingForReplicas(batch.last_offset, reply)
+    owed = resigned((*me.waiting, mine), Errors.NOT_COORDINATOR)
+    step = (compare("log in step", None, False, False, Errors.NOT_COORDINATOR),)
+    refused = _refused(me, me.enlisting, step)
+    done = Effects(
+        ShareCoordinator(me.shard, loading=True),
+        replies=owed.replies,
+        appends=((me.shard, batch),),
+        local=owed.local,
+        events=(appended(me.shard, batch),),
+        checks=step,
+    )
+    return with_effects(done.state, done, *refused)
+
+
+def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+    assert isinstance(waiting.request, TxnWriteShareGroupState)
+    answered = enlistment.answer_checks(waiting, error)
+    if error is Errors.NONE:
+        return _stage(me, waiting, on).after(answered)
+    refused = enlistment.meaning_checks(answered)
+    return _answer_stage(me, waiting.request, waiting.reply_to, refused)
+
+
+def _refused(
+    me: ShareCoordinator, waiting: tuple[Enlisting, ...], checks: Checks
+) -> tuple[Effects, ...]:
+    requests = ((w.request, w.reply_to) for w in enlistment.still_waiting(waiting))
+    return tuple(
+        _answer_stage(me, r, to, checks)
+        for r, to in requests
+        if isinstance(r, TxnWriteShareGroupState)
+    )
+
+
+def _answer_stage(
+    me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, checks: Checks
+) -> Effects:
+    answer = TxnWriteShareGroupStateResponse(error_of(checks), request.key)
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

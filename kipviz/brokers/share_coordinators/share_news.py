@@ -1,0 +1,99 @@
+"""The share coordinator tells a leader what became of its votes: a rival to the leader that asks.
+
+WHO: the share coordinator and the leader of the source partition. WHERE IN KAFKA: nowhere; no draft has such a request.
+STATUS: our inference (slot outcome_news, study B2). DURABILITY: none; what is lost on its way is not repeated, because
+  the leader may ask all the same, and a new leader reads the state anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import looked_at
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders import share_partition_leader
+from kipviz.brokers.share_leaders.share_partition import (
+    PendingWrite,
+    ShareLeader,
+    Status,
+    pending_cells,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    TellShareGroupState,
+    TellShareGroupStateResponse,
+)
+
+# The client of a broker that tells outcomes.
+CHANNEL = "share-coordinator"
+ROLE = "share_coordinator"
+
+
+def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tuple[Request, ...]:
+    """Give the requests that tell the leaders of share-partitions whose votes a marker has just resolved."""
+    if not on.rules.outcome_news():
+        return ()
+    return tuple(_told(after, before, on))
+
+
+def _told(me: ShareCoordinator, before: ShareCoordinator, on: Context) -> Iterator[Request]:
+    for key, state in me.states.items():
+        known = before.states.get(key)
+        pending = me.pending_votes(key)
+        if known == state and pending == before.pending_votes(key):
+            continue
+        broker = on.image.leader_of(partition_of(key, on))
+        if broker == NOBODY:
+            continue
+        told = TellShareGroupState(
+            key, state.state_epoch, state.start_offset, state.batches, pending
+        )
+        yield Request(CHANNEL, broker, told, ROLE, me.shard)
+
+
+def partition_of(key: str, on: Context) -> str:
+    """Give the source partition of a share-partition's key, "" if its topic is gone."""
+    _, topic_id, index = key.rsplit(":", 2)
+    found = (f"{topic}-{index}" for topic, each in on.image.topic_ids.items() if each == topic_id)
+    return next(found, "")
+
+
+@takes(TellShareGroupState)
+def on_tell(
+    me: ShareLeader, request: TellShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take over an outcome that the share coordinator tells.
+
+    WHEN: a marker has resolved votes of a share-partition. CHECKS: it is ACTIVE here, has votes, and asks for
+    nothing itself just now; else its own question, or the next one, brings the outcome. DOES: as with the response to
+    that question. ANSWERS: at once. Status: our inference (study B2).
+    """
+    share = me.shares.get(request.key)
+    status = share.status if share is not None else None
+    free = share is not None and not share.writes
+    checks = (looked_at("share-partition", status), looked_at("nothing on the wire", free))
+    heard = Effects(
+        me,
+        replies=(Reply(reply_to, TellShareGroupStateResponse(Errors.NONE, request.key)),),
+        checks=checks,
+    )
+    if share is None or status is not Status.ACTIVE or not free or not any(pending_cells(share)):
+        return heard
+    asked = PendingWrite("refresh", ReadShareGroupState(request.key, share.leader_epoch))
+    asking = me.but(shares=me.shares.set(share.key, share.but(writes=(asked,), on_wire=True)))
+    read = ReadShareGroupStateResponse(
+        Errors.NONE,
+        request.key,
+        request.state_epoch,
+        request.start_offset,
+        request.batches,
+        request.pending,
+    )
+    done = share_partition_leader.on_state_answered(
+        asking, share.key, str(share.incarnation), read, on
+    )
+    return with_effects(done.state, heard, done)

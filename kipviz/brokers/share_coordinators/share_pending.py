@@ -1,0 +1,48 @@
+"""Delivery state 5: votes that are an ordinary part of the durable state, and what a marker makes of them.
+
+WHO: the share coordinator, under a design whose leader writes TX_PENDING as a delivery state (slot vote_form).
+WHERE IN KAFKA: nowhere; SOURCE: pull request 22357 (draft implementation, seen in source), middle and late
+  iterations: the state batch has a staged producer id, epoch, acknowledge type and state, and the share
+  coordinator completes the records. NOT KNOWN: its rule for the marker's epoch (slot marker_epoch), and how an
+  outcome passes the merge, where TX_PENDING has the highest number (slot outcome_join).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.records.batches import COMMIT, Batch
+from kipviz.records.share_group_state import RecordState, StateBatch
+
+
+def completed(me: ShareCoordinator, marker: Batch, rules: BrokerRules) -> ShareCoordinator:
+    """Resolve what is TX_PENDING in the states of this coordinator and fits a marker.
+
+    OPEN: marker_epoch (which batches), commit_target, outcome_join (how an outcome enters the state).
+    """
+    committed = marker.control == COMMIT
+    for key, state in me.states.items():
+        fits = tuple(b for b in state.batches if _fits(b, marker, rules))
+        if not fits:
+            continue
+        decided = tuple(_outcome(b, rules, committed=committed) for b in fits)
+        # The outcome is the decision, for a commit and for an abort: neither competes with a vote.
+        joined = rules.outcome_join(state.batches, decided, True, state.start_offset)
+        me = me.but(states=me.states.set(key, state.but(batches=joined, cold=False)))
+    return me
+
+
+def _fits(batch: StateBatch, marker: Batch, rules: BrokerRules) -> bool:
+    if batch.state is not RecordState.TX_PENDING or batch.staged_producer_id != marker.producer_id:
+        return False
+    return rules.marker_epoch(batch.staged_producer_epoch, marker.producer_epoch)
+
+
+def _outcome(batch: StateBatch, rules: BrokerRules, *, committed: bool) -> StateBatch:
+    """Give what a batch becomes: on commit the state chosen when it was staged, on abort AVAILABLE."""
+    state = RecordState.AVAILABLE
+    if committed:
+        state = rules.commit_target(batch.staged_type)
+        if state is RecordState.ARCHIVED and batch.staged_state == RecordState.ARCHIVING:
+            state = RecordState.ARCHIVING
+    return StateBatch(batch.first, batch.last, state, batch.delivery_count)

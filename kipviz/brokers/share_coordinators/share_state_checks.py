@@ -1,0 +1,137 @@
+"""What a share coordinator compares a request with, in the order in which Kafka does.
+
+WHERE IN KAFKA: ShareCoordinatorShard.maybeGetReadStateError, maybeGetWriteStateError,
+maybeGetInitializeStateError, maybeGetDeleteStateError and maybeGetReadStateSummaryError. KIPS: KIP-932.
+Each function gives the checks up to the first one that fails; what they are is in `checks`. The check of
+pending votes is our inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers import gone_topics
+from kipviz.brokers.checks import Check, compare, has_loaded, in_order, looked_at
+from kipviz.brokers.context import Context
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    InitializeShareGroupState,
+    ReadShareGroupState,
+    ReadShareGroupStateSummary,
+    TxnWriteShareGroupState,
+    WriteShareGroupState,
+)
+
+
+@in_order
+def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context) -> Iterator[Check]:
+    """Check that a leader may read a state: there is one, no newer leader has read it, its topic is there."""
+    yield has_loaded(me.loading)
+    state = me.states.get(request.key)
+    yield _is_initialized(state)
+    assert state is not None
+    yield _leader_epoch(state, request.leader_epoch)
+    yield _topic_there(request.key, on)
+    yield looked_at("start offset", state.start_offset)
+    yield looked_at("votes of producer ids", _voters(me, request.key))
+
+
+@in_order
+def write_checks(
+    me: ShareCoordinator, request: WriteShareGroupState | TxnWriteShareGroupState, on: Context
+) -> Iterator[Check]:
+    """Check that a leader may write a state: no newer leader and no reset since it has read it."""
+    yield has_loaded(me.loading)
+    state = me.states.get(request.key)
+    yield _is_initialized(state)
+    assert state is not None
+    yield _leader_epoch(state, request.leader_epoch)
+    yield _state_epoch(state, request.state_epoch)
+    yield _topic_there(request.key, on)
+    yield Check("start offset", request.start_offset, state.start_offset)
+
+
+@in_order
+def initialize_checks(
+    me: ShareCoordinator, request: InitializeShareGroupState, on: Context
+) -> Iterator[Check]:
+    """Check that a state can be made, or made anew: its epoch is no older one, and no vote stands against it."""
+    yield has_loaded(me.loading)
+    state = me.states.get(request.key)
+    if state is None:
+        yield looked_at("state", None)
+    else:
+        yield _state_epoch(state, request.state_epoch)
+    yield _topic_there(request.key, on)
+    if is_there_as_asked(state, request, on):
+        yield looked_at("state as asked for", True)
+    else:
+        yield pending_votes(me, request.key, on)
+
+
+@in_order
+def delete_checks(
+    me: ShareCoordinator, request: DeleteShareGroupState, on: Context
+) -> Iterator[Check]:
+    """Check that a state can be deleted; one that is not there is deleted already."""
+    yield has_loaded(me.loading)
+    yield _topic_there(request.key, on)
+    yield pending_votes(me, request.key, on)
+    state = me.states.get(request.key)
+    yield looked_at("state epoch", state.state_epoch if state is not None else None)
+
+
+@in_order
+def summary_checks(
+    me: ShareCoordinator, request: ReadShareGroupStateSummary, on: Context
+) -> Iterator[Check]:
+    """Check that a summary can be given; of a state that is not there it is empty."""
+    yield has_loaded(me.loading)
+    yield _topic_there(request.key, on)
+    state = me.states.get(request.key)
+    yield looked_at("start offset", state.start_offset if state is not None else None)
+
+
+def is_there_as_asked(
+    state: ShareState | None, request: InitializeShareGroupState, on: Context
+) -> bool:
+    """Say whether an Initialize repeats what is there, and the design then leaves it as it is."""
+    if state is None or on.rules.initialize_again():
+        return False
+    return (state.state_epoch, state.start_offset) == (request.state_epoch, request.start_offset)
+
+
+def pending_votes(me: ShareCoordinator, key: str, on: Context) -> Check:
+    """Check that the votes of a state do not keep it from being made anew, or deleted, now."""
+    voters = _voters(me, key)
+    error = on.rules.reset_while_pending(bool(voters))[0]
+    refusal = on.rules.reset_while_pending(True)[0]
+    otherwise = (refusal,) if refusal is not Errors.NONE else ()
+    return Check("votes of producer ids", None, voters, error, otherwise)
+
+
+def _voters(me: ShareCoordinator, key: str) -> tuple[int, ...]:
+    return tuple(p for p, votes in me.votes.items() if any(vote.key == key for vote in votes))
+
+
+def _is_initialized(state: ShareState | None) -> Check:
+    there = state is not None
+    return compare("state initialized", None, there, there, Errors.INVALID_REQUEST)
+
+
+def _leader_epoch(state: ShareState, epoch: int) -> Check:
+    newest = state.newest_leader
+    return compare("leader epoch", epoch, newest, newest <= epoch, Errors.FENCED_LEADER_EPOCH)
+
+
+def _state_epoch(state: ShareState, epoch: int) -> Check:
+    known = state.state_epoch
+    return compare("state epoch", epoch, known, known <= epoch, Errors.FENCED_STATE_EPOCH)
+
+
+def _topic_there(key: str, on: Context) -> Check:
+    error = gone_topics.why_no_state(key, on.image)
+    there = error is Errors.NONE
+    return compare("topic there", None, there, there, Errors.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,0 +1,207 @@
+"""What becomes of `__share_group_state` over time: state that is deleted, repeated, or cut off.
+
+A part of the share coordinator's role (`share_coordinator`), with the same state.
+WHERE IN KAFKA: ShareCoordinatorShard, ShareCoordinatorOffsetsManager, the two periodic jobs of
+  ShareCoordinatorService.
+KIPS: KIP-932, KIP-1226 (summary).
+The topic is not compacted. What is before the oldest snapshot that is still needed is redundant,
+and a job deletes it. A share-partition that rests would hold that up with its old snapshot, so
+another job repeats the state of what has not changed for a while.
+NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at any moment); that
+  the count of updates goes on across a snapshot that it did not ask for.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.checks import error_of
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.logs import partition_log
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.logs.replication import read_through
+from kipviz.brokers.share_coordinators import share_state_checks
+from kipviz.brokers.share_coordinators.share_coordinator import write
+from kipviz.brokers.share_coordinators.share_state import NO_EPOCH, ShareCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import LogPruned, ShareStateReset
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    DeleteShareGroupStateResponse,
+    ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
+)
+from kipviz.records.share_group_state import ShareSnapshotRecord, ShareStagedRecord, ShareTombstone
+
+PRUNE = "the prune interval of"
+COLD = "the cold snapshot interval of"
+
+
+@takes(DeleteShareGroupState)
+def on_delete(
+    me: ShareCoordinator, request: DeleteShareGroupState, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Delete the state of a share-partition.
+
+    WHEN: an operator deletes a share group, or where it stands. CHECKS: the office, and that the topic is
+    there; state that is not there is deleted already. DOES: writes a tombstone. ANSWERS: when it is replicated.
+    OPEN: reset_while_pending.
+    Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
+    """
+    checks = share_state_checks.delete_checks(me, request, on)
+    answer = DeleteShareGroupStateResponse(error_of(checks), request.key)
+    if error_of(checks) is not Errors.NONE:
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    if request.key not in me.states:
+        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+    done = write(me, ShareTombstone(request.key), reply_to, answer, on).after(checks)
+    if not done.appends:
+        return done
+    return done.but(events=(ShareStateReset(request.key, NO_EPOCH, -1), *done.events))
+
+
+@takes(ReadShareGroupStateSummary)
+def on_read_summary(
+    me: ShareCoordinator, request: ReadShareGroupStateSummary, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Say where a share-partition stands, without its batches.
+
+    WHEN: an operator asks for a group's offsets. CHECKS: the office, and the topic. DOES: nothing; no
+    leader is fenced by it. ANSWERS: when all that it has seen is replicated.
+    Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
+    """
+    state = me.states.get(request.key)
+    checks = share_state_checks.summary_checks(me, request, on)
+    if error_of(checks) is not Errors.NONE:
+        refused = ReadShareGroupStateSummaryResponse(error_of(checks), request.key)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    answer = ReadShareGroupStateSummaryResponse(Errors.NONE, request.key)
+    if state is not None:
+        answer = answer.but(
+            state_epoch=state.state_epoch,
+            leader_epoch=state.leader_epoch,
+            start_offset=state.start_offset,
+            delivery_complete_count=state.delivery_complete_count,
+        )
+    waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
+
+
+def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects:
+    """Delete the state of a topic's share-partitions, of whichever group, when the topic is gone.
+
+    WHEN: the controller has deleted the topic. CHECKS: nothing: no leader and no group is asked, nor
+    whether a vote of a transaction is pending, which KIP-1289 does not speak of (our inference). DOES:
+    writes a tombstone for each. ANSWERS: nobody.
+    Clause: KIP-932; ShareCoordinatorShard.maybeCleanupShareState.
+    """
+    parts: list[Effects] = []
+    for key in me.states:
+        if key.rsplit(":", 2)[1] == topic_id:
+            part = write(me, ShareTombstone(key), None, None, on.after(*parts))
+            reset = ShareStateReset(key, NO_EPOCH, -1)
+            # A log that takes nothing now keeps the state as it is.
+            parts.append(part.but(events=(reset, *part.events)) if part.appends else part)
+            me = part.state
+    return with_effects(me, *parts)
+
+
+# -- timers ------------------------------------------------------------------------------------
+
+
+def timers(me: ShareCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the jobs that would do something now, where the log is looked after at all."""
+    if not on.settings.state_upkeep or me.loading:
+        return ()
+    found = [f"{COLD} {key}" for key in _resting(me)]
+    if floor(me, on) > on.log(me.shard).start_offset:
+        found.append(f"{PRUNE} {me.shard}")
+    return tuple(found)
+
+
+def on_timer(me: ShareCoordinator, timer: str, on: Context) -> Effects:
+    """Delete what is redundant, or repeat the state of a share-partition that rests.
+
+    Clause: KIP-932 "Share-group state topic" (share.coordinator.state.topic.prune.interval.ms,
+    share.coordinator.cold.partition.snapshot.interval.ms). OPEN: prune_floor.
+    """
+    if timer.startswith(PRUNE):
+        up_to = floor(me, on)
+        event = LogPruned(me.shard, on.log(me.shard).start_offset, up_to)
+        return Effects(me, deletes=((me.shard, up_to),), events=(event,))
+    key = timer.removeprefix(f"{COLD} ")
+    state = me.states[key]
+    record = ShareSnapshotRecord(
+        key,
+        state.snapshot_epoch + 1,
+        state.state_epoch,
+        state.leader_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+        state.batches,
+        cold=True,
+    )
+    return write(me, record, None, None, on)
+
+
+def floor(me: ShareCoordinator, on: Context) -> int:
+    """Give the offset up to which the log may be deleted now.
+
+    A snapshot replaces nothing before it is replicated: the job asks as a write does, whose answer waits
+    for all that was written. Source: ShareCoordinatorService.performRecordPruning.
+    """
+    log = on.log(me.shard)
+    return on.rules.prune_floor(last_redundant_offset(log), first_vote_needed(log))
+
+
+def last_redundant_offset(log: PartitionLog) -> int:
+    """Give the offset of the oldest replicated snapshot that is still needed; before it all is replaced.
+
+    The state of every share-partition that is not deleted counts with its latest snapshot. Where
+    all are deleted, it is the last tombstone. Source: ShareCoordinatorOffsetsManager.
+    """
+    latest, last_tombstone = _snapshots(log)
+    return min(latest.values()) if latest else last_tombstone
+
+
+def first_vote_needed(log: PartitionLog) -> int:
+    """Give the offset of the first vote whose outcome no snapshot has, the end of the log if there is none.
+
+    A marker says no more than which producer's votes are decided: behind a snapshot that was made while a
+    vote was pending it says nothing without the vote. Status: our inference.
+    """
+    latest, _ = _snapshots(log)
+    needed = [log.open[0][0] if log.open else log.end_offset]
+    votes: dict[int, list[tuple[int, str]]] = {}
+    for batch in log.batches:
+        if batch.control:
+            needed += [
+                at
+                for at, key in votes.pop(batch.producer_id, ())
+                if at < latest.get(key, at) < batch.base_offset
+            ]
+        for at, record in enumerate(batch.records, batch.base_offset):
+            if isinstance(record, ShareStagedRecord):
+                votes.setdefault(batch.producer_id, []).append((at, record.key))
+    return min(needed)
+
+
+def _snapshots(log: PartitionLog) -> tuple[dict[str, int], int]:
+    """Give the offset of the latest replicated snapshot of each share-partition, and of the last tombstone."""
+    latest: dict[str, int] = {}
+    last_tombstone = 0
+    for batch in partition_log.read(log, log.start_offset, log.high_watermark):
+        for at, record in enumerate(batch.records, batch.base_offset):
+            if isinstance(record, ShareSnapshotRecord):
+                latest[record.key] = at
+            elif isinstance(record, ShareTombstone):
+                latest.pop(record.key, None)
+                last_tombstone = at
+    return latest, last_tombstone
+
+
+def _resting(me: ShareCoordinator) -> tuple[str, ...]:
+    """Give the share-partitions whose state may be repeated: none, if nothing is new anywhere."""
+    if all(state.cold for state in me.states.values()):
+        return ()
+    return me.states.keys()

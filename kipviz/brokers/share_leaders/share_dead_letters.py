@@ -1,0 +1,201 @@
+"""The dead-letter queue of a share group: copies of records that are given up.
+
+WHO: the share-partition leader, as a plain producer towards the leader of the dead-letter topic.
+WHERE IN KAFKA: ShareGroupDLQManager, SharePartition (ARCHIVING).
+KIPS: KIP-1191, share.version 2.
+DURABILITY: ARCHIVING is durable before the copy is asked for, ARCHIVED after it was tried. A new
+  leader finds ARCHIVING and tries again, so a copy may be there twice; when every attempt fails
+  the record is archived without one, and only the broker's log says so.
+TOPIC: one that is not there is made, where errors.deadletterqueue.auto.create.topics.enable says so. Nobody
+  hears of a record that is archived without a copy because its topic cannot be used: the broker's log has a
+  line, and the meters of failed copies stand still, as nothing was produced.
+NOT MODELLED: several ranges in one produce request; the time between attempts; the key of a record; that
+  CreateTopics goes to any broker (here to the lowest one that leads something).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import NOBODY, Context, Effects, Request
+from kipviz.brokers.logs import partition_log
+from kipviz.brokers.share_leaders import share_partition
+from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartition, moved
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import COPIED, NOT_COPIED
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.records.batches import DataRecord
+from kipviz.records.placement import index_of, topic_of
+from kipviz.records.share_group_state import RecordState
+
+CHANNEL = "dlq"
+ROLE = "share_partition_leader"
+ATTEMPTS_MAX = 5
+# Answers after which a copy, or a topic, is asked for again; after any other one it is given up.
+COPY_RETRY = (Errors.NOT_LEADER_OR_FOLLOWER,)
+TOPIC_RETRY = (Errors.NONE, Errors.TOPIC_ALREADY_EXISTS)
+# What a topic is made with, so that it takes dead letters and keeps the time at which they were written.
+TOPIC_CONFIGS = (
+    ("errors.deadletterqueue.group.enable", "true"),
+    ("message.timestamp.type", "CreateTime"),
+)
+S = RecordState
+
+
+class Copying(Value, frozen=True):
+    """What came of an attempt: requests to send, and the offsets that are done for now."""
+
+    effects: Effects
+    finished: tuple[int, ...] = ()
+
+
+def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copying:
+    """Queue the copies of those offsets that are to be given up and are not queued yet."""
+    queued = {o for d in me.dead_letters for o in range(d.first, d.last + 1)}
+    letters: list[DeadLetter] = []
+    for offset in offsets:
+        record = me.records.get(offset)
+        if record is None or record.state is not S.ARCHIVING or record.ongoing or offset in queued:
+            continue
+        count = record.delivery_count
+        # A leader that finds it loaded can only conclude why (SharePartition.maybeInitialize).
+        at_limit = count >= on.delivery_count_limit(me.group_id)
+        cause = record.cause or (
+            share_partition.TOO_OFTEN if at_limit else share_partition.REJECTED
+        )
+        last = letters[-1] if letters else None
+        if last and (last.last, last.delivery_count, last.cause) == (offset - 1, count, cause):
+            letters[-1] = last.but(last=offset)
+        else:
+            letters.append(DeadLetter(offset, offset, count, cause))
+    idle = not me.dead_letters
+    me = me.but(dead_letters=(*me.dead_letters, *letters)) if letters else me
+    return _send(me, on) if idle and letters else Copying(Effects(me))
+
+
+def answered(
+    me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
+) -> Copying:
+    """Go on after an attempt; None: its answer is lost, and nobody knows whether the copy is there.
+
+    What may go better is tried again, up to the limit of attempts. Source:
+    ShareGroupDLQStateManager.handleProduceResponse, handleCreateTopicsResponse.
+    """
+    letter = me.dead_letters[0]
+    if letter.creations:
+        asks_again = answer is None or answer.error in TOPIC_RETRY
+        led = on.image.leader_of(_target(me, on)) != NOBODY
+        made = answer is not None and answer.error is Errors.NONE and led
+        if made:
+            letter = letter.but(creations=0)
+        if made or (asks_again and letter.creations < ATTEMPTS_MAX):
+            return _send(me.but(dead_letters=(letter, *me.dead_letters[1:])), on)
+        return _gone_on(_finished(me, NOT_COPIED), on)
+    copied = answer is not None and answer.error is Errors.NONE
+    asks_again = answer is None or answer.error in COPY_RETRY
+    if asks_again and letter.attempts < ATTEMPTS_MAX:
+        again = letter.but(attempts=letter.attempts + 1)
+        return _send(me.but(dead_letters=(again, *me.dead_letters[1:])), on)
+    return _gone_on(_finished(me, COPIED if copied else NOT_COPIED), on)
+
+
+def _gone_on(done: Copying, on: Context) -> Copying:
+    """Ask for the next copy, behind one that is over."""
+    following = _send(done.effects.state, on)
+    events = (*done.effects.events, *following.effects.events)
+    return Copying(following.effects.but(events=events), (*done.finished, *following.finished))
+
+
+def _send(me: SharePartition, on: Context) -> Copying:
+    """Ask for the first copy, or for its topic; what is not set up for copies is archived without one.
+
+    A topic of which a partition has no leader is asked for as well, and is there already. Source:
+    ShareGroupDLQStateManager.SendThread.generateRequests, ProduceRequestHandler.dlqTopicExists.
+    """
+    topic, target = on.image.dead_letter_queue(me.group_id), _target(me, on)
+    leader = on.image.leader_of(target)
+    someone = min((h.leader for h in on.image.leaders.values() if h.leader >= 0), default=NOBODY)
+    broker = leader if leader != NOBODY else someone
+    events: tuple[Event, ...] = ()
+    finished: tuple[int, ...] = ()
+    while me.dead_letters:
+        if _usable(topic, on) and broker != NOBODY:
+            letter = me.dead_letters[0]
+            if leader != NOBODY:
+                copies = _copies(me, letter, on)
+                message: Produce | CreateTopics = Produce("", target, -1, -1, -1, copies)
+                letter = letter.but(creations=0)
+            else:
+                message = CreateTopics(topic, TOPIC_CONFIGS)
+                letter = letter.but(creations=letter.creations + 1)
+            me = me.but(dead_letters=(letter, *me.dead_letters[1:]))
+            asked = Request(CHANNEL, broker, message, ROLE, me.key, str(me.incarnation))
+            return Copying(Effects(me, requests=(asked,), events=events), finished)
+        given_up = _finished(me, NOT_COPIED)
+        me, events = given_up.effects.state, (*events, *given_up.effects.events)
+        finished += given_up.finished
+    return Copying(Effects(me, events=events), finished)
+
+
+def _finished(me: SharePartition, because: str) -> Copying:
+    """End the first of the queue: its records are done for, copied or not."""
+    letter, records, events = me.dead_letters[0], me.records, []
+    finished = []
+    for offset in range(letter.first, letter.last + 1):
+        before = records[offset]
+        after = before.unstaged(S.ARCHIVED, cause="")
+        records = records.set(offset, after)
+        finished.append(offset)
+        events.append(moved(me, offset, before, after, because))
+    left = me.but(records=records, dead_letters=me.dead_letters[1:])
+    return Copying(Effects(left, events=tuple(events)), tuple(finished))
+
+
+def _usable(topic: str, on: Context) -> bool:
+    """Say whether copies may go to a topic, which may not be there yet.
+
+    One that is there has to allow it (errors.deadletterqueue.group.enable), one that is not has to be made by
+    the broker (errors.deadletterqueue.auto.create.topics.enable), and its name begins as the brokers want it
+    (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same: only who would
+    copy looks, each time. Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
+    """
+    if not topic or not topic.startswith(on.settings.dead_letter_prefix):
+        return False
+    if _partitions(topic, on):
+        return topic in on.image.dead_letter_topics
+    return on.settings.dead_letter_auto_create
+
+
+def _partitions(topic: str, on: Context) -> tuple[str, ...]:
+    return tuple(p for p in on.image.leaders if topic_of(p) == topic)
+
+
+def _target(me: SharePartition, on: Context) -> str:
+    """Give the partition of the dead-letter topic that takes the copies, nothing if there is none."""
+    partitions = _partitions(on.image.dead_letter_queue(me.group_id), on)
+    return partitions[index_of(me.partition) % len(partitions)] if partitions else ""
+
+
+def _copies(me: SharePartition, letter: DeadLetter, on: Context) -> tuple[DataRecord, ...]:
+    """Give the records as they go to the queue: headers, and the value if the group wants it."""
+    copy = on.image.group_config(me.group_id).dead_letter_copy_record
+    values = {}
+    for batch in partition_log.read(on.log(me.partition), letter.first, letter.last + 1):
+        for i, record in enumerate(batch.records):
+            assert isinstance(record, DataRecord)
+            values[batch.base_offset + i] = record.value
+    return tuple(
+        DataRecord(
+            values.get(offset, "") if copy else "",
+            headers=(
+                ("__dlq.errors.topic", topic_of(me.partition)),
+                ("__dlq.errors.partition", str(index_of(me.partition))),
+                ("__dlq.errors.offset", str(offset)),
+                ("__dlq.errors.group", me.group_id),
+                ("__dlq.errors.delivery.count", str(letter.delivery_count)),
+                ("__dlq.errors.message", letter.cause),
+            ),
+        )
+        for offset in range(letter.first, letter.last + 1)
+    )

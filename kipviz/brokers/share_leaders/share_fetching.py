@@ -1,0 +1,376 @@
+"""A fetch of all partitions of a share session: one request, one answer, each partition by itself.
+
+WHEN: a share consumer polls that has a share session with this broker for several partitions.
+DOES: the session remembers its partitions. They are looked through in an order that begins with another
+one at each epoch, and records are acquired until there are as many as were asked for. What is said of
+one partition, an error or what became of its acknowledgements, does not touch the others.
+Source: KafkaApis.handleShareFetchRequest, SharePartitionManager.processShareFetch, DelayedShareFetch,
+ShareFetchUtils.processFetchResponse, ShareSessionContext, PartitionRotateStrategy (KIP-932).
+NOT MODELLED: sizes in bytes; the order of partitions in the answer, which in Kafka is that of a hash map
+(here they stand in the order in which records were acquired); that an error waits for MaxWaitMs as
+long as no other partition has records (here it is told at once); that a partition is sent again without
+records once its error is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers import gone_topics
+from kipviz.brokers.authorizer import may, principal_of
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.share_leaders import (
+    share_acquiring,
+    share_partition,
+    share_partition_leader,
+    share_sessions,
+    share_validation,
+    share_writes,
+)
+from kipviz.brokers.share_leaders.share_partition import (
+    ParkedFetch,
+    SessionCall,
+    ShareLeader,
+    SharePartition,
+    Status,
+)
+from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH, OPENS
+from kipviz.core.model import Event
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import (
+    FetchedPartition,
+    PartitionAcknowledgements,
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
+    ShareFetch,
+    ShareFetchResponse,
+)
+from kipviz.records.placement import topic_of
+
+
+@takes(ShareFetch)
+def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
+    """Look for records in every partition of a share session; take the acknowledgements that came along.
+
+    WHEN: a share consumer polls. CHECKS: that nothing is acknowledged in a session that only begins,
+    that who renews asks for no records, the session's epoch; then for each partition the right to read
+    it, and who leads it. DOES: adds and forgets partitions of the session, and loads what is not in
+    memory yet. ANSWERS: when all acknowledgements are durable and there is something to deliver.
+    Clause: KIP-932 "ShareFetch"; SharePartitionManager.newContext, fetchMessages.
+    """
+    asked = request.of_session
+    if asked is None:
+        return share_partition_leader.on_share_fetch(me, request, reply_to, on)
+
+    def refuse(checks: Checks) -> Effects:
+        answer = ShareFetchResponse(error_of(checks), "")
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+    batches = tuple(b for part in asked.acknowledgements for b in part.acknowledgements)
+    checks = share_sessions.form_checks(request, batches)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    me, session = share_sessions.after(me, request, reply_to, on)
+    checks += session
+    if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+        waits = request.but(partition="")
+        return share_sessions.kept_waiting(me, waits, reply_to).after(checks)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    call = SessionCall(reply_to, request)
+    taken = _acknowledged(me, call, asked.acknowledgements, on).after(checks)
+    begun = _begun(taken, request, on)
+    if request.session_epoch != FINAL_EPOCH:
+        return begun
+    return share_partition_leader.closed(begun, request, reply_to, on)
+
+
+@takes(ShareAcknowledge)
+def on_share_acknowledge(
+    me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take acknowledgements of several partitions, each of them by itself.
+
+    WHEN: commitSync() of who reads by session. CHECKS: the session's epoch, then each partition. DOES: all
+    that is said of one partition or none. ANSWERS: when each partition has its result.
+    Clause: KIP-932 "ShareAcknowledge"; SharePartitionManager.acknowledge.
+    """
+    if not request.others:
+        return share_partition_leader.on_share_acknowledge(me, request, reply_to, on)
+    me, checks = share_sessions.after(me, request, reply_to, on)
+    if error_of(checks) is not Errors.NONE:
+        answer = ShareAcknowledgeResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+    call = SessionCall(reply_to, request, fetched=())
+    done = _acknowledged(me, call, request.parts, on).after(checks)
+    if request.session_epoch != FINAL_EPOCH:
+        return done
+    return share_partition_leader.closed(done, request, reply_to, on)
+
+
+def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
+    """Give partitions in the order of their turn: each epoch begins with another one, the first does not.
+
+    Source: PartitionRotateStrategy.rotateRoundRobin.
+    """
+    if epoch <= OPENS or not partitions:
+        return partitions
+    first = epoch % len(partitions)
+    return (*partitions[first:], *partitions[:first])
+
+
+def gathered(done: Effects, on: Context) -> Effects:
+    """Note which acknowledgements are durable, and answer the fetches that can be answered now."""
+    me: ShareLeader = done.state
+    replies: list[Reply] = []
+    for reply in done.replies:
+        call = next((c for c in me.waiting if c.reply_to == reply.to), None)
+        if call is None or not isinstance(reply.message, ShareAcknowledgeResponse):
+            replies.append(reply)
+            continue
+        told = reply.message
+        known = call.but(
+            owed=tuple(p for p in call.owed if p != told.partition),
+            acknowledged=(*call.acknowledged, (told.partition, told.error)),
+        )
+        me = _with(me, call, known)
+    done = done.but(state=me, replies=tuple(replies))
+    for call in me.waiting:
+        tried = _tried(done.state, call, on)
+        done = with_effects(tried.state, done, tried)
+    return done
+
+
+def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
+    """Forget the fetches of a connection: nobody waits for their answers."""
+    left = tuple(call for call in me.waiting if call.reply_to.source != source)
+    return me if len(left) == len(me.waiting) else me.but(waiting=left)
+
+
+def _acknowledged(
+    me: ShareLeader,
+    call: SessionCall,
+    every: tuple[PartitionAcknowledgements, ...],
+    on: Context,
+) -> Effects:
+    """Take what is said of each partition, all of a partition's or none; the call goes on waiting."""
+    parts: list[Effects] = []
+    member_id, to = call.request.member_id, call.reply_to
+    for said in every:
+        share = me.shares.get(_key(call, said.partition, on))
+        checks = _part_checks(said, share, call, on)
+        error = error_of(checks)
+        done = Effects(me)
+        if error is Errors.NONE and not said.acknowledgements:
+            parts.append(done.after(checks))
+            call = call.but(acknowledged=(*call.acknowledged, (said.partition, error)))
+            continue
+        if error is Errors.NONE and share is not None:
+            taken, error = share_writes.acknowledge(
+                share, member_id, said.acknowledgements, to, on, with_fetch=False
+            )
+            done = share_partition.keep(me, taken)
+            me = done.state
+        parts.append(done.after(checks))
+        if error is Errors.NONE:
+            call = call.but(owed=(*call.owed, said.partition))
+        else:
+            call = call.but(acknowledged=(*call.acknowledged, (said.partition, error)))
+    return with_effects(me.but(waiting=(*me.waiting, call)), *parts)
+
+
+@in_order
+def _part_checks(
+    said: PartitionAcknowledgements, share: SharePartition | None, call: SessionCall, on: Context
+) -> Iterator[Check]:
+    """Check what is said of one partition, before any of its records is looked at."""
+    yield looked_at("partition", said.partition)
+    yield _topic_check(said.partition, on)
+    yield from share_validation.form_checks(said.acknowledgements)
+    yield from _right_checks(said.partition, call, on)
+    if said.acknowledgements:
+        there = share is not None
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        yield compare("share-partition in memory", None, there, there, error)
+
+
+def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
+    """Say of each partition of the last call whether it can be read here, and load what is not loaded."""
+    me: ShareLeader = done.state
+    call = me.waiting[-1]
+    session = me.sessions[request.group_id, request.member_id]
+    wanted = session.partitions if request.session_epoch != FINAL_EPOCH else ()
+    if not wanted or request.max_records <= 0:
+        return done.but(state=_with(me, call, call.but(fetched=())))
+    parts: list[Effects] = []
+    refused: list[tuple[str, Errors]] = []
+    ordered = rotated(wanted, request.session_epoch)
+    parts.append(Effects(me, checks=(looked_at("order of partitions", ordered),)))
+    for partition in ordered:
+        checks = _fetch_checks(partition, call, on)
+        if error_of(checks) is not Errors.NONE:
+            refused.append((partition, error_of(checks)))
+            parts.append(Effects(me, checks=checks))
+            continue
+        key = _key(call, partition, on)
+        share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
+        status = looked_at("share-partition", share.status)
+        kept = share_partition.keep(me, loading.but(state=share))
+        parts.append(kept.after((*checks, status)))
+        me = parts[-1].state
+    going = call.but(partitions=ordered, refused=tuple(refused))
+    return with_effects(_with(me, call, going), done, *parts)
+
+
+@in_order
+def _fetch_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:
+    """Check that a member may read a partition, then that this broker leads it."""
+    yield looked_at("partition", partition)
+    yield _topic_check(partition, on)
+    yield from _right_checks(partition, call, on)
+    yield gone_topics.leader_check(partition, on)
+
+
+def _topic_check(partition: str, on: Context) -> Check:
+    """Check that the topic of a partition is there."""
+    there = topic_of(partition) in on.image.topic_ids
+    return compare("topic there", None, there, there, gone_topics.unknown(partition, on.image))
+
+
+def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:
+    """Check that the member may read the topic of a partition, where there are ACLs."""
+    acls, source = on.image.acls, call.reply_to.source
+    if acls is not None:
+        topic, who = topic_of(partition), principal_of(source)
+        allowed = may(acls, who, Operation.READ, Resource.TOPIC, topic)
+        yield compare("rights", source, allowed, allowed, Errors.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
+    """Acquire records if there are some, and answer once every acknowledgement has its result."""
+    done = Effects(me)
+    asked = call.request
+    if call.fetched is None and isinstance(asked, ShareFetch):
+        ready, looked = _ready(me, call, asked, on)
+        done = _fetched(me, call, asked, on) if ready else done.after(looked)
+        me = done.state
+        call = next(c for c in me.waiting if c.reply_to == call.reply_to)
+    if call.fetched is None or call.owed:
+        return done
+    others = tuple(c for c in me.waiting if c is not call)
+    answer = Reply(call.reply_to, _answer(call, asked))
+    checks = (*done.checks, *_results(call))
+    return done.but(state=me.but(waiting=others), replies=(answer,), checks=checks)
+
+
+def _results(call: SessionCall) -> Checks:
+    """Give the errors that go out with an answer, each as it was decided when the request arrived or since."""
+    return tuple(
+        Check(name, partition, error, error)
+        for name, each in (("acknowledged", call.acknowledged), ("fetched", call.refused))
+        for partition, error in each
+        if error is not Errors.NONE
+    )
+
+
+def _ready(
+    me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context
+) -> tuple[bool, Checks]:
+    """Say whether the fetch has something, or need not wait for it any longer, and what was looked at."""
+    keys = tuple(_key(call, partition, on) for partition in _readable(call))
+    shares = tuple(me.shares[key] for key in keys if key in me.shares)
+    loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
+    looked: list[Check] = []
+    for share in loaded:
+        catch = share_acquiring.caught(share, request, on)
+        if catch.too_early or not catch.nothing:
+            return True, ()
+        looked.append(looked_at("partition", share.partition))
+        looked += share_acquiring.catch_checks(share, request, catch, on)
+    if len(loaded) < len(shares):
+        return False, tuple(looked)
+    ready = not request.wait or bool(call.refused) or len(shares) < len(keys)
+    return ready, tuple(looked)
+
+
+def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> Effects:
+    """Acquire from one partition after the other as many records as are left of what was asked for."""
+    left = request.max_records
+    found: list[FetchedPartition] = []
+    events: list[Event] = []
+    checks: list[Check] = []
+    for partition in _readable(call):
+        share = me.shares.get(_key(call, partition, on))
+        if share is None or share.status is not Status.ACTIVE:
+            continue
+        parked = ParkedFetch(request.but(max_records=left), call.reply_to)
+        share, answer, moves, looked = share_acquiring.taken(share, parked, on)
+        checks += (looked_at("partition", partition), *looked)
+        me = me.but(shares=me.shares.set(share.key, share))
+        events += moves
+        left -= sum(run.last - run.first + 1 for run in answer.acquired)
+        found += answer.fetched
+    refused = tuple(FetchedPartition(partition, error) for partition, error in call.refused)
+    me = _with(me, call, call.but(fetched=(*found, *refused)))
+    full = tuple(part.partition for part in found if part.acquired)
+    after = _after_turn(me, request, full)
+    return Effects(after, events=tuple(events), checks=tuple(checks))
+
+
+def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> ShareLeader:
+    """Put partitions that brought records behind the others of their session.
+
+    Source: ShareSessionContext.PartitionIterator; the first answer of a session leaves them as they are.
+    """
+    who = (request.group_id, request.member_id)
+    session = me.sessions.get(who)
+    if session is None or request.session_epoch <= OPENS:
+        return me
+    kept = tuple(p for p in session.partitions if p not in full)
+    behind = tuple(p for p in full if p in session.partitions)
+    return me.but(sessions=me.sessions.set(who, session.but(partitions=(*kept, *behind))))
+
+
+def _answer(
+    call: SessionCall, request: ShareFetch | ShareAcknowledge
+) -> ShareFetchResponse | ShareAcknowledgeResponse:
+    """Put what was acquired and what was acknowledged together, partition by partition.
+
+    A partition without anything new is left out, unless the session has it since this request.
+    """
+    results = dict(call.acknowledged)
+    if isinstance(request, ShareAcknowledge):
+        (partition, error), *others = ((p.partition, results[p.partition]) for p in request.parts)
+        return ShareAcknowledgeResponse(error, partition, tuple(others))
+    fresh = request.of_session.added if request.of_session is not None else ()
+    named = (*fresh, *results)
+    each = []
+    for part in call.fetched or ():
+        told = part.but(acknowledge_error=results.pop(part.partition, Errors.NONE))
+        if told != FetchedPartition(part.partition) or part.partition in named:
+            each.append(told)
+    return ShareFetchResponse(
+        Errors.NONE,
+        "",
+        each=tuple(each)
+        + tuple(
+            FetchedPartition(partition, acknowledge_error=error)
+            for partition, error in results.items()
+        ),
+    )
+
+
+def _readable(call: SessionCall) -> tuple[str, ...]:
+    refused = dict(call.refused)
+    return tuple(p for p in call.partitions if p not in refused)
+
+
+def _key(call: SessionCall, partition: str, on: Context) -> str:
+    return on.image.share_key(call.request.group_id, partition)
+
+
+def _with(me: ShareLeader, call: SessionCall, known: SessionCall) -> ShareLeader:
+    return me.but(waiting=tuple(known if c is call else c for c in me.waiting))

@@ -1,0 +1,131 @@
+"""What a leader makes of the durable state that it has read: when it begins, and when it looks up outcomes.
+
+A part of the share-partition leader's role; that the state is asked for, and when, is in `share_writes`.
+Source: SharePartition.maybeInitialize. Looking up outcomes is our inference.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.context import Context, Effects
+from kipviz.brokers.logs import partition_log
+from kipviz.brokers.share_leaders import share_acquiring, share_partition
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.brokers.share_leaders.share_partition import SharePartition, Status, moved
+from kipviz.brokers.share_votes import share_outcomes
+from kipviz.core.table import Table
+from kipviz.messages.events import NOT_IN_LOG, SharePartitionLoaded
+from kipviz.messages.reset_policy import EARLIEST, LATEST, reset_duration_ms
+from kipviz.messages.share_state import ReadShareGroupStateResponse
+from kipviz.records.share_group_state import RecordState, StateBatch
+
+S = RecordState
+
+
+def loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects | None:
+    """Take over the durable state, or give None where there is nowhere to begin.
+
+    What lies between two batches was delivered and never acknowledged, so it is free again.
+    Without a start offset share.auto.offset.reset decides. Source: SharePartition.maybeInitialize.
+    """
+    start = answer.start_offset if answer.start_offset >= 0 else _where_to_begin(me, on)
+    if start is None:
+        return None
+    records: Table[int, InFlight] = Table.of()
+    ends = [b.last for b in answer.batches] + [p.staged.last for p in answer.pending]
+    next_offset = max([start, *(e + 1 for e in ends)])
+    for offset in range(start, next_offset):
+        records = records.set(offset, InFlight(S.AVAILABLE))
+    for batch in answer.batches:
+        for offset in range(max(batch.first, start), batch.last + 1):
+            records = records.set(offset, _found(batch, on.delivery_count_limit(me.group_id)))
+    for p in answer.pending:
+        for offset in range(max(p.staged.first, start), p.staged.last + 1):
+            vote = InFlight(
+                S.TX_PENDING,
+                p.staged.delivery_count,
+                staged_producer_id=p.producer_id,
+                staged_producer_epoch=p.producer_epoch,
+                staged_type=p.staged.acknowledge_type,
+            )
+            records = records.set(offset, vote)
+    held = tuple(o for o, r in records.items() if r.state is not S.AVAILABLE)
+    me = me.but(
+        status=Status.ACTIVE,
+        state_epoch=answer.state_epoch,
+        start_offset=start,
+        next_offset=next_offset,
+        records=records,
+    )
+    loaded = SharePartitionLoaded(me.partition, me.group_id, start, held)
+    return Effects(share_partition.advance_start(me), events=(loaded,))
+
+
+def _where_to_begin(me: SharePartition, on: Context) -> int | None:
+    """Give where a group without a start offset begins, None where by_duration finds no record.
+
+    Then there is no start offset, as long as no younger record comes; a regular consumer asks again after
+    request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
+    PartitionMetadataProvider.offsetForTimestamp.
+    """
+    log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
+    if reset in (EARLIEST, LATEST):
+        return log.start_offset if reset == EARLIEST else log.high_watermark
+    return partition_log.offset_at(log, on.now_ms - reset_duration_ms(reset))
+
+
+def is_malformed(answer: ReadShareGroupStateResponse) -> bool:
+    """Say whether a durable state cannot be: a batch before the start, or one that ends too soon."""
+    return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
+
+
+def _found(batch: StateBatch, limit: int) -> InFlight:
+    """Give a record as it was loaded; one that came back too often keeps the ends of its batch."""
+    record = InFlight(
+        batch.state,
+        batch.delivery_count,
+        staged_producer_id=batch.staged_producer_id,
+        staged_producer_epoch=batch.staged_producer_epoch,
+        staged_type=batch.staged_type,
+    )
+    suspect = batch.delivery_count >= share_acquiring.suspect_from(limit)
+    if batch.state is not S.AVAILABLE or not suspect or batch.first == batch.last:
+        return record
+    return record.but(batch_first=batch.first, batch_last=batch.last)
+
+
+def refreshed(
+    me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
+) -> Effects | None:
+    """Take over the outcome of votes that the share coordinator no longer holds as pending.
+
+    None where the state has nothing to do with the one that this object was loaded from: a reset of the
+    group leaves none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then
+    only a vote that is neither pending nor decided tells of it: no later read would have an outcome for
+    that one. Status: our inference.
+    """
+    if answer.state_epoch > me.state_epoch:
+        return None
+    undecided = {
+        (o, p.producer_id) for p in answer.pending for o in range(p.staged.first, p.staged.last + 1)
+    }
+    durable = {
+        o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))
+    }
+    events, records = [], me.records
+    for offset, before in share_partition.pending_cells(me):
+        if (offset, before.staged_producer_id) in undecided:
+            continue
+        found = durable.get(offset)
+        if found is None:
+            return None
+        if found.state is S.TX_PENDING:  # undecided, or the outcome lost against the vote (X15)
+            continue
+        freed = found.state is S.AVAILABLE
+        after = share_outcomes.outcome_of(me, before, found, on)
+        because = "the share coordinator knows the outcome"
+        if freed and offset < me.start_offset:  # deleted while it was staged (finding X17)
+            after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG
+        records = records.set(offset, after)
+        events.append(moved(me, offset, before, after, because))
+    me = share_partition.advance_start(me.but(records=records))
+    return Effects(me, events=tuple(events))

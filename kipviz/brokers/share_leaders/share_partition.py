@@ -1,0 +1,480 @@
+"""One share-partition in its leader's memory: which offsets are free, held, staged or done.
+
+The part of the share-partition leader that needs nobody else: staging, the start offset (SPSO),
+and the end of a record's hold. Which records a fetch gets is in `share_acquiring`, what involves
+the share coordinator in `share_writes`, the dead-letter queue in `share_dead_letters`. Source:
+SharePartition.java.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.share_leaders.in_flight import NO_MEMBER, InFlight, staged_batches
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    NOT_IN_LOG,
+    RecordsMoved,
+    SharePartitionDropped,
+    ShareStartFollowed,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.share_groups import (
+    FetchedPartition,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+    offsets_of,
+)
+from kipviz.records.share_group_state import RecordState
+
+S = RecordState
+READS = ("load", "refresh")
+
+# Why a record is given up, in the words that Kafka 4.4.0 puts into the header __dlq.errors.message; the
+# last one is of a draft and has none.
+REJECTED = "Offset rejected by client."
+TOO_OFTEN = "Offset delivery count exceeded the threshold."
+ANOTHER_REFUSED = "another partition of the same request was refused"
+
+
+class Status(StrEnum):
+    """Whether the durable state has been read, and whether the object is any good (SharePartitionState)."""
+
+    EMPTY = "EMPTY"
+    INITIALIZING = "INITIALIZING"
+    ACTIVE = "ACTIVE"
+    FAILED = "FAILED"
+    FENCED = "FENCED"
+
+
+# status -> statuses that follow. EMPTY ends in the step that makes the object, since its state is asked for
+# at once, and FAILED in the one that reaches it, since what cannot be loaded is dropped: FENCED. An
+# answer that comes after that moves the object on, as Kafka's does, which nobody sees: it is in no table.
+STATUSES: dict[Status, tuple[Status, ...]] = {
+    Status.EMPTY: (Status.INITIALIZING,),
+    Status.INITIALIZING: (Status.ACTIVE, Status.FAILED, Status.FENCED),
+    Status.ACTIVE: (Status.FENCED,),
+    Status.FAILED: (Status.FENCED,),
+    Status.FENCED: (Status.ACTIVE, Status.FAILED),
+}
+
+
+class Session(Value, frozen=True):
+    """A member's share session on this broker, tied to its connection.
+
+    `partitions` are what a fetch of the session asks for, in the order of their turn; a client that
+    names its partitions in every request leaves them empty.
+    """
+
+    epoch: int
+    source: str
+    partitions: tuple[str, ...] = ()
+
+
+class ParkedFetch(Value, frozen=True):
+    """A fetch that waits for records, or for the acknowledgements that came with it."""
+
+    request: ShareFetch
+    reply_to: ReplyTo
+    acknowledging: bool = False
+    acknowledge_error: Errors = Errors.NONE
+    error: Errors = Errors.NONE
+
+
+class PendingWrite(Value, frozen=True):
+    """A request to the share coordinator, and what is to be done with the answer.
+
+    `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note", "outcome" or "decide".
+    `reply_to` and `answer` are for the client that waits for it, or without an `answer` for the request
+    with a marker (`share_outcomes`); `fetch` is the parked fetch that brought the
+    acknowledgements along. `enlists` is a staging whose participant is added after it (slot participant_order).
+    """
+
+    purpose: str
+    message: Message
+    offsets: tuple[int, ...] = ()
+    reply_to: ReplyTo | None = None
+    answer: Message | None = None
+    fetch: ReplyTo | None = None
+    attempts: int = 1
+    enlists: TxnShareAcknowledge | None = None
+
+
+class DeadLetter(Value, frozen=True):
+    """Records that are given up and are copied to the dead-letter queue, and why (KIP-1191).
+
+    `creations` is how often its topic was asked for since that went well last; above 0 it is asked for now.
+    """
+
+    first: int
+    last: int
+    delivery_count: int
+    cause: str
+    attempts: int = 1
+    creations: int = 0
+
+
+class SharePartition(Part, frozen=True):
+    """What the leader holds of one (group, topic id, partition).
+
+    `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
+    that was never acquired. `incarnation` tells an answer for this object from one for an
+    object of the same key that was dropped before. The first of `writes` is the one that is on
+    the wire, if `on_wire` says so; the others wait behind it. The first of `dead_letters` is being
+    copied to the dead-letter queue. Below the SPSO there may be records that a member still holds,
+    when the log's start moved past them; what they become stays there until the SPSO moves on.
+    """
+
+    key: str
+    group_id: str
+    partition: str
+    leader_epoch: int
+    incarnation: int = 0
+    status: Status = Status.INITIALIZING
+    state_epoch: int = -1
+    start_offset: int = -1
+    next_offset: int = -1
+    records: Table[int, InFlight] = Table.of()
+    parked: tuple[ParkedFetch, ...] = ()
+    writes: tuple[PendingWrite, ...] = ()
+    on_wire: bool = False
+    dead_letters: tuple[DeadLetter, ...] = ()
+
+
+class Closing(Value, frozen=True):
+    """A session whose last request has brought acknowledgements that are not durable yet."""
+
+    group_id: str
+    member_id: str
+    reply_to: ReplyTo
+
+
+class Refused(Value, frozen=True):
+    """A fetch that found no room for another session, and is told so when it has waited long enough."""
+
+    member_id: str
+    partition: str
+    reply_to: ReplyTo
+
+
+class StagingCall(Value, frozen=True):
+    """A staging of several partitions whose answer waits until each of them has its result."""
+
+    reply_to: ReplyTo
+    request: TxnShareAcknowledge
+    results: tuple[tuple[str, Errors], ...] = ()
+
+
+class SessionCall(Value, frozen=True):
+    """A request of a share session that is not answered yet.
+
+    `partitions` are what it asks for, in the order in which records are acquired; `refused` are
+    partitions with the error of their fetch. `owed` are partitions whose acknowledgements are not
+    durable yet, `acknowledged` what became of the others'. `fetched` is there once records are.
+    """
+
+    reply_to: ReplyTo
+    request: ShareFetch | ShareAcknowledge
+    partitions: tuple[str, ...] = ()
+    refused: tuple[tuple[str, Errors], ...] = ()
+    owed: tuple[str, ...] = ()
+    acknowledged: tuple[tuple[str, Errors], ...] = ()
+    fetched: tuple[FetchedPartition, ...] | None = None
+
+
+class ShareLeader(Part, frozen=True, cache_hash=True):
+    """All share-partitions and share sessions of one broker.
+
+    `leaving` are share-partitions that were dropped from memory while the share coordinator owed
+    them an answer: their writes go on, and who waits for them is told. `closed` has the group of
+    each connection whose session was closed and that is still open. `closing` are sessions that end
+    once the acknowledgements of their last request are durable. `calls` are stagings of several
+    partitions that are not answered yet, `refused` fetches for which there is no room, `waiting` fetches
+    of a session's partitions.
+    """
+
+    sessions: Table[tuple[str, str], Session] = Table.of()
+    shares: Table[str, SharePartition] = Table.of()
+    leaving: Table[tuple[str, int], SharePartition] = Table.of()
+    staging: tuple[Enlisting, ...] = ()
+    closed: Table[str, str] = Table.of()
+    closing: tuple[Closing, ...] = ()
+    calls: tuple[StagingCall, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    waiting: tuple[SessionCall, ...] = ()
+
+
+def keep(me: ShareLeader, done: Effects) -> Effects:
+    """Put a share-partition back among the others."""
+    share: SharePartition = done.state
+    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
+
+
+# -- staging -----------------------------------------------------------------------------------
+
+
+def stage(
+    me: SharePartition, request: TxnShareAcknowledge
+) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Move records from ACQUIRED to TX_PENDING, not yet promised to the producer."""
+    records, events = me.records, []
+    for batch in request.acknowledgements:
+        for offset in range(batch.first, batch.last + 1):
+            before = records[offset]
+            after = before.but(
+                state=S.TX_PENDING,
+                ongoing=True,
+                before_member=before.member_id,
+                staged_producer_id=request.producer_id,
+                staged_producer_epoch=request.producer_epoch,
+                staged_type=int(batch.type),
+            )
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, "staged in a transaction"))
+    return me.but(records=records), tuple(events)
+
+
+def unstage(
+    me: SharePartition, request: TxnShareAcknowledge
+) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Return staged records to the member that holds them, if they are still staged by this producer.
+
+    Clause: KIP-1289 corner case 11, 'already-staged records on A are reverted to ACQUIRED' (draft).
+    """
+    records, events = me.records, []
+    voter = (request.producer_id, request.producer_epoch)
+    for offset in offsets_of(request.acknowledgements):
+        before = records.get(offset)
+        if before is None or before.state is not S.TX_PENDING or before.ongoing:
+            continue
+        if (before.staged_producer_id, before.staged_producer_epoch) == voter:
+            after = before.unstaged(S.ACQUIRED, member_id=before.member_id, lock=before.lock)
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, ANOTHER_REFUSED))
+    return me.but(records=records), tuple(events)
+
+
+def cells_of(me: SharePartition, request: TxnShareAcknowledge) -> tuple[tuple[int, InFlight], ...]:
+    """Give the named records with their offsets."""
+    return tuple((o, me.records[o]) for o in offsets_of(request.acknowledgements))
+
+
+def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
+    """Give the records whose vote was promised to a producer and is not decided."""
+    return tuple((o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing)
+
+
+def delivery_complete_count(me: SharePartition) -> int:
+    """Give how many records from the SPSO on are done, durable or not (KIP-1226).
+
+    The lag of a group is the end offset of the partition, less the SPSO, less this count.
+    """
+    done = (S.ACKNOWLEDGED, S.ARCHIVED)
+    return sum(r.state in done for o, r in me.records.items() if o >= me.start_offset)
+
+
+def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
+    """Give the acquisition locks that can run out now, in order."""
+    held = {r.lock for o, r in me.records.items() if r.lock >= 0 and expired(me, o, on) is not None}
+    return tuple(sorted(held))
+
+
+def can_refresh(me: SharePartition, on: Context) -> bool:
+    """Say whether there are votes whose outcome may be looked up."""
+    if me.writes or me.status is not Status.ACTIVE:
+        return False
+    pending = pending_cells(me)
+    if not pending or not on.rules.staged_acks(staged_batches(pending)):
+        return False
+    return is_resolved_elsewhere(on)
+
+
+def is_resolved_elsewhere(on: Context) -> bool:
+    """Say whether the share coordinator resolves votes, so that their leader has to ask it.
+
+    It does for votes that are batches of a transaction. OPEN: vote_form, pending_resolver.
+    """
+    return not on.rules.vote_form() or on.rules.pending_resolver()
+
+
+def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
+    """End the ongoing transition of some records in the state that they are in."""
+    records = me.records
+    for offset in offsets:
+        record = records.get(offset)
+        if record is None or not record.ongoing:
+            continue
+        if record.state is S.TX_PENDING:
+            settled = record.but(ongoing=False, before_member=NO_MEMBER)
+        else:
+            settled = record.unstaged(record.state)
+        records = records.set(offset, settled)
+    return advance_start(me.but(records=records))
+
+
+def roll_back(
+    me: SharePartition, offsets: tuple[int, ...], because: str, on: Context
+) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Return records to the member that held them, after a write that failed.
+
+    Where the lock ran out in the meantime the record is free, or archived at the limit, also one in
+    front of the SPSO. Source: InFlightState.completeStateTransition.
+    """
+    records, events = me.records, []
+    for offset in offsets:
+        before = records.get(offset)
+        if before is None or not before.ongoing:
+            continue
+        if not before.before_member:
+            after = before.unstaged(before.state)  # archived for good while it waited
+        elif before.lock_ran_out:
+            # No copy goes to the dead-letter queue on this way, and the SPSO is not asked.
+            at_limit = before.delivery_count >= on.delivery_count_limit(me.group_id)
+            after = before.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
+        else:
+            staged = before.state is S.TX_PENDING
+            lock = on.rules.rollback_lock(before.lock) if staged else before.lock
+            after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=lock)
+        records = records.set(offset, after)
+        events.append(moved(me, offset, before, after, because))
+    return me.but(records=records), tuple(events)
+
+
+# -- the start offset, and the end of a record's hold -----------------------------------------
+
+
+def released(me: SharePartition, offset: int, on: Context) -> InFlight:
+    """Give a record back, or give it up: it was delivered too often, or the log starts behind it."""
+    record = me.records[offset]
+    if offset < me.start_offset:
+        return record.unstaged(S.ARCHIVED)
+    if record.delivery_count < on.delivery_count_limit(me.group_id):
+        return record.unstaged(S.AVAILABLE)
+    return given_up(me, record, TOO_OFTEN, on)
+
+
+def given_up(me: SharePartition, record: InFlight, cause: str, on: Context) -> InFlight:
+    """Archive a record; with a dead-letter queue, only after the attempt to copy it (ARCHIVING)."""
+    if not on.image.dead_letter_queue(me.group_id):
+        return record.unstaged(S.ARCHIVED)
+    return record.unstaged(S.ARCHIVING, cause=cause)
+
+
+def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
+    """Give what a record becomes when its lock runs out, or None when it stays as it is.
+
+    While the answer of a write is awaited the record only remembers that its lock ran out.
+    """
+    record = me.records[offset]
+    if record.state is S.TX_PENDING:
+        return None if record.ongoing else on.rules.lock_expiry(record)
+    if record.ongoing:
+        return record.but(lock=-1, lock_ran_out=True)
+    if record.state is not S.ACQUIRED or not on.rules.lock_timeout():
+        return None
+    return released(me, offset, on)
+
+
+def advance_start(me: SharePartition) -> SharePartition:
+    """Move the SPSO over the records at the front that are done for good, and over log gaps.
+
+    It begins with the first record in memory: one that a member holds in front of the SPSO, because
+    its log was deleted up to there, keeps the SPSO where it is. Source:
+    SharePartition.canMoveStartOffset, findLastOffsetAcknowledgedAndMetadata.
+    """
+    at_start = me.records.get(me.start_offset)
+    if at_start is None:  # the log has no such record, or nothing from there on is in memory
+        behind = tuple(record for o, record in me.records.items() if o < me.start_offset)
+        at_start = behind[-1] if behind else None
+    if at_start is None or not at_start.is_terminal:
+        return me
+    records, start = me.records, me.next_offset
+    for offset, record in me.records.items():
+        if not record.is_terminal:
+            if offset <= me.start_offset:
+                return me
+            start = offset
+            break
+        records = records.without(offset)
+    return me.but(start_offset=start, records=records)
+
+
+def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition, tuple[Event, ...]]:
+    """Move the SPSO to the log's start, when records in front of it were deleted.
+
+    Free records between the two are archived for good, those too whose release is not durable yet;
+    what a member holds stays so until its lock ends. Nothing is written now. Source:
+    SharePartition.updateCacheAndOffsets.
+    """
+    if log_start <= me.start_offset:
+        return me, ()
+    records: Table[int, InFlight] = me.records
+    events: list[Event] = [
+        ShareStartFollowed(me.partition, me.group_id, me.start_offset, log_start)
+    ]
+    for offset, before in me.records.items():
+        if offset >= log_start:
+            break
+        if before.state is S.AVAILABLE and offset >= me.start_offset:
+            after = before.but(state=S.ARCHIVED, lock=-1, before_member=NO_MEMBER)
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, NOT_IN_LOG))
+    ahead = max(me.next_offset, log_start)
+    left = me.but(records=records, start_offset=log_start, next_offset=ahead)
+    return left, tuple(events)
+
+
+def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
+    """Forget what is in memory and tell the fetches that wait; writes under way go on.
+
+    What nobody waits for and is not on the wire yet need not be asked any more.
+    """
+    replies = tuple(Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked)
+    gone = SharePartitionDropped(me.partition, me.group_id, because)
+    writes = tuple(
+        w for i, w in enumerate(me.writes) if w.purpose not in READS or (i == 0 and me.on_wire)
+    )
+    left = me.but(records=Table.of(), parked=(), writes=writes, dead_letters=())
+    return Effects(left.but(status=Status.FENCED), replies=replies, events=(gone,))
+
+
+def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLeader:
+    """Note at the fetches of several partitions that one could not be loaded; the others go on.
+
+    Source: SharePartitionManager.handleInitializationException.
+    """
+    return me.but(
+        waiting=tuple(
+            call.but(refused=(*call.refused, (share.partition, error)))
+            if call.request.group_id == share.group_id and share.partition in call.partitions
+            else call
+            for call in me.waiting
+        )
+    )
+
+
+def moved(
+    me: SharePartition, offset: int, before: InFlight, after: InFlight, because: str
+) -> RecordsMoved:
+    """Give the event that one record changed its state."""
+    staged = after if after.staged_producer_id >= 0 else before
+    return RecordsMoved(
+        me.partition,
+        me.group_id,
+        offset,
+        offset,
+        before.state,
+        after.state,
+        after.delivery_count,
+        after.member_id or before.member_id,
+        because,
+        staged.staged_producer_id,
+        staged.staged_producer_epoch,
+    )

@@ -1,0 +1,498 @@
+"""The share-partition leader: who holds which record, and for how long.
+
+WHO: the leader of the source partition; one object per broker holds all its share-partitions.
+WHERE IN KAFKA: SharePartitionManager, SharePartition, InFlightState, ShareSessionCache; the
+  persister's client side (PersisterStateManager).
+KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
+DURABILITY: volatile, written through the share coordinator. What was not written is gone with
+  the broker: ACQUIRED is never written, so a crash gives every lock back.
+NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
+  the wait limit of a fetch (it waits until there is something); that the log is read before records are acquired,
+  in a step of its own under the fetch lock (DelayedShareFetch, ShareFetchUtils.processFetchResponse): here it is
+  one step; that a fetch may acquire records
+  while the acknowledgements that came with it are being made durable (it is answered after that
+  in either case).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipviz.brokers import gone_topics
+from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
+from kipviz.brokers.logs import enlistment
+from kipviz.brokers.logs.replication import moved_check
+from kipviz.brokers.share_leaders import (
+    acknowledgement_checks,
+    share_acquiring,
+    share_partition,
+    share_sessions,
+    share_validation,
+    share_writes,
+)
+from kipviz.brokers.share_leaders.in_flight import staged_batches
+from kipviz.brokers.share_leaders.share_partition import (
+    Closing,
+    ParkedFetch,
+    ShareLeader,
+    SharePartition,
+    Status,
+    keep,
+)
+from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
+from kipviz.brokers.share_votes import share_outcomes, share_staging, share_staging_steps
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.share_groups import (
+    ShareAcknowledge,
+    ShareAcknowledgeResponse,
+    ShareFetch,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+)
+from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
+from kipviz.messages.topic_creation import CreateTopicsResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.records.share_group_state import RecordState
+
+ROLE = "share_partition_leader"
+
+
+# -- handlers, in protocol order --------------------------------------------------------------
+
+
+def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
+    """Give a member records and lock them for it; take the acknowledgements that came along.
+
+    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka asks the session
+    first: `share_fetching`). DOES: the first fetch after a start loads the durable state. ANSWERS: when
+    the acknowledgements are durable and there is something to deliver.
+    Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
+    """
+
+    def refuse(checks: Checks) -> Effects:
+        answer = ShareFetchResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+    checks = one_after_another(
+        lambda: (gone_topics.leader_check(request.partition, on),),
+        lambda: share_sessions.form_checks(request, request.acknowledgements),
+    )
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    me, session = share_sessions.after(me, request, reply_to, on)
+    checks += session
+    if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+        return share_sessions.kept_waiting(me, request, reply_to).after(checks)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    key = on.image.share_key(request.group_id, request.partition)
+    known = key in me.shares
+    share, loading = ensure(me, key, request.group_id, request.partition, on)
+    acked, parked = Effects(share), ParkedFetch(request, reply_to)
+    error, said = Errors.UNKNOWN_TOPIC_OR_PARTITION, request.acknowledgements
+    taken = one_after_another(
+        lambda: share_validation.form_checks(said), lambda: _in_memory(said, known, error)
+    )
+    checks = (*checks, *taken, looked_at("share-partition", share.status))
+    if error_of(taken) is not Errors.NONE:
+        parked = parked.but(acknowledge_error=error_of(taken))
+    elif request.acknowledgements:
+        acked, error = share_writes.acknowledge(
+            share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=True
+        )
+        share = acked.state
+        waits = any(w.fetch == reply_to for w in share.writes)
+        parked = parked.but(acknowledging=waits, acknowledge_error=error)
+    served = share_acquiring.serve(share.but(parked=(*share.parked, parked)), on)
+    done = keep(me, with_effects(served.state, loading, acked, served)).after(checks)
+    if request.session_epoch != FINAL_EPOCH:
+        return done
+    return closed(done, request, reply_to, on)
+
+
+def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects:
+    """Go on with a fetch in the next of its partitions; the session was checked before.
+
+    WHEN: the partition before had nothing, and the fetch does not wait. ANSWERS: with the first
+    records that are found; one answer has records of one partition only.
+    Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
+    """
+    request, reply_to = call.request, call.reply_to
+    checks = (gone_topics.leader_check(request.partition, on),)
+    if error_of(checks) is not Errors.NONE:
+        refused = ShareFetchResponse(error_of(checks), request.partition)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    key = on.image.share_key(request.group_id, request.partition)
+    share, loading = ensure(me, key, request.group_id, request.partition, on)
+    parked = (*share.parked, ParkedFetch(request, reply_to))
+    served = share_acquiring.serve(share.but(parked=parked), on)
+    return keep(me, with_effects(served.state, loading, served)).after(checks)
+
+
+def on_share_acknowledge(
+    me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take acknowledgements; all of a partition's or none, durable before the answer.
+
+    Epoch -1 closes the session as well: what the member still holds is released.
+    Clause: KIP-932 "ShareAcknowledge"; SharePartition.acknowledge.
+    """
+
+    def answered(error: Errors) -> Effects:
+        answer = ShareAcknowledgeResponse(error, request.partition)
+        return Effects(me, replies=(Reply(reply_to, answer),))
+
+    me, checks = share_sessions.after(me, request, reply_to, on)
+    if error_of(checks) is not Errors.NONE:
+        return answered(error_of(checks)).after(checks)
+    said = request.acknowledgements
+    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
+    unknown = gone_topics.unknown(request.partition, on.image)
+    checks = one_after_another(
+        lambda: checks,
+        lambda: share_validation.form_checks(said),
+        lambda: _in_memory(said, share is not None, unknown),
+    )
+    if not said or share is None or error_of(checks) is not Errors.NONE:
+        done = answered(error_of(checks))
+    else:
+        acked, error = share_writes.acknowledge(
+            share, request.member_id, said, reply_to, on, with_fetch=False
+        )
+        done = keep(me, acked)
+        if error is not Errors.NONE:
+            done = with_effects(done.state, done, answered(error))
+    done = done.after(checks)
+    if request.session_epoch != FINAL_EPOCH:
+        return done
+    return closed(done, request, reply_to, on)
+
+
+def on_txn_share_acknowledge(
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Stage acknowledgements in a transaction: TX_PENDING until a marker decides.
+
+    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and
+    state of every record. DOES: makes the vote durable, or only keeps it, as the design says.
+    ANSWERS: when the vote is kept as promised. OPEN: staged_acks, participant, stage_retry,
+    member_check.
+    Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
+    """
+    checks = share_staging.checks_at_once(request, on)
+    if error_of(checks) is not Errors.NONE:
+        return share_staging.answered(me, request, reply_to, checks)
+    share, made = share_staging_steps.stageable(me, request, on)
+    checks += made
+    if share is None or error_of(checks) is not Errors.NONE:
+        return share_staging.answered(me, request, reply_to, checks)
+    if acknowledgement_checks.is_staged_again(share, request):
+        return share_staging_steps.stage_again(me, share, request, reply_to).after(checks)
+    staged, events = share_partition.stage(share, request)
+    votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
+    if votes and not on.rules.vote_form():
+        kept = share_writes.stage(staged, request, votes, reply_to, events, on)
+        return keep(me, kept).after(checks)
+    return share_staging_steps.enlist_then_stage(me, share, request, reply_to, on, checks)
+
+
+def on_enlisted(
+    me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+) -> Effects:
+    """Stage what waited for the enlistment of its participant, or answer what was staged before it.
+
+    Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and
+    its draft implementation).
+    """
+    mine, rest = enlistment.answered(me.staging, answer, tag)
+    return enlistment.each_goes_on(
+        me.but(staging=rest), mine, answer.error, on, share_staging_steps.go_on
+    )
+
+
+def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
+    """Go on with what waited for the share coordinator."""
+    share = _asking(me, key, tag)
+    if share is None:
+        return Effects(me)
+    done, gone = share_writes.on_answer(share, answer, on)
+    if key not in me.shares or me.shares[key] is not share:
+        # What a dropped object learns is nobody's state any more: it takes no office (FENCED).
+        return _leave(me, done.but(events=()))
+    if gone is not Errors.NONE:
+        kept, because = keep(me, done), "it was refused by the share coordinator"
+        if isinstance(answer, ReadShareGroupStateResponse) and share.status is Status.ACTIVE:
+            because = share_writes.LOOKED.get(answer.error, because)
+        return _ended(drop(kept.state, key, because, gone, kept), on)
+    served = share_acquiring.serve(done.state, on)
+    told = _ended(keep(me, with_effects(served.state, done, served)), on)
+    write = share.writes[0]
+    if write.enlists is None or write.reply_to is None or not _is_written(answer):
+        return told
+    asking = share_staging_steps.enlist(told.state, share, write.enlists, write.reply_to, on, ())
+    return with_effects(asking.state, told, asking)
+
+
+def _is_written(answer: Message) -> bool:
+    return isinstance(answer, WriteShareGroupStateResponse) and answer.error is Errors.NONE
+
+
+def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
+    """The connection to the share coordinator broke: ask again, wherever it is now."""
+    share = _asking(me, key, tag)
+    if share is None:
+        return Effects(me)
+    done = share_writes.resend(share, on)
+    if key not in me.shares or me.shares[key] is not share:
+        return _leave(me, done.but(events=()))
+    served = share_acquiring.serve(done.state, on)
+    return _ended(keep(me, with_effects(served.state, done, served)), on)
+
+
+def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
+    """The hook of KIP-1289: resolve matching votes in memory, on whichever share-partitions.
+
+    OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target,
+    marker_below_level (after a downgrade), outcome_write (whether the marker waits).
+    """
+    known = on.rules.marker_below_level(on.image.features.staging)
+    parts = []
+    for key in on.rules.marker_reach(tuple(me.shares)) if known else ():
+        resolved = share_writes.apply_marker(me.shares[key], marker, on)
+        served = share_acquiring.serve(resolved.state, on)
+        part = keep(me, with_effects(served.state, resolved, served))
+        me = part.state
+        parts.append(part)
+    waiting = share_outcomes.awaited(me, marker)
+    return with_effects(waiting.state, *parts, waiting)
+
+
+def on_dead_letter_answered(
+    me: ShareLeader,
+    key: str,
+    tag: str,
+    answer: ProduceResponse | CreateTopicsResponse | None,
+    on: Context,
+) -> Effects:
+    """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost.
+
+    WHEN: the leader of the dead-letter topic answers, or who was to make the topic. DOES: archives the
+    records, copied or not.
+    An object that was dropped meanwhile does nothing: the next one tries again.
+    Clause: KIP-1191 "Record state changes"; ShareGroupDLQManager.
+    """
+    share = me.shares.get(key)
+    if share is None or str(share.incarnation) != tag:
+        return Effects(me)
+    done = share_writes.on_dead_letter(share, answer, on)
+    served = share_acquiring.serve(done.state, on)
+    return keep(me, with_effects(served.state, done, served))
+
+
+def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
+    """New records below the high watermark: serve the fetches that wait for them."""
+    parts = []
+    for share in me.shares.values():
+        if share.partition == partition and share.parked:
+            part = keep(me, share_acquiring.serve(share, on))
+            me = part.state
+            parts.append(part)
+    return with_effects(me, *parts)
+
+
+# -- timers ------------------------------------------------------------------------------------
+
+
+def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects:
+    """Take the records of an acquisition back from a member that was too slow.
+
+    Memory first, then one write whose failure is ignored. Clause: KIP-932 "acquisition lock";
+    SharePartition.releaseAcquisitionLockOnTimeout. OPEN: lock_expiry for TX_PENDING records.
+    """
+    expired = share_writes.expire(me.shares[key], lock, on)
+    served = share_acquiring.serve(expired.state, on)
+    return keep(me, with_effects(served.state, expired, served))
+
+
+def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
+    """Ask the share coordinator what became of the votes. Status: our inference."""
+    share = me.shares[key]
+    pending = (offset for offset, _ in share_partition.pending_cells(share))
+    looked = acknowledgement_checks.states(share.records, pending)
+    return keep(me, share_writes.read(share, "refresh", on)).after(looked)
+
+
+# -- sessions and leadership -------------------------------------------------------------------
+
+
+def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
+    """A consumer's connection is gone: give back what its member holds.
+
+    When no member of a group is left on this broker, all its share-partitions are dropped from
+    memory. OPEN: eviction. Clause: ShareSessionCache, SharePartitionManager.ShareGroupListenerImpl.
+    """
+    parts: list[Effects] = []
+    groups = [me.closed[source]] if source in me.closed else []
+    closing = tuple(c for c in me.closing if c.reply_to.source != source)
+    me = me.but(closed=me.closed.without(source), closing=closing)
+    if me.refused:
+        me = me.but(refused=tuple(w for w in me.refused if w.reply_to.source != source))
+    for (group_id, member_id), session in me.sessions.items():
+        if session.source == source:
+            part = _release(me, group_id, member_id, on)
+            parts.append(part)
+            me = part.state
+            groups.append(group_id)
+    for group_id in groups:
+        if not any(group == group_id for group, _ in me.sessions):
+            part = _drop_group(me, group_id, on)
+            parts.append(part)
+            me = part.state
+    return with_effects(me, *parts)
+
+
+def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
+    """Another broker leads the source partition, or nobody any more: forget it and tell who waits.
+
+    Clause: SharePartitionManager.SharePartitionListener (onBecomingFollower, onDeleted).
+    """
+    done = Effects(me)
+    error, because = gone_topics.why_lost(partition, on.image)
+    moved = moved_check(partition, on, error)
+    for key, share in me.shares.items():
+        if share.partition == partition:
+            done = done if done.checks else done.after((moved,))
+            done = drop(done.state, key, because, error, done)
+    return done
+
+
+def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects) -> Effects:
+    """Forget a share-partition: locks, counts of the unacknowledged, and votes held in memory.
+
+    Its object lives on while the share coordinator owes it an answer.
+    """
+    share = me.shares[key]
+    gone = share_partition.farewell(share, because, error)
+    if share.status is Status.INITIALIZING and me.waiting:
+        me = share_partition.not_loaded(me, share, error)
+    left = _leave(me.but(shares=me.shares.without(key)), gone)
+    if gone.replies or me.waiting:
+        left = left.after((compare("share-partition kept", None, False, False, error),))
+    return with_effects(left.state, so_far, left)
+
+
+def on_image_changed(me: ShareLeader, on: Context) -> Effects:
+    """Send the requests that had to wait because nobody led the share coordinator's partition."""
+    parts: list[Effects] = []
+    for share in me.shares.values():
+        part = keep(me, share_writes.send(share, on))
+        me = part.state
+        parts.append(part)
+    for share in me.leaving.values():
+        part = _leave(me, share_writes.send(share, on))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def _leave(me: ShareLeader, done: Effects) -> Effects:
+    """Keep what is left of a dropped share-partition as long as its writes are under way."""
+    share: SharePartition = done.state
+    place = (share.key, share.incarnation)
+    leaving = me.leaving.set(place, share) if share.writes else me.leaving.without(place)
+    return done.but(state=me.but(leaving=leaving))
+
+
+def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
+    """Give the object that asked the share coordinator: the present one or a dropped one."""
+    share = me.shares.get(key)
+    if share is not None and str(share.incarnation) == tag:
+        return share
+    return me.leaving.get((key, int(tag)))
+
+
+def closed(
+    done: Effects, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Close a session after its last request, once the acknowledgements in it are durable or failed."""
+    last = Closing(request.group_id, request.member_id, reply_to)
+    return _ended(done.but(state=done.state.but(closing=(*done.state.closing, last))), on)
+
+
+def _ended(done: Effects, on: Context) -> Effects:
+    """End the sessions whose last request waits for no answer of the share coordinator any more.
+
+    The connection is remembered until it breaks: then is looked whether the group has a member here.
+    """
+    me: ShareLeader = done.state
+    owed = {
+        to for share in me.shares.values() for w in share.writes for to in (w.reply_to, w.fetch)
+    }
+    for last in me.closing:
+        if last.reply_to not in owed:
+            left = tuple(c for c in me.closing if c is not last)
+            part = _release(me.but(closing=left), last.group_id, last.member_id, on, last.reply_to)
+            me = part.state.but(closed=part.state.closed.set(last.reply_to.source, last.group_id))
+            done = with_effects(me, done, part)
+    return done
+
+
+def _release(
+    me: ShareLeader, group_id: str, member_id: str, on: Context, but: ReplyTo | None = None
+) -> Effects:
+    """End a member's session: what it holds is given back, nobody waits for its fetches.
+
+    The fetch that closes the session is still answered.
+    """
+    me = me.but(sessions=me.sessions.without((group_id, member_id)))
+    parts: list[Effects] = []
+    for share in me.shares.values():
+        if share.group_id != group_id:
+            continue
+        parked = tuple(
+            p for p in share.parked if p.request.member_id != member_id or p.reply_to == but
+        )
+        released = share_writes.release(share.but(parked=parked), member_id, on)
+        served = share_acquiring.serve(released.state, on)
+        part = keep(me, with_effects(served.state, released, served))
+        me = part.state
+        parts.append(part)
+    return with_effects(me, *parts)
+
+
+def ensure(
+    me: ShareLeader, key: str, group_id: str, partition: str, on: Context
+) -> tuple[SharePartition, Effects]:
+    """Give the share-partition; a new one starts to read its durable state."""
+    known = me.shares.get(key)
+    if known is not None:
+        return known, Effects(known)
+    epoch = on.image.leaders[partition].epoch
+    incarnation = 0
+    while (key, incarnation) in me.leaving:
+        incarnation += 1
+    fresh = SharePartition(key, group_id, partition, epoch, incarnation)
+    loading = share_writes.read(fresh, "load", on)
+    return loading.state, loading
+
+
+def _in_memory(said: Sequence[object], known: bool, otherwise: Errors) -> Checks:
+    """Check that a share-partition of which something is acknowledged is in memory."""
+    return (compare("share-partition in memory", None, known, known, otherwise),) if said else ()
+
+
+def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:
+    done = Effects(me)
+    for key, share in me.shares.items():
+        pending = any(r.state is RecordState.TX_PENDING for r in share.records.values())
+        if share.group_id == group_id and (not pending or on.rules.eviction()):
+            because = "no member of the group is left here"
+            done = drop(done.state, key, because, Errors.NOT_LEADER_OR_FOLLOWER, done)
+    return done

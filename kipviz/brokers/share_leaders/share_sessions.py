@@ -1,0 +1,129 @@
+"""Share sessions: one for each member on each broker, counted by an epoch.
+
+Epoch 0 opens a session, and an older one is forgotten without giving anything back; n goes on; -1
+closes. Source: ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions"). A broker that has as many
+sessions as it may have refuses another one when the fetch has waited as long as it wants to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.share_leaders.share_partition import Refused, Session, ShareLeader
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareFetchResponse,
+    next_session_epoch,
+)
+
+OPENS, FINAL_EPOCH = 0, -1
+NO_ROOM = "the wait of the fetch of"
+
+
+def form_checks(
+    request: ShareFetch, batches: tuple[AcknowledgementBatch, ...]
+) -> tuple[Check, ...]:
+    """Check that a fetch does not contradict itself, before its session is looked at.
+
+    Whoever renews asks for no records, and nothing is acknowledged in a session that only begins. Source:
+    KafkaApis.handleShareFetchRequest, SharePartitionManager.newContext.
+    """
+    error = Errors.INVALID_REQUEST
+    if any(b.type == AcknowledgeType.RENEW for b in batches):
+        most = request.max_records
+        renews = compare("records asked for beside a renewal", most, 0, most <= 0, error)
+        if most > 0:
+            return (renews,)
+    if not batches:
+        return ()
+    is_open = request.session_epoch != OPENS
+    return (compare("session is open", None, is_open, is_open, error),)
+
+
+@in_order
+def _session_checks(
+    known: Session | None, others: int, request: ShareFetch | ShareAcknowledge, on: Context
+) -> Iterator[Check]:
+    epoch = request.session_epoch
+    if epoch == OPENS:
+        if isinstance(request, ShareAcknowledge):
+            error = Errors.INVALID_SHARE_SESSION_EPOCH
+            yield compare("session epoch", epoch, None, False, error)
+        most, error = on.settings.share_sessions_max, Errors.SHARE_SESSION_LIMIT_REACHED
+        yield compare("share sessions", most, others, others < most, error)
+        return
+    found = request.member_id if known is not None else None
+    there, error = known is not None, Errors.SHARE_SESSION_NOT_FOUND
+    yield compare("share session", request.member_id, found, there, error)
+    assert known is not None
+    if epoch != FINAL_EPOCH:
+        error = Errors.INVALID_SHARE_SESSION_EPOCH
+        yield compare("session epoch", epoch, known.epoch, known.epoch == epoch, error)
+
+
+def after(
+    me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> tuple[ShareLeader, Checks]:
+    """Check the session's epoch and move it on (ShareSessionContext).
+
+    A new session takes the place of the member's older one, or of nobody's: live ones stay. Only a fetch
+    opens one.
+    """
+    who, epoch = (request.group_id, request.member_id), request.session_epoch
+    known, others = me.sessions.get(who), me.sessions
+    if epoch == OPENS and isinstance(request, ShareFetch):
+        others = me.sessions.without(who)
+    checks = _session_checks(known, len(others), request, on)
+    if error_of(checks) is not Errors.NONE:
+        return me.but(sessions=others), checks
+    if epoch == FINAL_EPOCH:
+        return me, checks
+    if epoch == OPENS:
+        fresh = Session(1, reply_to.source, partitions_after(request, ()))
+        return me.but(sessions=me.sessions.set(who, fresh)), checks
+    assert known is not None
+    moved = Session(
+        next_session_epoch(epoch), reply_to.source, partitions_after(request, known.partitions)
+    )
+    return me.but(sessions=me.sessions.set(who, moved)), checks
+
+
+def partitions_after(
+    request: ShareFetch | ShareAcknowledge, known: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Give the partitions of a session after a request: what is added comes last (ShareSession.update)."""
+    if not isinstance(request, ShareFetch) or request.of_session is None:
+        return known
+    said = request.of_session
+    every = (*known, *(p for p in said.added if p not in known))
+    return tuple(p for p in every if p not in said.forgotten)
+
+
+def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:
+    """Let a fetch wait for which there is no room, so that its client does not ask again at once.
+
+    Clause: KIP-932 "Share sessions"; KafkaApis.handleShareFetchRequest, createIdleShareFetchTimerTask.
+    """
+    waits = Refused(request.member_id, request.partition, reply_to)
+    return Effects(me.but(refused=(*me.refused, waits)))
+
+
+def delays(me: ShareLeader) -> tuple[str, ...]:
+    """Give the fetches that wait for their refusal: it costs nothing when their time is over."""
+    return tuple(f"{NO_ROOM} {waits.member_id}" for waits in me.refused)
+
+
+def on_delay(me: ShareLeader, delay: str, on: Context) -> Effects:
+    """Refuse a fetch that has waited; whether there is room by now is not looked at."""
+    waits = next(w for w in me.refused if delay == f"{NO_ROOM} {w.member_id}")
+    error = Errors.SHARE_SESSION_LIMIT_REACHED
+    checks = (Check("no room when it arrived", None, True, error),)
+    answer = ShareFetchResponse(error, waits.partition)
+    left = me.but(refused=tuple(w for w in me.refused if w is not waits))
+    return Effects(left, replies=(Reply(waits.reply_to, answer),), checks=checks)

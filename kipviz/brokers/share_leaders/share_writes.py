@@ -1,0 +1,558 @@
+"""A share-partition and its share coordinator: what is made durable, and what comes of it.
+
+One request per share-partition is on the wire, others wait behind it. Source: the persister
+(DefaultStatePersister, PersisterStateManager) and the write paths of SharePartition.java.
+NOT MODELLED: that the persister joins writes of several share-partitions into one request, and
+that a read and a write of one share-partition may be on the wire at once; that a read is given up after
+five attempts, and the share-partition with it (here it is asked for as long as it takes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at, translated
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.share_leaders import (
+    acknowledgement_checks,
+    share_acquiring,
+    share_dead_letters,
+    share_loading,
+    share_partition,
+)
+from kipviz.brokers.share_leaders.in_flight import InFlight, state_batches
+from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition, moved
+from kipviz.brokers.share_votes import share_outcomes
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    LOCK_RAN_OUT,
+    SESSION_CLOSED,
+    WRITE_FAILED,
+    LockRenewed,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    ShareAcknowledgeResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+    batches_of,
+    offsets_of,
+)
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    TxnWriteShareGroupState,
+    WriteShareGroupState,
+)
+from kipviz.messages.topic_creation import CreateTopicsResponse
+from kipviz.records.placement import SHARE_GROUP_STATE
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
+
+ROLE = "share_partition_leader"
+S = RecordState
+ATTEMPTS_MAX = 5
+
+# Answers after which the persister looks the coordinator up again and repeats the request.
+RETRY = (
+    Errors.NOT_COORDINATOR,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.NETWORK_EXCEPTION,
+)
+# What an answer of the share coordinator is to a client; whatever else it says is UNKNOWN_SERVER_ERROR.
+# Source: SharePartition.fetchPersisterError.
+TOLD = {
+    Errors.NOT_COORDINATOR: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_NOT_AVAILABLE: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS: Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.GROUP_ID_NOT_FOUND: Errors.GROUP_ID_NOT_FOUND,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.FENCED_LEADER_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.FENCED_STATE_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
+}
+# Writes that tell the coordinator what is so already. A failed note (a lock ran out, a copy was tried) is
+# only logged: releaseAcquisitionLockOnTimeout, initiateDLQAndArchive. That of a transaction's outcome, for a
+# vote in memory, drops the share-partition like an acknowledgement does; KIP-1289 does not speak of it.
+NOTE, OUTCOME = "note", "outcome"
+# What a write is refused with when the share-partition is dropped from memory. Source:
+# SharePartitionManager.fencedSharePartitionHandler, of acknowledge and releaseSession.
+REMOVES = (
+    Errors.FENCED_LEADER_EPOCH,
+    Errors.FENCED_STATE_EPOCH,
+    Errors.GROUP_ID_NOT_FOUND,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+)
+# Why a share-partition is dropped that looked what became of its votes, by the answer (our inference).
+LOOKED = {
+    Errors.NONE: "its state was made anew behind it",
+    Errors.INVALID_REQUEST: "its state was deleted behind it",
+}
+
+
+def acknowledge(
+    me: SharePartition,
+    member_id: str,
+    batches: tuple[AcknowledgementBatch, ...],
+    reply_to: ReplyTo,
+    on: Context,
+    *,
+    with_fetch: bool,
+) -> tuple[Effects, Errors]:
+    """Take a member's acknowledgements of one partition, all or none of them.
+
+    They are validated (`share_validation`). Offsets below the SPSO are skipped. When nothing is left to be made durable the answer is
+    given at once, or left to the fetch that brought the acknowledgements along.
+    Source: SharePartition.acknowledge.
+    """
+    records, offsets = me.records, []
+    renewed: list[int] = []
+    events: list[Event] = []
+    checks: Checks = ()
+    for batch in batches:
+        if batch.last < me.start_offset:
+            continue
+        checks += acknowledgement_checks.batch_checks(me, batch, on)
+        error = error_of(checks)
+        if error is not Errors.NONE:
+            return _refused(me, renewed, member_id, checks), error
+        offsets_in = range(max(batch.first, me.start_offset), batch.last + 1)
+        checks += acknowledgement_checks.held_checks(records, offsets_in, member_id)
+        error = error_of(checks)
+        for offset in offsets_in:
+            before = records.get(offset)
+            if before is None:
+                continue  # a gap of the log between two fetches
+            if not acknowledgement_checks.is_held_by(before, member_id):
+                return _refused(me, renewed, member_id, checks), error
+            if batch.type == AcknowledgeType.RENEW:
+                renewed.append(offset)
+                continue
+            after = _begun(before, _acknowledged(me, offset, batch.type, on))
+            records = records.set(offset, after)
+            offsets.append(offset)
+            events.append(moved(me, offset, before, after, "acknowledged by the member"))
+    answer = ShareAcknowledgeResponse(Errors.NONE, me.partition)
+    if renewed:
+        records, again = _renewed(me, records, tuple(renewed), member_id)
+        events += again
+    if not offsets:
+        replies = () if with_fetch else (Reply(reply_to, answer),)
+        done = Effects(me.but(records=records), replies=replies, events=tuple(events))
+        return done.after(checks), Errors.NONE
+    write = PendingWrite("acknowledge", _NOTHING, tuple(offsets))
+    waits = {"fetch": reply_to} if with_fetch else {"reply_to": reply_to, "answer": answer}
+    write = write.but(**waits)
+    done = _write(me.but(records=records), write, on)
+    return done.but(events=tuple(events)).after(checks), Errors.NONE
+
+
+def _refused(me: SharePartition, renewed: list[int], member_id: str, checks: Checks) -> Effects:
+    """Leave everything as it was, but for locks that were renewed before the refusal."""
+    if not renewed:
+        return Effects(me, checks=checks)
+    records, events = _renewed(me, me.records, tuple(renewed), member_id)
+    return Effects(me.but(records=records), events=events, checks=checks)
+
+
+def _renewed(
+    me: SharePartition, records: Table[int, InFlight], offsets: tuple[int, ...], member_id: str
+) -> tuple[Table[int, InFlight], tuple[Event, ...]]:
+    """Start the acquisition locks of some records again; nothing becomes durable (KIP-1222).
+
+    The old timer is gone: the records are held under a lock of another name.
+    """
+    lock = share_acquiring.free_lock(me, offsets[0])
+    for offset in offsets:
+        records = records.set(offset, records[offset].but(lock=lock))
+    runs = batches_of(offsets, AcknowledgeType.RENEW)
+    return records, tuple(
+        LockRenewed(me.partition, me.group_id, b.first, b.last, member_id, lock) for b in runs
+    )
+
+
+def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Context) -> InFlight:
+    record = me.records[offset]
+    match kind:
+        case AcknowledgeType.ACCEPT:
+            return record.unstaged(S.ACKNOWLEDGED)
+        case AcknowledgeType.RELEASE:
+            return share_partition.released(me, offset, on)
+        case AcknowledgeType.REJECT:
+            return share_partition.given_up(me, record, share_partition.REJECTED, on)
+        case AcknowledgeType.GAP:
+            return record.unstaged(S.ARCHIVED)
+        case _:
+            raise AssertionError(f"a type that was not validated: {kind!r}")
+
+
+def _begun(before: InFlight, after: InFlight) -> InFlight:
+    """Begin a transition: the state is the new one, and the lock runs until it is durable."""
+    return after.but(ongoing=True, before_member=before.member_id, lock=before.lock)
+
+
+def stage(
+    me: SharePartition,
+    request: TxnShareAcknowledge,
+    votes: tuple[StagedBatch, ...],
+    reply_to: ReplyTo,
+    events: tuple[Event, ...],
+    on: Context,
+) -> Effects:
+    """Make a vote durable. Status: our inference (the repaired design)."""
+    message = TxnWriteShareGroupState(
+        me.key,
+        me.state_epoch,
+        me.leader_epoch,
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        votes,
+        me.start_offset,
+        bool(on.image.dead_letter_queue(me.group_id)),
+    )
+    offsets = offsets_of(request.acknowledgements)
+    answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
+    write = PendingWrite("stage", message, offsets, reply_to, answer)
+    return _enqueue(me, write, on).but(events=events)
+
+
+def stage_as_state(
+    me: SharePartition,
+    request: TxnShareAcknowledge,
+    reply_to: ReplyTo | None,
+    events: tuple[Event, ...],
+    on: Context,
+    *,
+    enlists: bool = False,
+) -> Effects:
+    """Make a vote durable as delivery state 5, by an ordinary write of the state.
+
+    The answer waits for it; a write that fails gives the records back. With a dead-letter queue the batch
+    says that a commit of what is rejected makes it ARCHIVING. Status: draft (pull request 22357, seen in source).
+    """
+    offsets = offsets_of(request.acknowledgements)
+    message = _state_write(me, offsets)
+    if on.image.dead_letter_queue(me.group_id):
+        message = message.but(batches=tuple(_with_target(b) for b in message.batches))
+    answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
+    after = request if enlists else None
+    write = PendingWrite("stage", message, offsets, reply_to, answer, enlists=after)
+    return _enqueue(me, write, on).but(events=events)
+
+
+def _with_target(batch: StateBatch) -> StateBatch:
+    rejected = batch.staged_type == AcknowledgeType.REJECT
+    return batch.but(staged_state=int(S.ARCHIVING)) if rejected else batch
+
+
+def stage_again(
+    me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
+) -> SharePartition:
+    """Let a repeated staging wait for the vote that is being made durable, if it still is."""
+    offsets = offsets_of(request.acknowledgements)
+    return me.but(
+        writes=tuple(
+            w.but(reply_to=reply_to) if (w.purpose, w.offsets) == ("stage", offsets) else w
+            for w in me.writes
+        )
+    )
+
+
+def read(me: SharePartition, purpose: str, on: Context) -> Effects:
+    """Ask for the durable state, to load the share-partition or to learn of an outcome."""
+    message = ReadShareGroupState(me.key, me.leader_epoch)
+    return _enqueue(me, PendingWrite(purpose, message), on)
+
+
+def expire(me: SharePartition, lock: int, on: Context) -> Effects:
+    """Take back what is held under a lock; memory first, then a write whose failure is ignored."""
+    changes, records = [], me.records
+    for offset, before in me.records.items():
+        after = share_partition.expired(me, offset, on) if before.lock == lock else None
+        if after is not None and (after.ongoing or after.state is S.TX_PENDING):
+            records = records.set(offset, after)
+        elif after is not None:
+            changes.append((offset, before, after))
+    held = (offset for offset, before in me.records.items() if before.lock == lock)
+    limit = on.delivery_count_limit(me.group_id)
+    looked = (
+        *acknowledgement_checks.states(me.records, held),
+        looked_at("delivery count limit", limit),
+    )
+    return _change(me.but(records=records), changes, LOCK_RAN_OUT, NOTE, on).after(looked)
+
+
+def release(me: SharePartition, member_id: str, on: Context) -> Effects:
+    """Take back what a departed member holds; votes are not the member's to give back.
+
+    It is a RELEASE by the broker: if the write fails the member has the records again, until
+    their lock runs out. Source: SharePartition.releaseAcquiredRecords.
+    """
+    records, events, offsets = me.records, [], []
+    for offset, before in me.records.items():
+        if before.state is S.ACQUIRED and not before.ongoing and before.member_id == member_id:
+            after = _begun(before, share_partition.released(me, offset, on))
+            records = records.set(offset, after)
+            offsets.append(offset)
+            events.append(moved(me, offset, before, after, SESSION_CLOSED))
+    if not offsets:
+        return Effects(me)
+    write = PendingWrite("release", _NOTHING, tuple(offsets))
+    return _write(me.but(records=records), write, on).but(events=tuple(events))
+
+
+def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -> Effects:
+    """Resolve the votes that a marker fits (the hook of KIP-1289, draft)."""
+    changes = []
+    checks: Checks = ()
+    for offset, before in share_partition.pending_cells(me):
+        if before.staged_producer_id != marker.producer_id:
+            continue
+        epoch = before.staged_producer_epoch
+        checks += (Check("epoch of the vote", marker.producer_epoch, epoch),)
+        if not on.rules.marker_epoch(epoch, marker.producer_epoch):
+            continue
+        done = on.rules.commit_target(before.staged_type) is S.ACKNOWLEDGED
+        kind = AcknowledgeType.ACCEPT if done else AcknowledgeType.REJECT
+        after = (
+            _acknowledged(me, offset, kind, on)
+            if marker.committed
+            else share_outcomes.aborted(me, before, on)
+        )
+        changes.append((offset, before, after))
+    word = "COMMIT" if marker.committed else "ABORT"
+    waits = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
+    if marker.ticket is None or not waits:
+        resolved = _change(me, changes, f"the {word} marker arrived", OUTCOME, on)
+        return resolved.but(state=share_partition.advance_start(resolved.state)).after(checks)
+    told = me
+    for offset, _, after in changes:
+        told = told.but(records=told.records.set(offset, after))
+    message = _state_write(told, waits)
+    write = PendingWrite(share_outcomes.DECIDE, message, waits, marker.ticket)
+    return _enqueue(share_outcomes.begun(me, waits), write, on).after(checks)
+
+
+def _change(
+    me: SharePartition,
+    changes: list[tuple[int, InFlight, InFlight]],
+    because: str,
+    purpose: str,
+    on: Context,
+) -> Effects:
+    """Change records in memory at once, and tell the share coordinator after that."""
+    if not changes:
+        return Effects(me)
+    records = me.records
+    for offset, _, after in changes:
+        records = records.set(offset, after)
+    events = tuple(moved(me, o, before, after, because) for o, before, after in changes)
+    durable = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
+    me = me.but(records=records)
+    done = _write(me, PendingWrite(purpose, _NOTHING, durable), on) if durable else Effects(me)
+    return done.but(events=events)
+
+
+# -- the wire ----------------------------------------------------------------------------------
+
+# Stands where `_write` puts the request.
+_NOTHING = Message()
+
+
+def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
+    """Make the state of some records durable, and with it the start offset as it is."""
+    return _enqueue(me, write.but(message=_state_write(me, write.offsets)), on)
+
+
+def _state_write(me: SharePartition, offsets: tuple[int, ...]) -> WriteShareGroupState:
+    cells = tuple((o, me.records[o]) for o in offsets)
+    complete = share_partition.delivery_complete_count(me)
+    return WriteShareGroupState(
+        me.key, me.state_epoch, me.leader_epoch, me.start_offset, complete, state_batches(cells)
+    )
+
+
+def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
+    me = me.but(writes=(*me.writes, write))
+    return Effects(me) if me.on_wire else send(me, on)
+
+
+def send(me: SharePartition, on: Context) -> Effects:
+    """Put the first waiting request on the wire; without a leader to send it to it waits on."""
+    if not me.writes or me.on_wire:
+        return Effects(me)
+    broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, me.key))
+    if broker == NOBODY:
+        return Effects(me)
+    message, tag = me.writes[0].message, str(me.incarnation)
+    return Effects(
+        me.but(on_wire=True), requests=(Request("persister", broker, message, ROLE, me.key, tag),)
+    )
+
+
+def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEPTION) -> Effects:
+    """Repeat the request that was on the wire, up to the persister's limit, then let it fail with an error."""
+    write, me = me.writes[0], me.but(on_wire=False)
+    if _tried_enough(write):
+        return _failed(me.but(writes=me.writes[1:]), write, error, on)
+    again = write.but(attempts=min(write.attempts + 1, ATTEMPTS_MAX))
+    repeated = (
+        Check("answer of the coordinator", write.purpose, error),
+        Check("attempts", ATTEMPTS_MAX, write.attempts),
+    )
+    return send(me.but(writes=(again, *me.writes[1:])), on).after(repeated)
+
+
+def _tried_enough(write: PendingWrite) -> bool:
+    return write.attempts >= ATTEMPTS_MAX and write.purpose not in share_partition.READS
+
+
+def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects, Errors]:
+    """Finish what waited for the share coordinator.
+
+    An error beside the effects means that this object is no good any more: another leader or
+    another state epoch fenced it, its group or topic is gone, or there is nothing to load.
+    """
+    write = me.writes[0]
+    error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+    if error in RETRY and not _tried_enough(write):
+        return resend(me, on, error), Errors.NONE
+    me = me.but(writes=me.writes[1:], on_wire=False)
+    if error is not Errors.NONE:
+        return _failed(me, write, error, on), _gone(write, error)
+    checks = _answered(me, write, error)
+    if isinstance(answer, ReadShareGroupStateResponse):
+        refreshes = write.purpose == "refresh"
+        if not refreshes and share_loading.is_malformed(answer):
+            error = Errors.UNKNOWN_SERVER_ERROR
+            sound = compare("state well-formed", None, False, False, error)
+            return _failed(me, write, error, on, (*checks, sound)), error
+        read = (
+            share_loading.refreshed(me, answer, on)
+            if refreshes
+            else share_loading.loaded(me, answer, on)
+        )
+        if read is None and refreshes:
+            error = Errors.FENCED_STATE_EPOCH
+            failed = _failed(me, write, error, on, (*checks, *_made_anew(me, answer)))
+            return failed, Errors.NOT_LEADER_OR_FOLLOWER
+        if read is None:
+            return Effects(me, checks=checks), Errors.OFFSET_NOT_AVAILABLE
+        done = read.after((*checks, looked_at("start offset", answer.start_offset)))
+    else:
+        events: tuple[Event, ...] = ()
+        if write.purpose == share_outcomes.DECIDE:
+            me, events = share_outcomes.decided(me, write, on)
+        elif write.purpose in (NOTE, OUTCOME):
+            me = share_partition.advance_start(me)
+        else:
+            me = share_partition.settle(me, write.offsets)
+        if write.fetch is not None:
+            me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
+        said = write.answer if write.enlists is None else None
+        replies = (Reply(write.reply_to, said),) if write.reply_to and said else ()
+        local = share_outcomes.answered(me, write, Errors.NONE)
+        done = Effects(me, replies=replies, local=local, events=events, checks=checks)
+    if isinstance(answer, ReadShareGroupStateResponse) and write.purpose == "refresh":
+        given_up = share_outcomes.given_up_at_the_limit(me, answer.batches, on)
+        if given_up:  # the SPSO may have moved over them: then it says so alone
+            known = tuple(o for o in given_up if o in done.state.records)
+            noted = _write(done.state, PendingWrite(NOTE, _NOTHING, known), on)
+            done = with_effects(noted.state, done, noted)
+    asked = write.offsets or tuple(done.state.records.keys())
+    copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
+    sent = send(copied.state, on)
+    return with_effects(sent.state, done, copied, sent), Errors.NONE
+
+
+def _answered(me: SharePartition, write: PendingWrite, error: Errors) -> Checks:
+    """Give what the share coordinator has answered, and to what."""
+    told = Check("answer of the coordinator", write.purpose, error, error)
+    return (*acknowledgement_checks.states(me.records, write.offsets), told)
+
+
+@in_order
+def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
+    """Give the check by which a state has nothing to do with the one that was loaded (`share_loading.refreshed`)."""
+    epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
+    yield compare("state epoch of the answer", epoch, known, epoch <= known, error)
+    yield compare("votes pending or decided", None, False, False, error)
+
+
+def _gone(write: PendingWrite, error: Errors) -> Errors:
+    """Say with which error a share-partition is dropped after a request that failed, NONE if it is kept.
+
+    A look that finds no state at all, because it was deleted, finds no outcome of a vote later either
+    (our inference). Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
+    """
+    if write.purpose == "refresh" and error is Errors.INVALID_REQUEST:
+        return Errors.NOT_LEADER_OR_FOLLOWER
+    if error in REMOVES and write.purpose != NOTE:
+        return TOLD[error]
+    return Errors.UNKNOWN_SERVER_ERROR if write.purpose == "load" else Errors.NONE
+
+
+def on_dead_letter(
+    me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
+) -> Effects:
+    """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost."""
+    return (
+        _copied(share_dead_letters.answered(me, answer, on), on) if me.dead_letters else Effects(me)
+    )
+
+
+def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
+    """Tell the share coordinator which records are archived now, whatever comes of that."""
+    done = copying.effects
+    if not copying.finished:
+        return done
+    told = _write(done.state, PendingWrite(NOTE, _NOTHING, copying.finished), on)
+    return with_effects(told.state, done, told)
+
+
+def _failed(
+    me: SharePartition, write: PendingWrite, error: Errors, on: Context, because: Checks = ()
+) -> Effects:
+    """End what waited for a write that failed; who staged is told what else was wrong (our inference)."""
+    checks = because or _answered(me, write, error)
+    if write.purpose == "stage":
+        error = Errors.COORDINATOR_NOT_AVAILABLE if error in RETRY else TOLD.get(error, error)
+    else:
+        error = TOLD.get(error, Errors.UNKNOWN_SERVER_ERROR)
+    events: tuple[Event, ...] = ()
+    if write.purpose == share_outcomes.DECIDE:
+        me = share_outcomes.undecided(me, write)
+    elif write.purpose in (NOTE, OUTCOME):
+        me = share_partition.advance_start(me)
+    else:
+        me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
+    replies: tuple[Reply, ...] = ()
+    if write.reply_to is not None or write.fetch is not None:
+        checks = translated(checks, "error to a client", None, error)
+    if write.reply_to is not None and write.answer is not None:
+        replies = (Reply(write.reply_to, write.answer.but(error=error)),)
+    if write.fetch is not None:
+        me = _acknowledged_fetch(me, write.fetch, error)
+    # A lock that ran out was told only: its records are copied whether the telling worked or not.
+    copied = _copied(share_dead_letters.enqueue(me, write.offsets, on), on)
+    sent = send(copied.state, on)
+    local = share_outcomes.answered(me, write, error)
+    done = Effects(me, replies=replies, local=local, events=events, checks=checks)
+    return with_effects(sent.state, done, copied, sent)
+
+
+def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> SharePartition:
+    """Let the fetch go on that brought the acknowledgements along."""
+    return me.but(
+        parked=tuple(
+            p.but(acknowledging=False, acknowledge_error=error) if p.reply_to == fetch else p
+            for p in me.parked
+        )
+    )

@@ -1,0 +1,119 @@
+"""A staging of several partitions in one request: each is a vote of its own, the answer is one (KIP-1289).
+
+WHEN: a producer stages what its share consumer holds of several partitions that one broker leads.
+DOES: every part is taken as a staging of one partition; the answer waits until each has its result.
+OPEN: stage_parts: what becomes of the parts that were staged when another one is refused. A part at
+another leader is another request, and no broker knows of both.
+Clause: KIP-1289 corner case 11 (draft).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, looked_at
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.share_leaders import share_partition, share_partition_leader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, StagingCall
+from kipviz.core.model import Event
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import (
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+    parts_of,
+    told,
+)
+
+
+@takes(TxnShareAcknowledge)
+def on_txn_share_acknowledge(
+    me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Take a staging apart, and hand each partition of it to the leader.
+
+    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: nothing of its own. DOES: remembers that one
+    answer is owed for all parts. ANSWERS: at once where there is one partition and it is refused, else
+    when every part has its result.
+    Clause: KIP-1289 "TxnShareAcknowledgeRequest", Topics and Partitions (draft).
+    """
+    if not request.further:
+        return share_partition_leader.on_txn_share_acknowledge(me, request, reply_to, on)
+    me = me.but(calls=(*me.calls, StagingCall(reply_to, request)))
+    parts: list[Effects] = []
+    for part in parts_of(request):
+        done = share_partition_leader.on_txn_share_acknowledge(me, part, reply_to, on)
+        me = done.state
+        parts.append(done.after((looked_at("partition", part.partition),)))
+    return with_effects(me, *parts)
+
+
+def gathered(done: Effects, on: Context) -> Effects:
+    """Keep back the answers to parts until all are there, and give the one that the client gets."""
+    me: ShareLeader = done.state
+    replies: list[Reply] = []
+    events: list[Event] = []
+    checks: list[Check] = []
+    for reply in done.replies:
+        call = next((c for c in me.calls if c.reply_to == reply.to), None)
+        if call is None or not isinstance(reply.message, TxnShareAcknowledgeResponse):
+            replies.append(reply)
+            continue
+        known = call.but(results=(*call.results, *reply.message.of_each))
+        others = tuple(c for c in me.calls if c is not call)
+        if len(known.results) < len(parts_of(call.request)):
+            me = me.but(calls=(*others, known))
+            continue
+        me, results, undone = _decided(me.but(calls=others), known, on)
+        events += undone
+        checks += _result_checks(known, results)
+        replies.append(Reply(call.reply_to, told(results)))
+    return done.but(
+        state=me,
+        replies=tuple(replies),
+        events=(*done.events, *events),
+        checks=(*done.checks, *checks),
+    )
+
+
+def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
+    """Forget the calls of a connection: nobody waits for their answers."""
+    left = tuple(call for call in me.calls if call.reply_to.source != source)
+    return me if len(left) == len(me.calls) else me.but(calls=left)
+
+
+def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -> Iterator[Check]:
+    """Give what each part came to by itself, and what it is told because of the others."""
+    own = dict(call.results)
+    for partition, error in results:
+        if own[partition] is not Errors.NONE:
+            yield Check("staged", partition, own[partition], own[partition])
+        elif error is not Errors.NONE:
+            yield Check("staged with the others", partition, True, error)
+
+
+def _decided(
+    me: ShareLeader, call: StagingCall, on: Context
+) -> tuple[ShareLeader, tuple[tuple[str, Errors], ...], tuple[Event, ...]]:
+    """Give back what was staged, where the design has all parts or none; its error is then the first one.
+
+    What is in the log stays there: a vote can be ended by the transaction alone.
+    """
+    refused = next((error for _, error in call.results if error is not Errors.NONE), Errors.NONE)
+    if not on.rules.stage_parts(tuple(error for _, error in call.results)):
+        return me, call.results, ()
+    events: list[Event] = []
+    results = []
+    staged = dict(call.results)
+    for part in parts_of(call.request):
+        error = staged[part.partition]
+        if error is Errors.NONE:
+            error = refused
+            key = on.image.share_key(part.group_id, part.partition)
+            share = me.shares.get(key)
+            if share is not None:
+                share, moves = share_partition.unstage(share, part)
+                me = me.but(shares=me.shares.set(key, share))
+                events += moves
+        results.append((part.partition, error))
+    return me, tuple(results), tuple(events)

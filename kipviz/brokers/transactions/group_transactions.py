@@ -1,0 +1,108 @@
+"""InitProducerId for a generation of a group: end first what older ones have left in its partitions.
+
+A part of the transaction coordinator's role. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft (2019),
+  given up for fencing by the group coordinator. STATUS: draft; what its text leaves open is in slots, or
+  said to be our inference.
+DURABILITY: a generation counts as soon as it is seen; its record is in the log before the record of the
+  identity, so whoever has an identity has it for a generation that the next coordinator knows, too.
+NOT MODELLED: a producer that has a group and no transactional id (a later wording of the draft);
+  what is forgotten of groups that are gone: the draft does not say that anything is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.logs.replication import replicas_check
+from kipviz.brokers.transactions import producer_groups, transaction_coordinator, two_phase
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import PREPARED, TransactionMetadata
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import GenerationSeen
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.records.batches import Batch
+from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionState
+
+
+@takes(InitProducerIdOfGroup)
+def on_init_producer_id_of_group(
+    me: TransactionCoordinator, request: InitProducerIdOfGroup, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a producer an identity for a generation of its group, and shut out those before it.
+
+    WHEN: a member has been assigned partitions, before it looks up where to begin in them. CHECKS: all
+    brokers know the request; loading; the time limit; no newer generation has been seen. DOES: logs what
+    the producer is assigned; from here on requests of older generations are refused. What these have
+    open in the caller's partitions is aborted, or waited for: a slot. Then it is an InitProducerId as
+    any other, but that it gets a producer id of its own each time. ANSWERS: the identity;
+    CONCURRENT_TRANSACTIONS while something has to end first; ILLEGAL_GENERATION (our inference).
+    Clause: KIP-447, first draft: "InitProducerId API", "Fencing zombie".
+    """
+    checks = _checks(me, request, on)
+    error = error_of(checks)
+    if error is not Errors.NONE:
+        refused = InitProducerIdResponse(error)
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    parts = [_seen(me, request, on).after(checks)]
+    me = parts[0].state
+    aborts, waits = on.rules.older_transaction()
+    open_ones = tuple(_left_open(me, request))
+    for known in open_ones:
+        if aborts and known.state is TransactionState.ONGOING and known.pending_state is None:
+            ended = transaction_coordinator.on_timeout(me, known.transactional_id, on.after(*parts))
+            me = ended.state
+            parts.append(ended)
+    if open_ones and waits:
+        again = InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)
+        names = tuple(known.transactional_id for known in open_ones)
+        left = Check("left open by older generations", None, names, Errors.CONCURRENT_TRANSACTIONS)
+        parts.append(Effects(me, replies=(Reply(reply_to, again),), checks=(left,)))
+        return with_effects(me, *parts)
+    given = transaction_coordinator.on_init_producer_id(me, request, reply_to, on.after(*parts))
+    return with_effects(given.state, *parts, given)
+
+
+@in_order
+def _checks(
+    me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context
+) -> Iterator[Check]:
+    level = on.image.features.inter_broker_protocol
+    yield Check("inter.broker.protocol.version", None, level, on.rules.group_metadata_gate(level))
+    yield from two_phase.request_checks(request, on)
+    yield has_loaded(me.loading)
+    asked, newest = request.generation, producer_groups.newest(me.assignments, request.group_id)
+    served = on.rules.older_generation(asked, newest) is Errors.NONE
+    yield compare("generation", asked, newest, served, Errors.ILLEGAL_GENERATION)
+    yield replicas_check(me.shard, on)
+
+
+def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context) -> Effects:
+    """Log what a producer has been assigned, unless it says the same again."""
+    assert request.transactional_id is not None, "refused before"
+    record = GroupAssignmentRecord(
+        request.group_id, request.transactional_id, request.generation, request.assigned
+    )
+    if me.assignments.get(request.transactional_id) == record:
+        return Effects(me)
+    before = producer_groups.newest(me.assignments, request.group_id)
+    newer = request.generation > before
+    batch = Batch(on.log(me.shard).end_offset, (record,))
+    return Effects(
+        transaction_coordinator.replay(me, record),
+        appends=((me.shard, batch),),
+        events=(GenerationSeen(request.group_id, request.generation),) if newer else (),
+    )
+
+
+def _left_open(
+    me: TransactionCoordinator, request: InitProducerIdOfGroup
+) -> list[TransactionMetadata]:
+    """Give the transactions of older generations that may still be about the caller's partitions."""
+    names = producer_groups.before_in_its_partitions(me.assignments, request)
+    found = (me.transactions.get(name) for name in names)
+    unended = (TransactionState.ONGOING, *PREPARED)
+    return [k for k in found if k and (k.state in unended or k.pending_state is not None)]

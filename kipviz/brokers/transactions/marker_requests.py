@@ -1,0 +1,67 @@
+"""Markers of several transactions in one request: each transaction has results of its own.
+
+WHO: a transaction coordinator. WHERE IN KAFKA: TransactionMarkerChannelManager,
+  TransactionMarkerRequestCompletionHandler.
+KIPS: KIP-98. DURABILITY: none; a broken connection makes the coordinator ask again.
+Which transactions go together is decided where the markers are sent (`transaction_append.gathered`):
+those that one step of a coordinator ends on one broker, such as all that a new one finds decided.
+NOT MODELLED: that a broker's coordinators share one queue, so that what is decided between two rounds of its
+  thread goes together, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.brokers.context import Context, Effects, with_effects
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_append import gathered
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.messages.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
+
+
+def on_markers_answered(
+    me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: str, on: Context
+) -> Effects:
+    """Take the results of each transaction of a request.
+
+    WHEN: a broker answers WriteTxnMarkers. CHECKS and DOES: for each transaction what
+    `transaction_coordinator.on_markers_answered` says. ANSWERS: nobody.
+    Clause: KIP-98 "WriteTxnMarkerRequest"; TransactionMarkerRequestCompletionHandler.onComplete.
+    """
+    return _each(me, response, tag, on, transaction_coordinator.on_markers_answered)
+
+
+def on_markers_lost(
+    me: TransactionCoordinator,
+    lost: WriteTxnMarkers | WriteTxnMarkersResponse,
+    tag: str,
+    on: Context,
+) -> Effects:
+    """Send the markers of each transaction again that were on a broken connection, asked or answered."""
+    return _each(me, lost, tag, on, transaction_coordinator.on_markers_lost)
+
+
+def _each(
+    me: TransactionCoordinator,
+    message: WriteTxnMarkers | WriteTxnMarkersResponse,
+    tag: str,
+    on: Context,
+    handler: Callable[[TransactionCoordinator, Any, str, Context], Effects],
+) -> Effects:
+    parts: list[Effects] = []
+    asked: tuple[WriteTxnMarkers | WriteTxnMarkersResponse, ...] = message.of_transactions
+    for place, each in enumerate(asked):
+        mine = _tag_of(me, each.producer_id, tag) if place else tag
+        part = handler(me, each, mine, on.after(*parts))
+        me = part.state
+        parts.append(part)
+    return gathered(with_effects(me, *parts))
+
+
+def _tag_of(me: TransactionCoordinator, producer_id: int, tag: str) -> str:
+    """Give the tag of a transaction that went beside the first one, which has the same coordinator epoch."""
+    epoch, _, _ = tag.partition(" ")
+    found = (t for t in me.transactions.values() if t.producer_id == producer_id)
+    return f"{epoch} {next((t.transactional_id for t in found), '')}"

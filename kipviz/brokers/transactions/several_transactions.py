@@ -1,0 +1,68 @@
+"""A question about several transactions: each is asked of its own coordinator on this broker.
+
+A part of the front desk's role (`kafka_apis`). WHERE IN KAFKA: KafkaApis.handleAddPartitionsToTxnRequest.
+KIPS: KIP-890 (AddPartitionsToTxn since version 4).
+DURABILITY: none; the answers of single transactions stay with the request (`cluster.partly`).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import gone_topics
+from kipviz.brokers.checks import Check
+from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
+from kipviz.brokers.handling import takes
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local import AskedOfOne
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
+
+
+@takes(AddPartitionsToTxn)
+def on_add_partitions(
+    me: TransactionCoordinator | KafkaApis,
+    request: AddPartitionsToTxn,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects:
+    """Let the coordinator of a transaction have its question, or each coordinator of several.
+
+    WHEN: a broker asks about the transactions of several producers. CHECKS: for each that its partitions are
+    there, and that it is coordinated here (NOT_COORDINATOR): what is wrong with one is nothing to the others.
+    DOES: nothing else. ANSWERS: when every coordinator has answered, with errors of its own for each.
+    Clause: KIP-890 part 1; KafkaApis.handleAddPartitionsToTxnRequest.
+    """
+    if isinstance(me, TransactionCoordinator):
+        return transaction_coordinator.on_add_partitions(me, request, reply_to, on)
+    refused: list[Reply] = []
+    calls: list[LocalCall] = []
+    checks: list[Check] = []
+    for each in request.of_transactions:
+        home = on.image.home_of_transactions(each.transactional_id)
+        answer = _refusal(each, home, on)
+        if answer is None:
+            calls.append(LocalCall(transaction_coordinator.ROLE, home, AskedOfOne(reply_to, each)))
+        else:
+            refused.append(Reply(reply_to, answer))
+            checks.append(_deciding(each, answer, home, on))
+    return Effects(me, replies=tuple(refused), local=tuple(calls), checks=tuple(checks))
+
+
+def _refusal(
+    request: AddPartitionsToTxn, home: str, on: Context
+) -> AddPartitionsToTxnResponse | None:
+    gone = gone_topics.not_added(request, on.image)
+    if gone is not None or on.image.leader_of(home) == on.broker:
+        return gone
+    return with_error(request, Errors.NOT_COORDINATOR)
+
+
+def _deciding(
+    request: AddPartitionsToTxn, answer: AddPartitionsToTxnResponse, home: str, on: Context
+) -> Check:
+    """Give the check by which a transaction's question is refused before its coordinator gets it."""
+    if answer.error is Errors.NOT_COORDINATOR:
+        return Check("leader", on.broker, on.image.leader_of(home), answer.error)
+    lost = gone_topics.lost_partitions(request.partitions, on.image)
+    return Check("partitions there", request.partitions, lost, answer.error)

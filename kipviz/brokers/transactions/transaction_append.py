@@ -1,0 +1,323 @@
+"""A transition of a transaction on its way to the replicas, and who is answered when it is there.
+
+WHERE IN KAFKA: the callbacks of TransactionStateManager.appendTransactionToLog.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.checks import error_of
+from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.transactions import two_phase
+from kipviz.brokers.transactions.transaction_metadata import (
+    PREPARED,
+    TransactionMetadata,
+    spoken_in,
+)
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionDecided, TransactionMoved
+from kipviz.messages.transactions import (
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
+from kipviz.records.transaction_state import (
+    GroupAssignmentRecord,
+    Tombstone,
+    TransactionRecord,
+    TransactionState,
+)
+
+APPENDS = "the append at "
+# Who ends a transaction without its producer: InitProducerId, and a timer.
+FENCING = ("fence", "timeout")
+# Answers to a marker after which the coordinator resolves the leader again and resends.
+RETRY_MARKER = (
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.NOT_ENOUGH_REPLICAS,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Errors.REQUEST_TIMED_OUT,
+    Errors.KAFKA_STORAGE_ERROR,
+)
+# After which a partition needs no marker: nothing of the transaction can be in it. What is neither
+# among these nor to be retried (INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED) ends the sending.
+NEEDS_NO_MARKER = (
+    Errors.NONE,
+    Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    Errors.UNSUPPORTED_VERSION,
+)
+
+
+class PendingAppend(Value, frozen=True):
+    """A record that is in the log but not replicated: what to do when it is.
+
+    `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
+    transaction first), "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or
+    nobody's: "timeout", "complete", "expire". `two_phase` says that the InitProducerId is KIP-939's.
+    """
+
+    offset: int
+    record: TransactionRecord
+    last_producer_epoch: int
+    answer: str
+    reply_to: ReplyTo | None = None
+    asked: tuple[str, ...] = ()
+    two_phase: bool = False
+
+
+def dated(
+    wait: PendingAppend, known: TransactionMetadata, now_ms: int, transaction_version: int
+) -> tuple[PendingAppend, TransactionRecord | Tombstone]:
+    """Give a transition with the time at which it is prepared, and what of it the log gets.
+
+    A completion was prepared when its decision was replicated; a name that is forgotten keeps its
+    time. Below transaction version 1 a record has no place for what came later.
+    """
+    record = wait.record
+    if record.state is TransactionState.DEAD:
+        return wait, Tombstone(record.transactional_id)
+    at_ms = known.complete_timestamp_ms if wait.answer == "complete" else now_ms
+    record = record.but(last_update_timestamp_ms=at_ms)
+    written = record
+    if transaction_version < 1:
+        written = record.but(
+            previous_producer_id=-1, next_producer_id=-1, client_transaction_version=0, version=0
+        )
+    return wait.but(record=record), written
+
+
+def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context) -> Effects:
+    """Give a producer without a transactional id an identity that nobody remembers.
+
+    Any broker does that, and nothing is logged: TransactionCoordinator.handleInitProducerId.
+    """
+    checks = two_phase.nameless_checks(request)
+    error = error_of(checks)
+    if error is not Errors.NONE:
+        refused = InitProducerIdResponse(error)
+        return Effects(role, replies=(Reply(reply_to, refused),), checks=checks)
+    answer = InitProducerIdResponse(Errors.NONE, on.next_producer_id, 0)
+    return Effects(role, replies=(Reply(reply_to, answer),), new_producer_ids=1, checks=checks)
+
+
+def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[str, ...]:
+    """Give the appends that may take too long: they have the time of their transaction."""
+    timed = (w for w in waiting if w.record.timeout_ms < NO_TIME_LIMIT)
+    return tuple(f"{APPENDS}{w.offset} of {shard}" for w in timed)
+
+
+def append_of(timer: str, waiting: tuple[PendingAppend, ...]) -> PendingAppend:
+    """Give the append that a timer is of."""
+    offset = int(timer.removeprefix(APPENDS).partition(" ")[0])
+    return next(w for w in waiting if w.offset == offset)
+
+
+def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> tuple[Reply, ...]:
+    """Give the error to whoever waits for a record; it tells no identity."""
+    found = []
+    for reply in answers_of(wait, known):
+        told = reply.message.but(error=error)
+        if isinstance(told, InitProducerIdResponse | EndTxnResponse):
+            told = told.but(producer_id=-1, producer_epoch=-1)
+        found.append(reply.but(message=told))
+    return tuple(found)
+
+
+def shuts_out(wait: PendingAppend) -> bool:
+    """Say whether a transition is a fence whose epoch is in memory before it is logged.
+
+    That is so below transaction version 2: from then on the old epoch is refused.
+    Source: TransactionCoordinator.endTransactionWithTV1.
+    """
+    record = wait.record
+    fences = wait.answer in FENCING and record.state is TransactionState.PREPARE_ABORT
+    return fences and record.client_transaction_version < 2
+
+
+def before_logging(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
+    """Give what is known of a transaction as soon as a step of it is prepared."""
+    if not shuts_out(wait):
+        return known
+    return known.but(producer_epoch=wait.record.producer_epoch, last_producer_epoch=-1)
+
+
+def after_failure(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
+    """Give what is known of a transaction when a record of it failed: what was known before.
+
+    A fence below transaction version 2 keeps its epoch: the next attempt does not bump it again, so
+    that epochs nobody saw are not used up. Source: TransactionMetadata.hasFailedEpochFence.
+    """
+    known = known.but(pending_state=None)
+    return known.but(has_failed_epoch_fence=True) if shuts_out(wait) else known
+
+
+def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) -> bool:
+    """Say whether a decided transaction waits for a leader, or for replicas of its own log."""
+    if known.state not in PREPARED:
+        return False
+    logged = any(w.record.transactional_id == known.transactional_id for w in waiting)
+    return bool(known.to_send) or not (known.partitions or known.cancelled or logged)
+
+
+def markers_of(
+    known: TransactionMetadata,
+    partitions: tuple[str, ...],
+    whose: tuple[str, str, str],
+    coordinator_epoch: int,
+    on: Context,
+) -> tuple[tuple[Request, ...], tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """Give the markers of a decided transaction, one request per broker, and whom they go to.
+
+    `whose` are the role, shard and tag that the answers come back to. The last ones given are
+    partitions that nobody leads now.
+    """
+    role, shard, tag = whose
+    by_broker: dict[int, list[str]] = {}
+    for partition in partitions:
+        by_broker.setdefault(on.image.leader_of(partition), []).append(partition)
+    nobody = tuple(by_broker.pop(NOBODY, ()))
+    requests: list[Request] = []
+    sent: list[tuple[str, int]] = []
+    for broker in sorted(by_broker):
+        marker = WriteTxnMarkers(
+            known.producer_id,
+            known.producer_epoch,
+            known.state is TransactionState.PREPARE_COMMIT,
+            tuple(by_broker[broker]),
+            coordinator_epoch,
+            known.client_transaction_version,
+        )
+        requests.append(Request("markers", broker, marker, role, shard, tag))
+        sent += [(p, broker) for p in by_broker[broker]]
+    return tuple(requests), tuple(sent), nobody
+
+
+def gathered(done: Effects) -> Effects:
+    """Put the markers of several transactions that one step sends to one broker into one request.
+
+    Its tag is the first one's: the others are known by their producer ids. Source:
+    TransactionMarkerChannelManager.generateRequests, which drains what waits for a broker.
+    """
+    if len(done.requests) < 2:
+        return done
+    found: dict[int, Request] = {}
+    for request in done.requests:
+        first = found.setdefault(request.broker, request)
+        if first is not request:
+            both = first.message.but(further=(*first.message.further, request.message))  # type: ignore[attr-defined]
+            found[request.broker] = first.but(message=both)
+    return done.but(requests=tuple(found.values()))
+
+
+def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
+    """Give the partitions of markers that were lost, asked or answered."""
+    if isinstance(lost, WriteTxnMarkers):
+        return lost.partitions
+    return tuple(result.partition for result in lost.results)
+
+
+def decided(
+    before: TransactionMetadata | TransactionRecord, producer_id: int, state: TransactionState
+) -> TransactionDecided:
+    """Give the fact that a decision is durable: it is about the batches of the epoch before it."""
+    committed = state is TransactionState.PREPARE_COMMIT
+    return TransactionDecided(
+        before.transactional_id, producer_id, before.producer_epoch, committed
+    )
+
+
+def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
+    """Give the fact that a transition has decided: a fence may have its own epoch in memory before it."""
+    record = wait.record
+    if shuts_out(wait):
+        before = before.but(producer_epoch=record.producer_epoch - 1)
+    return decided(before, record.producer_id, record.state)
+
+
+def unheard(log: PartitionLog) -> tuple[Event, ...]:
+    """Give the decisions in a log that count from now on and that nobody has heard of yet.
+
+    Such a record was given up by the coordinator that wrote it, and replicated after that.
+    """
+    found: dict[str, tuple[Event, ...]] = {}
+    before: dict[str, TransactionRecord] = {}
+    for batch in log.batches if log.given_up else ():
+        for record in batch.records:
+            if isinstance(record, GroupAssignmentRecord):
+                continue
+            assert isinstance(record, TransactionRecord | Tombstone)
+            name = record.transactional_id
+            found.pop(name, None)
+            if isinstance(record, Tombstone):
+                before.pop(name, None)
+            elif record.state not in PREPARED:
+                before[name] = record
+            elif batch.base_offset in log.given_up:
+                was = before[name]
+                ids, state = (record.producer_id, record.producer_epoch), record.state
+                moved = TransactionMoved(name, *ids, was.state, state, record.partitions)
+                found[name] = (moved, decided(was, record.producer_id, state))
+    return tuple(event for events in found.values() for event in events)
+
+
+def answer_add(
+    error: Errors, request: AddPartitionsToTxn, known: TransactionMetadata | None
+) -> AddPartitionsToTxnResponse:
+    """Give the answer to AddPartitionsToTxn: one for all of its partitions, but to who only asks one for each.
+
+    TRANSACTION_ABORTABLE is then for those that are not in the transaction.
+    """
+    members = () if known is None or error is not Errors.TRANSACTION_ABORTABLE else known.partitions
+    return AddPartitionsToTxnResponse(
+        spoken_in(request.version, error),
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        request.partitions,
+        verified=tuple(p for p in request.partitions if p in members),
+    )
+
+
+def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:
+    """Give the answer to whoever waits for a record, with what it says."""
+    if wait.reply_to is None:
+        return ()
+    init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse
+    match wait.answer:
+        case "init":
+            answer: Any = init(Errors.NONE, known.producer_id, known.producer_epoch)
+        case "fence":
+            answer = init(Errors.CONCURRENT_TRANSACTIONS)
+        case "keep":
+            answer = two_phase.kept_answer(known)
+        case "add":
+            answer = AddPartitionsToTxnResponse(
+                Errors.NONE,
+                known.transactional_id,
+                known.producer_id,
+                known.producer_epoch,
+                wait.asked,
+            )
+        case "offsets":
+            answer = AddOffsetsToTxnResponse(Errors.NONE)
+        case "end" if known.client_transaction_version < 2:
+            answer = EndTxnResponse(Errors.NONE)
+        case "end" if known.next_producer_id >= 0:
+            later = max(known.next_producer_epoch, 0)
+            answer = EndTxnResponse(Errors.NONE, known.next_producer_id, later)
+        case "end":
+            answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
+        case other:
+            raise AssertionError(f"nobody waits for {other}")
+    return (Reply(wait.reply_to, answer),)

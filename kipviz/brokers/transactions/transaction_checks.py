@@ -1,0 +1,296 @@
+"""What a transaction coordinator compares a request with, in the order in which Kafka does.
+
+WHERE IN KAFKA: TransactionCoordinator's endTransaction, prepareInitProducerIdTransit,
+handleAddPartitionsToTransaction and handleVerifyPartitionsInTransaction. Each function gives the checks up
+to the first one that fails; what they are is in `checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    looked_at,
+    translated,
+)
+from kipviz.brokers.context import Context
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.transactions import producer_groups, two_phase
+from kipviz.brokers.transactions.producer_groups import Assignments
+from kipviz.brokers.transactions.transaction_metadata import (
+    COMPLETED,
+    PREPARED,
+    TransactionMetadata,
+    is_end_txn_retry,
+    is_overflow_retry,
+    spoken_in,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+)
+from kipviz.records.transaction_state import EPOCH_MAX, LAST_CLIENT_EPOCH, TransactionState
+
+S = TransactionState
+
+
+@in_order
+def asking_checks(loading: bool, request: InitProducerId, on: Context) -> Iterator[Check]:
+    """Check that an InitProducerId is looked at: what it asks is allowed, and the log is read."""
+    yield from two_phase.request_checks(request, on)
+    yield has_loaded(loading)
+
+
+def _served_checks(
+    loading: bool, assignments: Assignments, name: str, rules: BrokerRules
+) -> Iterator[Check]:
+    """Check that a request has a name, that the log is read, and that its generation is not over."""
+    if not name:
+        yield compare("transactional id", name, None, False, Errors.INVALID_REQUEST)
+    yield has_loaded(loading)
+    yield from producer_groups.generation_checks(assignments, name, rules)
+
+
+@in_order
+def joining_checks(
+    loading: bool,
+    assignments: Assignments,
+    known: TransactionMetadata | None,
+    request: AddPartitionsToTxn | AddOffsetsToTxn,
+    rules: BrokerRules,
+) -> Iterator[Check]:
+    """Give every check of AddPartitionsToTxn, also of one that only asks, and of AddOffsetsToTxn."""
+    yield from _served_checks(loading, assignments, request.transactional_id, rules)
+    if isinstance(request, AddPartitionsToTxn) and request.verify_only:
+        yield from verify_checks(known, request)
+    else:
+        yield from add_partitions_checks(known, request)
+
+
+@in_order
+def ending_checks(
+    loading: bool,
+    assignments: Assignments,
+    known: TransactionMetadata | None,
+    request: EndTxn,
+    rules: BrokerRules,
+) -> Iterator[Check]:
+    """Give every check of EndTxn."""
+    yield from _served_checks(loading, assignments, request.transactional_id, rules)
+    yield is_known(known, request.transactional_id)
+    assert known is not None
+    of_version = end_txn_checks if request.version >= 5 else end_txn_checks_below_5
+    yield from of_version(known, request)
+    yield looked_at("partitions", known.partitions)
+
+
+def _no_transition(known: TransactionMetadata) -> Check:
+    """Check that no transition of the transaction is being logged: one at a time."""
+    pending = known.pending_state
+    return compare(
+        "pending transition", None, pending, pending is None, Errors.CONCURRENT_TRANSACTIONS
+    )
+
+
+@in_order
+def init_producer_id_checks(known: TransactionMetadata, request: InitProducerId) -> Iterator[Check]:
+    """Check that a producer can get an identity now: no transition in progress, and no stale caller."""
+    yield _no_transition(known)
+    expected = request.producer_id
+    if expected >= 0:
+        fits = _is_expected_producer(known, request)
+        yield compare("producer id", expected, known.producer_id, fits, Errors.PRODUCER_FENCED)
+    ended = known.state not in PREPARED
+    yield compare("state", None, known.state, ended, Errors.CONCURRENT_TRANSACTIONS)
+
+
+@in_order
+def identity_checks(known: TransactionMetadata, request: InitProducerId) -> Iterator[Check]:
+    """Check the epoch that a producer expects: the stored one, or the one before, which is a retry.
+
+    Whoever says its group expects none (KIP-447, first draft). An exhausted epoch with another expected
+    one is an IllegalStateException in Kafka, which the client sees as UNKNOWN_SERVER_ERROR.
+    """
+    if request.producer_id < 0 or isinstance(request, InitProducerIdOfGroup):
+        return
+    epoch, expected = known.producer_epoch, request.producer_epoch
+    if known.is_exhausted:
+        error, fits = Errors.UNKNOWN_SERVER_ERROR, expected == epoch
+    else:
+        error = Errors.PRODUCER_FENCED
+        fits = epoch == -1 or expected in (epoch, known.last_producer_epoch)
+    yield compare("producer epoch", expected, epoch, fits, error)
+
+
+def is_known(known: TransactionMetadata | None, name: str | None) -> Check:
+    """Check that the coordinator knows a transactional id."""
+    found = known.transactional_id if known is not None else None
+    error = Errors.INVALID_PRODUCER_ID_MAPPING
+    return compare("transactional id", name, found, known is not None, error)
+
+
+def _same_id(known: TransactionMetadata, producer_id: int) -> Check:
+    same = known.producer_id == producer_id
+    error = Errors.INVALID_PRODUCER_ID_MAPPING
+    return compare("producer id", producer_id, known.producer_id, same, error)
+
+
+def _same_epoch(known: TransactionMetadata, epoch: int) -> Check:
+    same = known.producer_epoch == epoch
+    return compare("producer epoch", epoch, known.producer_epoch, same, Errors.PRODUCER_FENCED)
+
+
+@in_order
+def owner_checks(
+    known: TransactionMetadata | None, name: str, producer_id: int, epoch: int
+) -> Iterator[Check]:
+    """Check that a transactional id is known, and belongs to a producer of this id and epoch."""
+    yield is_known(known, name)
+    assert known is not None
+    owner = known.as_its_client_knows_it
+    yield _same_id(owner, producer_id)
+    yield _same_epoch(owner, epoch)
+
+
+@in_order
+def add_partitions_checks(
+    known: TransactionMetadata | None, request: AddPartitionsToTxn | AddOffsetsToTxn
+) -> Iterator[Check]:
+    """Check that partitions can join; the order is Kafka's.
+
+    A transition in progress comes before producer id and epoch, so that a rotation of the
+    producer id can finish. A kept transaction takes nothing in any more (KIP-939, draft; the error
+    is our inference).
+    """
+    yield is_known(known, request.transactional_id)
+    assert known is not None
+    yield _no_transition(known)
+    owner = known.as_its_client_knows_it
+    yield _same_id(owner, request.producer_id)
+    yield _same_epoch(owner, request.producer_epoch)
+    if known.is_kept:
+        yield compare("kept for", None, known.kept_for, False, Errors.INVALID_TXN_STATE)
+    ended = known.state not in PREPARED
+    yield compare("state", None, known.state, ended, Errors.CONCURRENT_TRANSACTIONS)
+    if isinstance(request, AddPartitionsToTxn):
+        yield Check("partitions", request.partitions, known.partitions)
+
+
+@in_order
+def verify_checks(
+    known: TransactionMetadata | None, request: AddPartitionsToTxn
+) -> Iterator[Check]:
+    """Check that every partition is in the ongoing transaction; nothing changes (KIP-890 part 1).
+
+    A transition in progress is no reason to say no. Outside a transaction the set is empty, so that
+    every partition is TRANSACTION_ABORTABLE. The answer says which are in it all the same
+    (`transaction_append.answer_add`). Source: handleVerifyPartitionsInTransaction.
+    """
+    yield is_known(known, request.transactional_id)
+    assert known is not None
+    yield _same_id(known, request.producer_id)
+    yield _same_epoch(known, request.producer_epoch)
+    ended = known.state not in PREPARED
+    yield compare("state", None, known.state, ended, Errors.CONCURRENT_TRANSACTIONS)
+    asked, members = request.partitions, known.partitions
+    added = set(asked) <= set(members)
+    yield compare("partitions", asked, members, added, Errors.TRANSACTION_ABORTABLE)
+
+
+def _asked_for(request: EndTxn) -> str:
+    return "COMMIT" if request.committed else "ABORT"
+
+
+def _is_decided_so(known: TransactionMetadata, request: EndTxn) -> bool:
+    """Say whether a transaction that is decided is decided as a request asks."""
+    return request.committed == (known.state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
+
+
+@in_order
+def end_txn_checks_below_5(known: TransactionMetadata, request: EndTxn) -> Iterator[Check]:
+    """Give the checks of EndTxn up to version 4 (transaction versions 0 and 1).
+
+    The epoch does not change with the decision, so what is complete already is recognised by its
+    state alone. Source: TransactionCoordinator.endTransactionWithTV1. A kept transaction is ended by
+    whoever kept it last here, too: our inference, KIP-939 does not speak of older versions.
+    """
+    known = known.as_its_client_knows_it
+    yield _same_id(known, request.producer_id)
+    yield _same_epoch(known, request.producer_epoch)
+    yield _no_transition(known)
+    error = Errors.NONE
+    if known.state is not S.ONGOING:
+        if known.state is S.EMPTY or not _is_decided_so(known, request):
+            error = Errors.INVALID_TXN_STATE
+        elif known.state in PREPARED:
+            error = Errors.CONCURRENT_TRANSACTIONS
+    yield Check("state", _asked_for(request), known.state, error)
+
+
+@in_order
+def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Check]:
+    """Give the checks of EndTxn version 5; with none that fails it is decided, or was decided so.
+
+    Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted
+    is INVALID_TXN_STATE; KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by
+    the identity of whoever kept it last (KIP-939, draft).
+    """
+    yield _no_transition(known)
+    known = known.as_its_client_knows_it
+    retry = is_end_txn_retry(known, request)
+    rotated = is_overflow_retry(known, request)
+    same_id = known.producer_id == request.producer_id or rotated
+    error = Errors.INVALID_PRODUCER_ID_MAPPING
+    yield compare("producer id", request.producer_id, known.producer_id, same_id, error)
+    epoch = request.producer_epoch
+    current = epoch == known.producer_epoch
+    state, commit = known.state, request.committed
+    before = retry and not rotated
+    fits = before if state in PREPARED else current or (state in COMPLETED and retry)
+    yield compare("producer epoch", epoch, known.producer_epoch, fits, Errors.PRODUCER_FENCED)
+    same = _is_decided_so(known, request)
+    if state is S.ONGOING:
+        error = Errors.NONE
+    elif state in PREPARED:
+        error = Errors.CONCURRENT_TRANSACTIONS if same else Errors.INVALID_TXN_STATE
+    elif state in COMPLETED and retry:
+        error = Errors.NONE if same else Errors.INVALID_TXN_STATE
+    else:
+        error = Errors.INVALID_TXN_STATE if commit else Errors.NONE
+    yield Check("state", _asked_for(request), state, error)
+    if draws_in_vain(known, request):
+        beyond = known.producer_epoch + 1
+        yield compare("next epoch", None, beyond, False, Errors.UNKNOWN_SERVER_ERROR)
+
+
+def draws_in_vain(known: TransactionMetadata, request: EndTxn) -> bool:
+    """Say whether a commit in version 5 fails at epoch 32767, after its producer id was drawn.
+
+    Only an abort goes through there. The epoch behind it is negative, which is an IllegalArgumentException.
+    Source: TransactionMetadata.prepareAbortOrCommit, prepareTransitionTo (KAFKA-20090).
+    """
+    own = known.producer_epoch == request.producer_epoch == EPOCH_MAX
+    return own and request.committed and known.state is S.ONGOING and not known.is_kept
+
+
+def spoken_checks(version: int, checks: Checks, since: int = 2) -> Checks:
+    """Add the check by which a client of an older version gets another error (`spoken_in`)."""
+    told = spoken_in(version, error_of(checks), since)
+    return translated(checks, "request version", version, told)
+
+
+def _is_expected_producer(known: TransactionMetadata, request: InitProducerId) -> bool:
+    if known.producer_epoch == -1 or request.producer_id == known.producer_id:
+        return True
+    exhausted = request.producer_epoch >= LAST_CLIENT_EPOCH
+    return request.producer_id == known.previous_producer_id and exhausted

@@ -1,0 +1,599 @@
+"""The transaction coordinator: who is in a transaction, and how it ends.
+
+WHO: the leader of one partition of `__transaction_state`.
+WHERE IN KAFKA: TransactionCoordinator, TransactionMetadata, TransactionStateManager,
+  TransactionMarkerChannelManager.
+KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: transaction version 2);
+  KIP-939 (see two_phase).
+DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
+  and only when that is replicated does the table change. A crash loses the prepared step; the
+  next coordinator redoes the rest from the log.
+  An append to a log without min.insync.replicas fails at once, one that the replicas do not get in
+  time fails later, and its record stays in the log: see `fail_append`.
+NOT MODELLED: when the scan for transactions that took too long began: on a timed clock one scan finds
+  all that are overdue, at most its interval late, whatever it found before; untimed each is found for
+  itself. Throttling; PREPARE_EPOCH_FENCE, in memory between two locks of one InitProducerId: one step here.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers.checks import Check, Checks, error_of
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.handling import takes
+from kipviz.brokers.logs.replication import append_checks, moved_check
+from kipviz.brokers.transactions import two_phase
+from kipviz.brokers.transactions.transaction_append import (
+    APPENDS,
+    NEEDS_NO_MARKER,
+    RETRY_MARKER,
+    PendingAppend,
+    after_failure,
+    answer_add,
+    answers_of,
+    append_of,
+    append_timers,
+    before_logging,
+    dated,
+    decided_by,
+    gathered,
+    markers_of,
+    nameless,
+    needs_image,
+    refusals,
+    unheard,
+    unmarked,
+)
+from kipviz.brokers.transactions.transaction_checks import (
+    asking_checks,
+    ending_checks,
+    identity_checks,
+    init_producer_id_checks,
+    joining_checks,
+    spoken_checks,
+)
+from kipviz.brokers.transactions.transaction_metadata import (
+    COMPLETED,
+    PREPARED,
+    TransactionMetadata,
+    completion_of,
+    decision_of,
+    is_end_txn_retry,
+    joined,
+    made_ready,
+    metadata_of,
+    next_identity,
+    record_of,
+    why_not_timed_out,
+)
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionForgotten, TransactionMoved
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxn,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse, answer_to
+from kipviz.records.batches import NO_TIMESTAMP, Batch
+from kipviz.records.placement import CONSUMER_OFFSETS
+from kipviz.records.transaction_state import (
+    VALID_PREVIOUS,
+    GroupAssignmentRecord,
+    Tombstone,
+    TransactionRecord,
+    TransactionState,
+)
+
+ROLE = "transaction_coordinator"
+EXPIRES = "transactional.id "
+S = TransactionState
+
+
+class TransactionCoordinator(Part, frozen=True, cache_hash=True):
+    """The coordinator of one partition of `__transaction_state`; for `assignments` see producer_groups."""
+
+    shard: str
+    coordinator_epoch: int
+    loading: bool = False
+    transactions: Table[str, TransactionMetadata] = Table.of()
+    waiting: tuple[PendingAppend, ...] = ()
+    assignments: Table[str, GroupAssignmentRecord] = Table.of()
+
+
+# -- handlers, in protocol order --------------------------------------------------------------
+
+
+@takes(InitProducerId, InitProducerId2Pc)
+def on_init_producer_id(
+    me: TransactionCoordinator, request: InitProducerId, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Give a producer its identity and fence whoever had it before.
+
+    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a transition
+    in progress, a stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts
+    what is ongoing, or keeps it and logs who may end it. ANSWERS: the identity, or
+    CONCURRENT_TRANSACTIONS while something has to end first.
+    Clause: KIP-98 "InitPidRequest", KIP-360; KIP-939 (draft where it keeps).
+    """
+    if request.transactional_id is None:
+        return nameless(me, request, reply_to, on)
+    answer = answer_to(request)
+
+    def refuse(checks: Checks) -> Effects:
+        checks = spoken_checks(request.version, checks, since=4)
+        return Effects(me, replies=(Reply(reply_to, answer(error_of(checks))),), checks=checks)
+
+    name, fresh = request.transactional_id, on.next_producer_id
+    checks = asking_checks(me.loading, request, on)
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    known = me.transactions.get(name)
+    new_producer_ids = 0
+    if known is None:
+        known, new_producer_ids = TransactionMetadata(name, fresh, -1, S.EMPTY), 1
+    checks = (*checks, *init_producer_id_checks(known, request))
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    if known.state is S.ONGOING and two_phase.keeps(request):
+        return _keep(me, known, reply_to, on).after(checks)
+    if known.state is S.ONGOING:
+        return _fence(me, known, "fence", reply_to, on, to=answer).after(checks)
+    checks = (*checks, *identity_checks(known, request))
+    if error_of(checks) is not Errors.NONE:
+        return refuse(checks)
+    identity = next_identity(known, request, fresh)
+    record = record_of(
+        known,
+        S.EMPTY,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        partitions=(),
+        **two_phase.limits_of(request),
+        next_producer_id=-1,
+        next_producer_epoch=-1,
+        start_timestamp_ms=NO_TIMESTAMP,
+    )
+    wait = PendingAppend(
+        _next_offset(me, on),
+        record,
+        identity.last_producer_epoch,
+        "init",
+        reply_to,
+        two_phase=answer is InitProducerId2PcResponse,
+    )
+    done = _log(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
+    return done.after(checks)
+
+
+def on_add_partitions(
+    me: TransactionCoordinator, request: AddPartitionsToTxn, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Enlist partitions, so that the end of the transaction will reach them, or verify them.
+
+    WHEN: a partition leader or coordinator is about to append the first batch of a transaction;
+    below version 4: a client is about to send one. CHECKS: `joining_checks`. DOES: logs ONGOING with the union; nothing when they are all in
+    it. ANSWERS: after replication.
+    Clause: KIP-98 "AddPartitionsToTxnRequest"; KIP-890 "Transaction version 2",
+    TransactionCoordinator.handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
+    """
+    known = me.transactions.get(request.transactional_id)
+    checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
+    error = error_of(checks)
+    if error is not Errors.NONE or known is None or request.verify_only:
+        told = answer_add(error, request, known)
+        checks = spoken_checks(request.version, checks)
+        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
+    wait = PendingAppend(
+        _next_offset(me, on),
+        joined(known, request.partitions, 2 if request.version >= 4 else 0, on.now_ms),
+        known.last_producer_epoch,
+        "add",
+        reply_to,
+        request.partitions,
+    )
+    return _join(me, known, wait, on).after(checks)
+
+
+@takes(AddOffsetsToTxn)
+def on_add_offsets(
+    me: TransactionCoordinator, request: AddOffsetsToTxn, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Enlist the partition that holds a group's offsets, as its client asks.
+
+    WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES: as for
+    data. ANSWERS: after replication. Clause: KIP-98, KafkaApis.handleAddOffsetsToTxnRequest.
+    """
+    known = me.transactions.get(request.transactional_id)
+    checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
+    if error_of(checks) is not Errors.NONE or known is None:
+        checks = spoken_checks(request.version, checks)
+        refused = AddOffsetsToTxnResponse(error_of(checks))
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
+    partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
+    wait = PendingAppend(
+        _next_offset(me, on),
+        joined(known, (partition,), 0, on.now_ms),
+        known.last_producer_epoch,
+        "offsets",
+        reply_to,
+    )
+    return _join(me, known, wait, on).after(checks)
+
+
+@takes(EndTxn)
+def on_end_txn(
+    me: TransactionCoordinator, request: EndTxn, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Decide a transaction.
+
+    WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version
+    5: a transition in progress, the producer id, the epoch, the state; another one for older versions. DOES: logs PREPARE_COMMIT or PREPARE_ABORT, since version 5 with the next epoch.
+    ANSWERS: as soon as that is replicated, before any marker is written.
+    Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
+    """
+
+    def answer(checks: Checks, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
+        checks = spoken_checks(request.version, checks)
+        response = EndTxnResponse(error_of(checks), producer_id, producer_epoch)
+        return Effects(me, replies=(Reply(reply_to, response),), checks=checks)
+
+    known = me.transactions.get(request.transactional_id)
+    checks = ending_checks(me.loading, me.assignments, known, request, on.rules)
+    bumps = request.version >= 5
+    if error_of(checks) is not Errors.NONE or known is None:
+        # A commit that fails at the last epoch has drawn a producer id (`transaction_checks.draws_in_vain`).
+        drawn = int(error_of(checks) is Errors.UNKNOWN_SERVER_ERROR)
+        return answer(checks).but(new_producer_ids=drawn)
+    if known.state in COMPLETED and not bumps:
+        return answer(checks)
+    if known.state in COMPLETED and is_end_txn_retry(known, request):
+        return answer(checks, known.producer_id, known.producer_epoch)
+    done = _decide(me, known, "end", reply_to, on, committed=request.committed, bumps=bumps)
+    return done.after(checks)
+
+
+def on_markers_answered(
+    me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: str, on: Context
+) -> Effects:
+    """Cross off the partitions that have their marker; ask again for the others.
+
+    WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator asked, not one before
+    it on the same broker. DOES: when nothing is left, logs COMPLETE_*. An epoch or coordinator
+    fence gives the completion up, and what this answer would send again: the transaction stays in
+    PREPARE_* until it is loaded again. Clause: TransactionMarkerRequestCompletionHandler.
+    """
+    known = _sending(me, tag)
+    if known is None:
+        return Effects(me)
+    answered = {r.partition for r in response.results}
+    sent = tuple(s for s in known.sent if s[0] not in answered)
+    done = {r.partition for r in response.results if r.error in NEEDS_NO_MARKER}
+    again = tuple(r.partition for r in response.results if r.error in RETRY_MARKER)
+    known = known.but(partitions=tuple(p for p in known.partitions if p not in done), sent=sent)
+    if len(done) + len(again) < len(answered):
+        return Effects(_with(me, known.but(cancelled=True)))
+    return _send_markers(me, known, again, on)
+
+
+def on_markers_lost(
+    me: TransactionCoordinator,
+    lost: WriteTxnMarkers | WriteTxnMarkersResponse,
+    tag: str,
+    on: Context,
+) -> Effects:
+    """Send the markers again that were on a broken connection, asked or answered."""
+    known = _sending(me, tag)
+    if known is None:
+        return Effects(me)
+    again = unmarked(lost)
+    kept = tuple(s for s in known.sent if s[0] not in again)
+    return _send_markers(me, known.but(sent=kept), again, on)
+
+
+def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
+    """Send markers that had to wait for a leader; complete what could not be logged for lack of replicas."""
+    parts: list[Effects] = []
+    for known in me.transactions.values():
+        if needs_image(known, me.waiting):
+            part = _send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
+            me = part.state
+            parts.append(part)
+    return gathered(with_effects(me, *parts))
+
+
+# -- timers ------------------------------------------------------------------------------------
+
+
+def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | None:
+    """Say why a transaction cannot time out now, or None when it can.
+
+    Only ONGOING is subject to transaction.timeout.ms: once PREPARE_* is logged, time no longer
+    matters.
+    """
+    known = me.transactions.get(transactional_id)
+    if me.loading:
+        return f"the coordinator of {me.shard} still reads its log"
+    if known is None:
+        return f"the coordinator of {me.shard} knows no transactional id {transactional_id}"
+    return why_not_timed_out(known)
+
+
+def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -> Effects:
+    """Abort a transaction that took longer than transaction.timeout.ms, and fence its producer."""
+    known = me.transactions[transactional_id]
+    return _fence(me, known, "timeout", None, on)
+
+
+def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the appends that nobody waits for longer, and the names that nobody uses.
+
+    An append has the transaction's own timeout; it can be over only where replicas may be missing.
+    """
+    if on.image.min_insync_replicas and me.waiting:
+        return append_timers(me.shard, me.waiting)
+    if me.loading or not on.settings.transactional_ids_expire:
+        return ()
+    known = me.transactions.values()
+    idle = (t for t in known if t.pending_state is None and t.state in VALID_PREVIOUS[S.DEAD])
+    return tuple(f"{EXPIRES}{t.transactional_id}" for t in idle)
+
+
+def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
+    """Give up an append, or forget a name: log its tombstone, which nobody may use meanwhile (DEAD).
+
+    Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
+    """
+    if timer.startswith(APPENDS):
+        wait = append_of(timer, me.waiting)
+        failed = fail_append(
+            me.but(waiting=tuple(w for w in me.waiting if w is not wait)), wait, on
+        )
+        return failed.but(given_up=((me.shard, wait.offset),))
+    known = me.transactions[timer.removeprefix(EXPIRES)]
+    record = record_of(known, S.DEAD, partitions=())
+    wait = PendingAppend(_next_offset(me, on), record, known.last_producer_epoch, "expire")
+    return _log(me, known, wait, on)
+
+
+# -- the log -----------------------------------------------------------------------------------
+
+
+def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
+    """Apply the transitions whose record is below the high watermark now, and answer."""
+    parts: list[Effects] = []
+    while me.waiting and me.waiting[0].offset < on.log(me.shard).high_watermark:
+        wait = me.waiting[0]
+        part = _apply(me.but(waiting=me.waiting[1:]), wait, on.after(*parts))
+        me = part.state
+        parts.append(part)
+    return gathered(with_effects(me, *parts))
+
+
+def replay(
+    me: TransactionCoordinator, record: TransactionRecord | Tombstone | GroupAssignmentRecord
+) -> TransactionCoordinator:
+    """Take over one record of the log: the only way a coordinator's table changes."""
+    if isinstance(record, GroupAssignmentRecord):
+        return me.but(assignments=me.assignments.set(record.transactional_id, record))
+    if isinstance(record, Tombstone):
+        return me.but(transactions=me.transactions.without(record.transactional_id))
+    return _with(me, metadata_of(record))
+
+
+def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
+    """Take office: read the whole log, then send the markers of every decided transaction again.
+
+    Some partitions may have their marker already; the record does not say which. A decision that
+    its coordinator gave up counts now, if it is the last record of its transaction.
+    Clause: TransactionStateManager.loadTransactionsForTxnTopicPartition.
+    """
+    log = on.log(me.shard)
+    for batch in log.batches:
+        for record in batch.records:
+            assert isinstance(record, TransactionRecord | Tombstone | GroupAssignmentRecord)
+            me = replay(me, record)
+    me = me.but(loading=False)
+    parts: list[Effects] = [Effects(me, events=unheard(log))]
+    for known in me.transactions.values():
+        if known.state in PREPARED:
+            ready = made_ready(known, on.now_ms)
+            part = _send_markers(me, ready, known.partitions, on.after(*parts))
+            me = part.state
+            parts.append(part)
+    return gathered(with_effects(me, *parts))
+
+
+def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
+    """Tell everybody who waits for a record that the coordinator is elsewhere now."""
+    replies: list[Reply] = []
+    for wait in me.waiting:
+        known = me.transactions[wait.record.transactional_id]
+        replies += refusals(wait, known, Errors.NOT_COORDINATOR)
+    checks = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),) if replies else ()
+    return Effects(None, replies=tuple(replies), checks=checks)
+
+
+# -- pieces ------------------------------------------------------------------------------------
+
+
+def _with(me: TransactionCoordinator, metadata: TransactionMetadata) -> TransactionCoordinator:
+    return me.but(transactions=me.transactions.set(metadata.transactional_id, metadata))
+
+
+def _next_offset(me: TransactionCoordinator, on: Context) -> int:
+    return on.log(me.shard).end_offset
+
+
+def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
+    """Give the transaction whose markers a tag is about, if this coordinator still sends them."""
+    epoch, _, transactional_id = tag.partition(" ")
+    known = me.transactions.get(transactional_id)
+    if known is None or int(epoch) != me.coordinator_epoch:
+        return None
+    return known if known.state in PREPARED and known.partitions else None
+
+
+def _join(
+    me: TransactionCoordinator, known: TransactionMetadata, wait: PendingAppend, on: Context
+) -> Effects:
+    """Log that partitions join; answer at once when they are all in the transaction already."""
+    if known.state is S.ONGOING and wait.record.partitions == known.partitions:
+        return Effects(me, replies=answers_of(wait, known))
+    return _log(me, known, wait, on)
+
+
+def _log(
+    me: TransactionCoordinator,
+    known: TransactionMetadata,
+    wait: PendingAppend,
+    on: Context,
+    new_producer_ids: int = 0,
+) -> Effects:
+    """Prepare a transition: append its record, and let nothing else begin until it is applied."""
+    target = wait.record.state
+    assert known.state in VALID_PREVIOUS[target], (known.state, target)
+    known = before_logging(wait, known)
+    if not on.image.has_enough_replicas(me.shard):
+        failed = fail_append(_with(me, known), wait, on)
+        return failed.but(new_producer_ids=new_producer_ids)
+    wait, written = dated(wait, known, on.now_ms, on.image.features.transaction_version)
+    batch = Batch(wait.offset, (written,))
+    state = _with(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
+    return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
+
+
+def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
+    """Take a prepared step back: its record is not replicated, and whoever waits may come again.
+
+    The completion of a transaction alone is not taken back: it is logged again.
+    Clause: TransactionStateManager.appendTransactionToLog; its errors NOT_ENOUGH_REPLICAS and
+    REQUEST_TIMED_OUT are COORDINATOR_NOT_AVAILABLE to a client.
+    """
+    known = me.transactions[wait.record.transactional_id]
+    if wait.answer != "complete":
+        replies = refusals(wait, known, Errors.COORDINATOR_NOT_AVAILABLE)
+        checks = append_checks(me.shard, on) if replies else ()
+        return Effects(_with(me, after_failure(wait, known)), replies=replies, checks=checks)
+    me = _with(me, known.but(pending_state=wait.record.state))
+    if not on.image.has_enough_replicas(me.shard):
+        return Effects(me)
+    return _send_markers(me, me.transactions[known.transactional_id], (), on)
+
+
+def _keep(
+    me: TransactionCoordinator, known: TransactionMetadata, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Leave a transaction open for its next producer, and log who may end it now."""
+    kept = two_phase.kept(known, on)
+    if kept.record is None:
+        return Effects(me, replies=(Reply(reply_to, two_phase.kept_answer(known)),))
+    wait = PendingAppend(
+        _next_offset(me, on), kept.record, known.last_producer_epoch, "keep", reply_to
+    )
+    return _log(me, known, wait, on, kept.new_producer_ids)
+
+
+def _decide(
+    me: TransactionCoordinator,
+    known: TransactionMetadata,
+    answer: str,
+    reply_to: ReplyTo | None,
+    on: Context,
+    *,
+    committed: bool,
+    bumps: bool,
+    fence: bool = False,
+    to: type[InitProducerIdResponse] = InitProducerIdResponse,
+) -> Effects:
+    how = {"committed": committed, "bumps": bumps, "fence": fence}
+    record = decision_of(known, on.next_producer_id, **how, now_ms=on.now_ms)
+    if known.is_kept:
+        record = two_phase.decision_of_kept(known, record, on)
+    wait = PendingAppend(
+        _next_offset(me, on),
+        record,
+        known.producer_epoch if bumps else -1 if fence else known.last_producer_epoch,
+        answer,
+        reply_to,
+        two_phase=to is InitProducerId2PcResponse,
+    )
+    fresh = record.next_producer_id == on.next_producer_id
+    return _log(me, known, wait, on, new_producer_ids=1 if fresh else 0)
+
+
+def _fence(
+    me: TransactionCoordinator,
+    known: TransactionMetadata,
+    answer: str,
+    reply_to: ReplyTo | None,
+    on: Context,
+    to: type[InitProducerIdResponse] = InitProducerIdResponse,
+) -> Effects:
+    """Abort a transaction without its producer, which is shut out by a higher epoch.
+
+    Whether the decision is one of transaction version 2 depends on the cluster, not on the client.
+    """
+    bumps = on.image.features.transaction_version >= 2
+    return _decide(me, known, answer, reply_to, on, committed=False, bumps=bumps, fence=True, to=to)
+
+
+def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
+    """Complete a transition: its record is replicated."""
+    record = wait.record
+    if record.state is S.DEAD:
+        gone = replay(me, Tombstone(record.transactional_id))
+        return Effects(gone, events=(TransactionForgotten(record.transactional_id),))
+    before = me.transactions[record.transactional_id]
+    known = metadata_of(record).but(last_producer_epoch=wait.last_producer_epoch)
+    me = _with(me, known)
+    moved = TransactionMoved(
+        known.transactional_id,
+        known.producer_id,
+        known.producer_epoch,
+        None if before.producer_epoch == -1 else before.state,
+        known.state,
+        known.partitions,
+        known.kept_for,
+    )
+    open_yet = Check("state", None, before.state, Errors.CONCURRENT_TRANSACTIONS)
+    checks = (open_yet,) if wait.answer == "fence" and wait.reply_to is not None else ()
+    done = Effects(me, replies=answers_of(wait, known), events=(moved,), checks=checks)
+    if known.state not in PREPARED:
+        return done
+    ready = made_ready(known, on.now_ms)
+    sending = _send_markers(me, ready, known.partitions, on)
+    return with_effects(
+        sending.state,
+        done.but(events=(moved, decided_by(wait, before))),
+        sending,
+    )
+
+
+def _send_markers(
+    me: TransactionCoordinator, known: TransactionMetadata, partitions: tuple[str, ...], on: Context
+) -> Effects:
+    """Put markers on the wire, one request per broker; log COMPLETE_* when none is left.
+
+    A partition that is gone (its topic was deleted) needs no marker; one that nobody leads waits.
+    Source: TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
+    """
+    there = on.image.leaders
+    known = known.but(partitions=tuple(p for p in known.partitions if p in there))
+    partitions = tuple(p for p in partitions if p in there)
+    if not known.partitions and not known.cancelled:
+        ready = known.but(sent=(), to_send=(), pending_state=None)
+        wait = PendingAppend(
+            _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"
+        )
+        return _log(me, ready, wait, on)
+    whose = (ROLE, me.shard, f"{me.coordinator_epoch} {known.transactional_id}")
+    requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
+    known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))
+    return Effects(_with(me, known), requests=requests)

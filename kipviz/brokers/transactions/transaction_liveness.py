@@ -1,0 +1,80 @@
+"""Whether the owner of a transaction is alive: what its coordinator hears, and when it gives up.
+
+WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). STATUS: draft. The page says
+  that a coordinator aborts a transaction after three intervals without a heartbeat; KIP-1310 gives the same
+  issue a session time-out instead: how long is a slot (`silence`). It does not say what becomes of a prepared
+  transaction (KIP-939), whose owner may be dead for long: that is a slot, too. Nor does it say who beats
+  where the writer is not the committer: whoever has the three words of the request may. Whether other
+  requests count as heartbeats, and what is kept over a fail-over, is not said either; here only TxnHeartbeat
+  counts, and the interval is in the log: our inference.
+With an untimed clock the three intervals may be over at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, error_of, has_loaded, in_order
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.handling import takes
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_checks import owner_checks
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.records.transaction_state import TransactionState
+
+# What the timer of a transactional id is called; its name stands behind it.
+TIMER = "the liveness of "
+
+
+@takes(TxnHeartbeat)
+def on_txn_heartbeat(
+    me: TransactionCoordinator, request: TxnHeartbeat, reply_to: ReplyTo, on: Context
+) -> Effects:
+    """Hear that a producer is alive.
+
+    WHEN: every transaction.heartbeat.interval.ms of a producer with an open transaction. CHECKS:
+    loading, the name, the identity. DOES: the three intervals begin again; nothing is logged.
+    ANSWERS: NONE, or that the name belongs to somebody else.
+    Clause: KIP-1309 TxnHeartbeat (draft; checks and errors are our inference, after EndTxn's).
+    """
+    checks = _checks(me, request)
+    told = TxnHeartbeatResponse(error_of(checks))
+    return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
+
+
+def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
+    """Give the liveness of every open transaction whose producer has promised heartbeats.
+
+    Behind it stand the coordinator's other timers.
+    """
+    if me.loading:
+        return ()
+    watched = tuple(f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
+    return (*watched, *transaction_coordinator.timers(me, on))
+
+
+def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
+    """Abort a transaction whose producer was not heard of, and fence it, as a time-out does.
+
+    How long that takes is said by the slot `silence`, where a clock counts.
+    """
+    if not timer.startswith(TIMER):
+        return transaction_coordinator.on_timer(me, timer, on)
+    return transaction_coordinator.on_timeout(me, timer.removeprefix(TIMER), on)
+
+
+def _is_watched(known: TransactionMetadata, on: Context) -> bool:
+    waiting = known.state is TransactionState.ONGOING and known.pending_state is None
+    two_phase = known.timeout_ms == NO_TIME_LIMIT
+    return waiting and known.heartbeat_interval_ms > 0 and on.rules.liveness(two_phase)
+
+
+@in_order
+def _checks(me: TransactionCoordinator, request: TxnHeartbeat) -> Iterator[Check]:
+    yield has_loaded(me.loading)
+    known = me.transactions.get(request.transactional_id)
+    identity = (request.producer_id, request.producer_epoch)
+    yield from owner_checks(known, request.transactional_id, *identity)

@@ -1,0 +1,149 @@
+"""Transactions that are a part of somebody else's two-phase commit: what the coordinator does for them.
+
+WHERE IN KAFKA: TransactionCoordinator.handleInitProducerId, TransactionMetadata; for what KIP-939
+  keeps, pull request 21735 (open).
+KIPS: KIP-939 (accepted). SHIPPED in 4.4.0: a producer may switch the time limit off, where the
+  broker allows it, and InitProducerId(keepPreparedTxn) is refused. DRAFT: that it keeps the open
+  transaction. "Prepared" is a word of the client only: the coordinator knows ONGOING.
+
+A kept transaction has two identities. Its data and markers go on with the one that it was written
+with; the one that the last InitProducerId gave is the only one that may end it. The second stands
+in `next_producer_id` and `next_producer_epoch` until the transaction is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.context import Context
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata, record_of
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
+
+
+class Kept(Value, frozen=True):
+    """What becomes of an open transaction that InitProducerId is to keep.
+
+    `record` is what has to be logged, None if the caller gets the identity that is stored already.
+    """
+
+    record: TransactionRecord | None
+    new_producer_ids: int = 0
+
+
+def is_half_an_identity(request: InitProducerId) -> bool:
+    """Say whether a request has a producer id without an epoch, or the other way round.
+
+    Source: KafkaApis.handleInitProducerIdRequest.
+    """
+    return (request.producer_id == -1) != (request.producer_epoch == -1)
+
+
+def _is_whole(request: InitProducerId) -> Check:
+    """Check that a request has both a producer id and an epoch, or neither of them."""
+    half = is_half_an_identity(request)
+    return compare(
+        "producer id and epoch", None, request.producer_epoch, not half, Errors.INVALID_REQUEST
+    )
+
+
+@in_order
+def nameless_checks(request: InitProducerId) -> Iterator[Check]:
+    """Give the checks of a producer without a transactional id."""
+    yield _is_whole(request)
+
+
+@in_order
+def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
+    """Check an InitProducerId before anything is looked up.
+
+    Order and answers are those of Kafka 4.4.0: the form of the request, the broker's setting, then keepPreparedTxn,
+    which a design either serves for every identity or for none, and here only under transaction
+    version 2, which tells the next identity when a transaction ends (our inference: KIP-939 does not
+    speak of older versions). A request without Enable2Pc has a time limit to keep.
+    """
+    yield _is_whole(request)
+    name, settings = request.transactional_id, on.settings
+    yield compare("transactional id", name, None, bool(name), Errors.INVALID_REQUEST)
+    if isinstance(request, InitProducerId2Pc):
+        if request.enable_2pc:
+            allowed = settings.two_phase_commit_enable
+            error = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            yield compare("two-phase commit allowed", True, allowed, allowed, error)
+        keeps, served = request.keep_prepared_txn, on.rules.keep_prepared(0, 0, 1)
+        error = served if keeps and isinstance(served, Errors) else Errors.NONE
+        yield Check("keepPreparedTxn", keeps, not isinstance(served, Errors), error)
+        if keeps:
+            version = on.image.features.transaction_version
+            enough = version >= 2
+            yield compare("transaction version", 2, version, enough, Errors.UNSUPPORTED_VERSION)
+        if request.heartbeat_interval_ms:
+            yield looked_at("heartbeat interval", request.heartbeat_interval_ms)
+        if request.enable_2pc:
+            return
+    asked, most = request.transaction_timeout_ms, settings.transaction_max_timeout_ms
+    fits = 0 < asked <= most
+    yield compare("transaction.timeout.ms", asked, most, fits, Errors.INVALID_TRANSACTION_TIMEOUT)
+
+
+def limits_of(request: InitProducerId) -> dict[str, int]:
+    """Give what of a record says how long a transaction may take, and be silent (KIP-1309)."""
+    if not isinstance(request, InitProducerId2Pc):
+        return {"timeout_ms": request.transaction_timeout_ms, "heartbeat_interval_ms": 0}
+    timeout = NO_TIME_LIMIT if request.enable_2pc else request.transaction_timeout_ms
+    return {"timeout_ms": timeout, "heartbeat_interval_ms": request.heartbeat_interval_ms}
+
+
+def keeps(request: InitProducerId) -> bool:
+    """Say whether the caller wants an open transaction left open."""
+    return isinstance(request, InitProducerId2Pc) and request.keep_prepared_txn
+
+
+def kept(known: TransactionMetadata, on: Context) -> Kept:
+    """Keep an open transaction: it stays ONGOING as it is, and gets another identity to be ended by."""
+    facing = known.as_its_client_knows_it
+    fresh = on.next_producer_id
+    given = on.rules.keep_prepared(facing.producer_id, facing.producer_epoch, fresh)
+    assert not isinstance(given, Errors), "refused before"
+    if given == (facing.producer_id, facing.producer_epoch):
+        return Kept(None)
+    record = record_of(
+        known, TransactionState.ONGOING, next_producer_id=given[0], next_producer_epoch=given[1]
+    )
+    return Kept(record, 1 if given[0] == fresh else 0)
+
+
+def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:
+    """Tell whoever kept a transaction its own identity, and that of the transaction."""
+    facing = known.as_its_client_knows_it
+    return InitProducerId2PcResponse(
+        Errors.NONE,
+        facing.producer_id,
+        facing.producer_epoch,
+        known.producer_id,
+        known.producer_epoch,
+    )
+
+
+def decision_of_kept(
+    known: TransactionMetadata, decision: TransactionRecord, on: Context
+) -> TransactionRecord:
+    """Give the record that decides a kept transaction: its next identity is above the one that ended it.
+
+    The markers go out with the epoch above that of the data, as always (KIP-890); which one KIP-939
+    means is not in its text: our inference. So is what becomes of it below transaction version 2:
+    the answer cannot tell a next identity there, so the one that ended it stays.
+    """
+    facing = known.as_its_client_knows_it
+    after = (facing.producer_id, facing.producer_epoch)
+    if decision.client_transaction_version >= 2:
+        after = on.rules.kept_completion(*after, on.next_producer_id)
+    return decision.but(
+        previous_producer_id=facing.producer_id,
+        next_producer_id=after[0],
+        next_producer_epoch=after[1],
+    )

@@ -1,0 +1,1 @@
+"""A single run: made, saved, linked, shortened, given another course, left alone."""

@@ -1,0 +1,1 @@
+"""Many runs or whole searches against the promises: verdicts, outcomes, repairs, coverage."""

@@ -1,0 +1,241 @@
+"""Kafka's own rules switched off, alone and in pairs: what breaks first?
+
+Every design keeps these rules (`designs.options`, "what Kafka checks already"). Switching one off
+shows what it is there for. Small fault budgets are searched first, so that the answer names the
+smallest set of accidents that is needed. "Nothing up to this bound" is an answer, too, and says
+how far the search went.
+
+Where a search had to stop at its bound, seeded runs of the same scenario go on from there, if they are
+asked for: they prove nothing, but what they break is broken.
+
+A promise that the design breaks by itself under a budget is not asked there: the rule is not to
+blame for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+from kipviz.checking.courses.task import Task, Verdict, run
+from kipviz.checking.judging.budgets import budget_of, budget_words
+from kipviz.checking.judging.faults import faults as faults_named
+from kipviz.checking.judging.verdicts import BREAKS, EVERY_PROPERTY, Cell, Judged, cells_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design, slot_named
+from kipviz.designs.options import KAFKAS_OWN, SLOTS
+from kipviz.properties.verdict import Property
+from kipviz.scenarios.library import scenario as scenario_named
+
+RULES: tuple[str, ...] = tuple(slot.name for slot in SLOTS if slot.finding == KAFKAS_OWN)
+BUDGETS = ("", "expire_lock=1", "time_out=1", "lose_connection=1")
+STATES_MAX = 15_000
+
+Told = Callable[[str, int, int], bool]
+
+
+class UnknownRule(ValueError):
+    """A rule of Kafka's of a name that there is not."""
+
+
+class Tried(Value, frozen=True):
+    """One fault budget that was searched without breaking anything, in words."""
+
+    faults: str
+    states: int
+    complete: bool
+
+    @property
+    def words(self) -> str:
+        """How far it was searched."""
+        how = "all" if self.complete else "the first"
+        return f"{self.faults or 'no fault'}: {how} {self.states:,} states"
+
+
+class Sampled(Value, frozen=True):
+    """Seeded runs that were made because a search was too large; `broken` is the first that breaks."""
+
+    profile: str
+    runs: int
+    broken: Verdict | None = None
+
+    @property
+    def words(self) -> str:
+        """What came of them."""
+        if self.broken is None:
+            return f"{self.runs:,} seeded runs, {self.profile}: nothing breaks"
+        where = f"seed {self.broken.task.seed} of {self.profile}, step {self.broken.step}"
+        return f"{self.broken.broken}, in a seeded run ({where}): {self.broken.reason}"
+
+
+class Ablated(Value, frozen=True):
+    """Some rules switched off, and what broke first; `first` is None if nothing did.
+
+    `held` are the budgets before that one, each with how far it was searched. `sampled` are the
+    seeded runs that were made where a search was not complete.
+    """
+
+    rules: tuple[str, ...]
+    design: str
+    first: Judged | None
+    held: tuple[Tried, ...]
+    sampled: Sampled | None = None
+
+    @property
+    def cell(self) -> Cell | None:
+        """The promise that breaks after the fewest steps."""
+        if self.first is None:
+            return None
+        broken = [cell for cell in self.first.cells if cell.verdict == BREAKS]
+        return min(broken, key=lambda cell: len(cell.actions))
+
+
+def ablate(
+    scenario: str,
+    design: str = "repaired",
+    rules: tuple[str, ...] = RULES,
+    budgets: tuple[str, ...] = BUDGETS,
+    bounds: Bounds = Bounds(states_max=STATES_MAX),  # noqa: B008  a value never changes
+    progress: Told | None = None,
+    *,
+    pairs: bool = True,
+    runs: int = 0,
+    profile: str = "hostile",
+) -> Iterator[Ablated]:
+    """Switch off each rule alone and then each pair of them, and give what breaks first.
+
+    The first row has nothing switched off. `progress` gets (design, states, depth), or (design,
+    seeded runs, 0); when it gives False, what was searched so far is given and it ends. With `runs`, where
+    nothing broke and a search was not complete, so many seeded runs under a fault profile follow.
+
+    Raises:
+        UnknownRule: if a rule is none of Kafka's; the message lists what there is.
+        ValueError: if scenario, design, a budget or the profile are unknown, or runs is no number.
+    """
+    for rule in rules:
+        if rule not in RULES:
+            raise UnknownRule(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
+    chosen = design_named(design)
+    asked = tuple((budget_of(faults), EVERY_PROPERTY) for faults in budgets)
+    faults_named(profile)
+    if type(runs) is not int or runs < 0:
+        raise ValueError(f"runs is a whole number from 0, not {runs!r}")
+    work = _Work(scenario, bounds, progress, runs, profile)
+    base, cells = work.base(chosen, asked)
+    yield base
+    asked = tuple(
+        (budget, tuple(p for p in EVERY_PROPERTY if p.name not in broken))
+        for (budget, _), broken in zip(asked, cells, strict=False)
+    )
+    sets = [*((rule,) for rule in rules), *(combinations(rules, 2) if pairs else ())]
+    for off in sets:
+        if work.stopped:
+            return
+        yield work.first(chosen, off, asked)
+
+
+class _Work:
+    """The searches of one ablation; they end together."""
+
+    def __init__(
+        self, scenario: str, bounds: Bounds, progress: Told | None, runs: int, profile: str
+    ) -> None:
+        self._scenario = scenario_named(scenario)
+        self._bounds = bounds
+        self._progress = progress
+        self._runs = runs
+        self._profile = profile
+        self._not_to_blame: set[str] | None = None
+        self.stopped = False
+
+    def base(
+        self, design: Design, asked: tuple[tuple[FaultBudget, tuple[Property, ...]], ...]
+    ) -> tuple[Ablated, list[set[str]]]:
+        """Search the design as it is under every budget; give what breaks under each, too."""
+        held: list[Tried] = []
+        broken: list[set[str]] = []
+        first = None
+        for budget, properties in asked:
+            judged = self._searched(design, budget, properties, to_the_first=False)
+            broken.append({c.asked for c in judged.cells if c.verdict == BREAKS})
+            if broken[-1]:
+                first = first or judged
+            else:
+                held.append(_tried(judged))
+            if self.stopped:
+                break
+        return Ablated((), design.name, first, tuple(held)), broken
+
+    def first(
+        self,
+        design: Design,
+        off: tuple[str, ...],
+        asked: tuple[tuple[FaultBudget, tuple[Property, ...]], ...],
+    ) -> Ablated:
+        """Search with some rules off, smaller budgets first, until something breaks."""
+        without = design.but(**{rule: _off(rule) for rule in off})
+        held: list[Tried] = []
+        for budget, properties in asked:
+            judged = self._searched(without, budget, properties, to_the_first=True)
+            if judged.explored.counterexamples:
+                return Ablated(off, without.name, judged, tuple(held))
+            held.append(_tried(judged))
+            if self.stopped:
+                break
+        sampled = None
+        if self._runs and not self.stopped and not all(each.complete for each in held):
+            sampled = self._sampled(design, without)
+        return Ablated(off, without.name, None, tuple(held), sampled)
+
+    def _sampled(self, design: Design, without: Design) -> Sampled:
+        """Make seeded runs until one breaks what the design itself keeps in all of them."""
+        if self._not_to_blame is None:
+            self._not_to_blame = {v.broken for v in self._seeded(design) if v.status == BREAKS}
+        made = 0
+        for verdict in self._seeded(without):
+            made += 1
+            if verdict.status == BREAKS and verdict.broken not in self._not_to_blame:
+                return Sampled(self._profile, made, verdict)
+        return Sampled(self._profile, made)
+
+    def _seeded(self, design: Design) -> Iterator[Verdict]:
+        for seed in range(self._runs):
+            if self._progress is not None and not self._progress(design.name, seed, 0):
+                self.stopped = True
+                return
+            yield run(Task(self._scenario.name, design.name, self._profile, seed))
+
+    def _searched(
+        self,
+        design: Design,
+        budget: FaultBudget,
+        properties: tuple[Property, ...],
+        *,
+        to_the_first: bool,
+    ) -> Judged:
+        model = self._scenario.model(design, budget)
+        search = Search(model, properties)
+
+        def told(states: int, depth: int) -> bool:
+            if self._progress is not None and not self._progress(design.name, states, depth):
+                self.stopped = True
+            return not self.stopped
+
+        bounds = self._bounds.but(breaks_max=1) if to_the_first else self._bounds
+        explored = search.run(bounds, told)
+        cells = cells_of(explored, properties, model.spec)
+        return Judged(self._scenario.name, design.name, design.status, budget, explored, cells)
+
+
+def _off(rule: str) -> str:
+    return slot_named(rule).options[1].name
+
+
+def _tried(judged: Judged) -> Tried:
+    explored = judged.explored
+    sure = explored.complete and not explored.undecided
+    return Tried(budget_words(judged.budget), explored.states, sure)

@@ -1,0 +1,55 @@
+"""How much may go wrong, in words: a fault profile's name, or faults with numbers."""
+
+from __future__ import annotations
+
+from kipviz.checking.judging.faults import FAULTS, UnknownFaults
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core.given import text
+
+MOST = 1_000_000
+KINDS: tuple[str, ...] = FaultBudget.__struct_fields__
+
+
+def budget_of(words: str) -> FaultBudget:
+    """Give the budget that words ask for: "", "rough" or "crash_broker=1,expire_lock=1".
+
+    Raises:
+        UnknownFaults: if there is no such profile or fault, or a number is none.
+        ValueError: if they are no words.
+    """
+    if not text("faults", words, "expire_lock=1").strip():
+        return FaultBudget()
+    for known in FAULTS:
+        if known.name == words.strip():
+            return known.budget
+    counts: dict[str, int] = {}
+    for entry in words.split(","):
+        kind, equals, count = (part.strip() for part in entry.partition("="))
+        if not equals:
+            profiles = ", ".join(f.name for f in FAULTS)
+            raise UnknownFaults(
+                f"{kind!r} is neither a fault profile ({profiles}) nor of the form fault=number"
+            )
+        if kind not in KINDS:
+            raise UnknownFaults(f"there is no fault {kind!r}; the faults are {', '.join(KINDS)}")
+        if kind in counts:
+            raise UnknownFaults(f"the fault {kind!r} is named twice: name each one once")
+        if not (count.isascii() and count.isdecimal()):
+            raise UnknownFaults(f"{kind} takes a whole number from 0, not {count!r}")
+        if int(count) > MOST:
+            raise UnknownFaults(
+                f"{kind} takes at most {MOST:,}, which no search comes to the end of"
+            )
+        counts[kind] = int(count)
+    return FaultBudget(**counts)
+
+
+def budget_words(budget: FaultBudget) -> str:
+    """Give the words that ask for a budget; none for one without faults."""
+    return ",".join(f"{kind}={count}" for kind, count in counts_of(budget).items())
+
+
+def counts_of(budget: FaultBudget) -> dict[str, int]:
+    """Give the faults that a budget allows, with their numbers."""
+    counts = {kind: getattr(budget, kind) for kind in KINDS}
+    return {kind: count for kind, count in counts.items() if count}

@@ -1,0 +1,169 @@
+"""Which rules of the protocol a campaign has tried, and which never fired.
+
+A rule is a handler of a role for a message, told apart by what it answered; a question that a
+design answers (a slot), told apart by the answer; or a kind of action. What could fire is known
+from the tables of handlers, slots and actions, so that what never did can be listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any, get_args
+
+from kipviz.brokers.rules import BrokerRules
+from kipviz.checking.courses.task import Task, moments
+from kipviz.checking.judging import faults as profiles
+from kipviz.clients.rules import ClientRules
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.dispatch import HANDLERS
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Outcome
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import MessageDelivered, MessageSent
+from kipviz.messages.message import Message
+from kipviz.scenarios.library import scenario
+
+Rule = tuple[str, str, str]
+ANY = ""
+
+
+class Fired(Value, frozen=True):
+    """One rule and how often it fired: `role` "slot" and "action" stand for those two kinds.
+
+    `guard` is the answer ("NONE", "INVALID_TXN_STATE", "yes"); empty for the rule as a whole.
+    """
+
+    role: str
+    rule: str
+    guard: str
+    times: int
+
+
+class Coverage:
+    """Counts of what fired."""
+
+    def __init__(self) -> None:
+        """Start with every rule that there is, none of them fired."""
+        self._times: dict[Rule, int] = dict.fromkeys(_every_rule(), 0)
+
+    def run(self, task: Task) -> None:
+        """Make one run and count what fires in it.
+
+        Raises:
+            ValueError: if the task names something that there is not.
+        """
+        for moment in moments(task, self._watched(task)):
+            self.take_in(moment.action, moment.outcome)
+
+    def take_in(self, action: ClusterAction, outcome: Outcome) -> None:
+        """Count what fires in one step; slots are counted by `run` only."""
+        self._note("action", type(action).__name__)
+        for event in outcome.events:
+            message = getattr(event, "message", None)
+            if isinstance(event, MessageDelivered) and event.way == "request":
+                self._note(*_handler(type(event.message)))
+            elif isinstance(event, MessageSent) and event.way == "response":
+                self._answered(message)
+
+    def rows(self) -> tuple[Fired, ...]:
+        """Give every rule with its count, in the order of their names."""
+        return tuple(Fired(*rule, times) for rule, times in sorted(self._times.items()))
+
+    def never(self) -> tuple[Fired, ...]:
+        """Give the rules that never fired."""
+        return tuple(row for row in self.rows() if not row.times)
+
+    def lines(self) -> tuple[str, ...]:
+        """Give the table as text; what never fired says so."""
+        width = [max(len(getattr(r, f)) for r in self.rows()) for f in ("role", "rule", "guard")]
+        return tuple(
+            f"{r.role:<{width[0]}}  {r.rule:<{width[1]}}  {r.guard:<{width[2]}}  "
+            f"{f'{r.times:,}' if r.times else 'never':>9}"
+            for r in self.rows()
+        )
+
+    def _note(self, role: str, rule: str, guard: str = ANY) -> None:
+        key = (role, rule, guard)
+        self._times[key] = self._times.get(key, 0) + 1
+
+    def _answered(self, message: Any) -> None:
+        asked = {f"{kind.__name__}Response": kind for kind in HANDLERS}
+        kind = asked.get(type(message).__name__)
+        if kind is not None:
+            for error in _errors(message):
+                self._note(*_handler(kind), error)
+
+    def _watched(self, task: Task) -> ClusterModel:
+        """Give the task's model with slots that say when they are asked."""
+        story, chosen = scenario(task.scenario), design(task.design)
+        known = story.model(chosen, profiles.faults(task.faults).budget)
+        return ClusterModel(
+            known.spec,
+            BrokerRules(**self._telling(chosen.broker_rules())),
+            ClientRules(**self._telling(chosen.client_rules())),
+        )
+
+    def _telling(self, rules: BrokerRules | ClientRules) -> dict[str, Callable[..., Any]]:
+        return {
+            name: self._telling_slot(name, getattr(rules, name)) for name in rules.__struct_fields__
+        }
+
+    def _telling_slot(self, name: str, slot: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*given: Any) -> Any:
+            answer = slot(*given)
+            self._note("slot", name)
+            self._note("slot", name, _in_words(answer))
+            return answer
+
+        return asked
+
+
+def coverage_of(
+    tasks: Iterable[Task], progress: Callable[[int], bool] = lambda _: True
+) -> Coverage:
+    """Make runs and count what fires; `progress` gets the number of runs, and may end it.
+
+    Raises:
+        ValueError: if a task names something that there is not.
+    """
+    coverage = Coverage()
+    for done, task in enumerate(tasks):
+        if not progress(done):
+            break
+        coverage.run(task)
+    return coverage
+
+
+def _every_rule() -> list[Rule]:
+    rules = [(*_handler(message), ANY) for message in HANDLERS]
+    rules += [("action", kind.__name__, ANY) for kind in get_args(ClusterAction)]
+    for slots in (BrokerRules, ClientRules):
+        rules += [("slot", name, ANY) for name in slots.__struct_fields__]
+    return rules
+
+
+def _handler(message: type[Message]) -> tuple[str, str]:
+    handler = HANDLERS[message]
+    return handler.__module__.rpartition(".")[2], message.__name__
+
+
+def _errors(message: Any) -> tuple[str, ...]:
+    error = getattr(message, "error", None)
+    if error is not None:
+        return (error.name,)
+    return tuple(result.error.name for result in getattr(message, "results", ()))
+
+
+def _in_words(answer: Any) -> str:
+    if isinstance(answer, Enum):
+        return answer.name
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    if isinstance(answer, int):
+        return "a number"
+    if isinstance(answer, Value):
+        state = getattr(answer, "state", None)
+        return state.name if isinstance(state, Enum) else "a change"
+    return "something" if answer else "nothing"

@@ -1,0 +1,260 @@
+"""Which decisions of another design repair a broken one? Small sets are tried before large ones.
+
+A set of decisions is tried by filling its slots as the other design does. Before a search, the runs that broke
+earlier sets are made again (`saves.under`): a run that breaks a promise here, too, refutes the set, and is shown.
+What no known run refutes is searched. So every set that breaks has a run of its own, and what holds was searched
+to its end. All sets of one size are tried before those of the next, so the answer cannot be made smaller; larger
+sets than asked are not tried, and other options than the other design's are not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import combinations
+
+import msgspec
+
+from kipviz.checking.courses.breaking import Breaking, breaking
+from kipviz.checking.courses.runs import Judgement, Run, follow
+from kipviz.checking.courses.runs import judge as judge_run
+from kipviz.checking.courses.saves import under
+from kipviz.checking.judging.budgets import budget_words
+from kipviz.checking.judging.verdicts import (
+    BREAKS,
+    EVERY_PROPERTY,
+    HOLDS,
+    Judged,
+    judge,
+    property_named,
+)
+from kipviz.checking.search.explore import CANCELLED
+from kipviz.checking.search.found import Bounds
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.library import scenario as scenario_named
+
+STATES_MAX = 30_000
+DECISIONS_MAX = 3
+NOT_DECIDED = "not decided"
+
+# Gets (design, states, depth) of a search, and may stop everything with False.
+Told = Callable[[str, int, int], bool]
+
+
+class Question(Value, frozen=True):
+    """What is asked: which decisions of `other` keep the promises where `design` does not.
+
+    `promises` are names of properties, all of them if there is none; `faults` is what may go wrong in the
+    search. No set of more than `decisions_max` decisions is tried, and no search visits more than `states_max`
+    states.
+    """
+
+    scenario: str
+    design: str
+    other: str = "repaired"
+    faults: FaultBudget = FaultBudget()
+    promises: tuple[str, ...] = ()
+    decisions_max: int = DECISIONS_MAX
+    states_max: int = STATES_MAX
+
+    def slots(self) -> tuple[str, ...]:
+        """Return the slots in which the two designs differ and that come up in this cluster.
+
+        Raises:
+            ValueError: if the scenario or a design is unknown.
+        """
+        spec = scenario_named(self.scenario).spec
+        differ = design_named(self.design).differs_from(design_named(self.other))
+        return tuple(slot for slot, _, _ in differ if comes_up(slot_named(slot), spec))
+
+    def filled(self, slots: Sequence[str]) -> Design:
+        """Return the design with some slots filled as in the other one."""
+        other = design_named(self.other)
+        return design_named(self.design).but(**{slot: other.option(slot).name for slot in slots})
+
+    def sentence_of(self, slot: str) -> str:
+        """Return what the other design's option of a slot says."""
+        return design_named(self.other).option(slot).sentence
+
+
+class Attempt(msgspec.Struct, frozen=True, eq=False):
+    """One set of decisions, and what came of it.
+
+    `verdict` is "holds", "breaks" or "not decided"; `states` says how many states were searched, 0 where a run that
+    was known decided; `why` says what ended a search early. If a promise breaks, `promise` names it, `run` is a run
+    that breaks it, and `step` is where.
+    """
+
+    slots: tuple[str, ...]
+    design: str
+    verdict: str
+    states: int = 0
+    why: str = ""
+    promise: str = ""
+    step: int = 0
+    run: Run | None = None
+
+    def broken(self) -> Breaking:
+        """Return the run that breaks, cut and told, to be opened where it breaks.
+
+        Raises:
+            LookupError: if nothing breaks.
+        """
+        if self.run is None:
+            raise LookupError(f"Nothing breaks under {self.design}.")
+        return breaking(self.run, self.promise)
+
+    @property
+    def words(self) -> str:
+        """The verdict in words, and how it was found."""
+        if self.run is not None:
+            made = f"{self.states:,} states" if self.states else "a known run, made again"
+            return f"breaks after {self.step}: {self.promise} ({made})"
+        return f"{self.verdict} ({self.states:,} states{self.why})"
+
+
+class Repair(msgspec.Struct, frozen=True, eq=False):
+    """What was tried; `whole` is False if somebody stopped it."""
+
+    question: Question
+    slots: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+    whole: bool = True
+
+    @property
+    def repairs(self) -> tuple[Attempt, ...]:
+        """The sets that keep the promises; all are of one size."""
+        return tuple(each for each in self.attempts if each.slots and each.verdict == HOLDS)
+
+    @property
+    def undecided(self) -> tuple[Attempt, ...]:
+        """The sets of which nothing is known within the limit of states."""
+        return tuple(each for each in self.attempts if each.verdict == NOT_DECIDED)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words: what repairs, and what exactly was tried."""
+        asked = self.question
+        where = f"{asked.scenario}, {budget_words(asked.faults) or 'no fault'}"
+        if not self.attempts:
+            return f"{where}: nothing was searched to its end."
+        if self.attempts[0].verdict == HOLDS:
+            return f"{where}: {asked.design} keeps every promise that was asked; there is nothing to repair."
+        size = len(self.attempts[-1].slots)
+        if self.repairs:
+            one = " + ".join(self.repairs[0].slots)
+            others = len(self.repairs) - 1
+            also = f", and so do {others} other sets of that size" if others else ""
+            found = f"{one}, filled as in {asked.other}, repairs {asked.design}{also}"
+            rest = _rest(size - 1, self.undecided)
+        else:
+            found = f"no set of up to {size} of the {len(self.slots)} decisions in which {asked.other} differs repairs {asked.design}"
+            rest = _rest(0, self.undecided)
+        stopped = "" if self.whole else " Stopped: what is behind the last attempt was not tried."
+        return f"{where}: {found}.{rest}{stopped}"
+
+
+def _rest(size: int, undecided: Sequence[Attempt]) -> str:
+    smaller = " Every smaller set was tried, and none holds." if size else ""
+    if undecided:
+        smaller += (
+            f" {len(undecided)} of the sets tried are not decided within the limit of states."
+        )
+    return smaller
+
+
+def repair(question: Question, progress: Told | None = None) -> Repair:
+    """Try sets of decisions, the small ones first, until all of one size with a repair among them are tried.
+
+    Raises:
+        ValueError: for a word that names nothing, or a number that is none.
+    """
+    going = True
+
+    def told(design: str, states: int, depth: int) -> bool:
+        nonlocal going
+        going = progress is None or progress(design, states, depth)
+        return going
+
+    slots = question.slots()
+    attempts = tuple(_attempts(question, slots, told))
+    return Repair(question, slots, attempts, whole=going)
+
+
+def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterator[Attempt]:
+    if type(question.decisions_max) is not int or question.decisions_max < 1:
+        raise ValueError(f"decisions_max is a whole number from 1, not {question.decisions_max!r}")
+    asked = tuple(map(property_named, question.promises)) or EVERY_PROPERTY
+    known: list[Breaking] = []
+    for size in range(min(len(slots), question.decisions_max) + 1):
+        enough = False
+        for chosen in combinations(slots, size):
+            candidate = question.filled(chosen)
+            if not told(candidate.name, 0, 0):
+                return
+            refuted = _refuted(known, chosen, candidate)
+            if refuted is not None:
+                yield refuted
+                continue
+            bounds = Bounds(states_max=question.states_max, breaks_max=1)
+            judged = judge(
+                question.scenario,
+                candidate.name,
+                question.faults,
+                bounds,
+                partial(told, candidate.name),
+                asked,
+            )
+            if judged.explored.stopped == CANCELLED:
+                return
+            attempt = _attempt(chosen, candidate, judged)
+            if attempt.run is not None:
+                known.insert(0, attempt.broken())
+            enough = enough or attempt.verdict == HOLDS
+            yield attempt
+        if enough:
+            return
+
+
+def _attempt(chosen: tuple[str, ...], candidate: Design, judged: Judged) -> Attempt:
+    explored = judged.explored
+    for cell in judged.cells:
+        if cell.fails:
+            scenario = scenario_named(judged.scenario)
+            run = follow(scenario, candidate, judged.budget, cell.actions)
+            steps = len(cell.actions)
+            return Attempt(
+                chosen, candidate.name, BREAKS, explored.states, "", cell.asked, steps, run
+            )
+    if explored.complete and not explored.undecided:
+        return Attempt(chosen, candidate.name, HOLDS, explored.states)
+    why = f"; {explored.stopped}" if explored.stopped else ""
+    return Attempt(chosen, candidate.name, NOT_DECIDED, explored.states, why)
+
+
+def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) -> Attempt | None:
+    """Make the known runs again; the first that breaks its promise here, too, comes first from now on."""
+    for at, made in enumerate(known):
+        again = made_again(made, candidate)
+        if again is not None and not again[1].blame:
+            known.insert(0, known.pop(at))
+            run, judged = again
+            return Attempt(chosen, candidate.name, BREAKS, 0, "", made.broken, judged.step, run)
+    return None
+
+
+def made_again(made: Breaking, candidate: Design) -> tuple[Run, Judgement] | None:
+    """Make a run that breaks a promise again under another design, as far as its steps are possible there.
+
+    Return the run and what is judged of it, or None if the promise does not break.
+    """
+    try:
+        other, _ = under(made, candidate)
+        (judged,) = judge_run(other, (property_named(made.broken),))
+    except Exception:  # noqa: BLE001  slots that do not go together are for the search to tell
+        return None
+    return (other, judged) if judged.status == BROKEN else None

@@ -1,0 +1,325 @@
+"""Exhaustive search: every interleaving of a small cluster, breadth first.
+
+The first counterexample found is a shortest one. A state of the search is the world together with
+what the properties remember, so that a verdict never depends on the way that led there. "For
+ever" is decided on the finished graph: a state from which no path without a new fault leads to
+one where nothing is pending.
+
+A search that stops, by a bound or because somebody cancels it, keeps everything: run it again and
+it goes on where it stopped, in memory or from a file (`checking.search.kept`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
+
+from kipviz.checking.courses.at_rest import with_timers_at_rest
+from kipviz.checking.search import memory
+from kipviz.checking.search.forever import Forever
+from kipviz.checking.search.found import Bounds, Counterexample, Explored
+from kipviz.checking.search.graph import NOWHERE, Graph
+from kipviz.checking.search.liveness import ORDER as FREE_KINDS
+from kipviz.checking.search.reductions import Reduction
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.clock import Clock
+from kipviz.core.alike import Alike
+from kipviz.core.model import Model
+from kipviz.core.serialization import NotAValue
+from kipviz.core.values import digest_of
+from kipviz.properties.pending import NothingPending
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
+from kipviz.scenarios.scenario import PROPERTIES
+
+ProgressTold = Callable[[int, int], bool]
+Waiting = tuple[int, Any, tuple[Any, ...], int]
+
+PROGRESS_EVERY = 256
+FULL_STATES_MAX = 100_000
+CANCELLED = "cancelled"
+
+
+def explore(
+    model: Model,
+    states_max: int = 200_000,
+    progress: ProgressTold | None = None,
+    reductions: Iterable[Reduction] = (),
+    properties: tuple[Property, ...] = PROPERTIES,
+) -> Explored:
+    """Visit every state that a model can reach.
+
+    `progress` is called with (states, depth) before every 256th state and while "for ever" is
+    judged; when it gives False the search stops and what was found so far is kept.
+
+    Raises:
+        ValueError: if states_max is not a whole number from 1, or a reduction does not fit.
+    """
+    search = Search(model, properties, reductions)
+    return search.run(Bounds(states_max=states_max), progress)
+
+
+class DigestsCollide(Exception):
+    """Two different states have one digest; the sentence says after how many states."""
+
+
+class _PropertyRaised(Exception):
+    """A property that does not judge but raise."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(f"property {name!r} raised {_sentence_of(error)}")
+
+
+class _PropertyForgets(Exception):
+    """What a property remembers is nothing that states can be told apart by."""
+
+    def __init__(self, name: str, state: Any) -> None:
+        kind = type(state).__name__
+        super().__init__(f"property {name!r} remembers a {kind}: it has to be a Part or a Table")
+
+
+class Search:
+    """A search that can be stopped at any moment and taken up again.
+
+    `full_states` keeps the states themselves, up to 100,000 of them, and compares whenever two
+    digests are equal: that proves the digests right for that space.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        properties: tuple[Property, ...] = PROPERTIES,
+        reductions: Iterable[Reduction] = (),
+        *,
+        full_states: bool = False,
+    ) -> None:
+        """Note the first state.
+
+        Raises:
+            ValueError: if a reduction does not fit the model.
+        """
+        self.model = with_timers_at_rest(model)
+        self.properties = properties
+        self.reductions = tuple(reductions)
+        self.graph = Graph()
+        self.queue: deque[Waiting] = deque()
+        self.found: dict[str, Counterexample] = {}
+        self.transitions = 0
+        self.depth = 0
+        self._failure = ""
+        self._forever: Forever | None = None
+        self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
+        self._shared = getattr(model, "shared", lambda world: world)
+        self._alike = Alike(_of_states)
+        self.progress_at = _place_of(NothingPending.name, properties)
+        for reduction in self.reductions:
+            reduction.fit(model, full_states=full_states)
+        self._renamed = next((r.key for r in self.reductions if r.key is not None), None)
+        self._alone = next((r.alone for r in self.reductions if r.alone is not None), None)
+        self._start()
+
+    def run(self, bounds: Bounds = Bounds(), progress: ProgressTold | None = None) -> Explored:  # noqa: B008  a value never changes
+        """Search until everything is visited, a bound is reached or `progress` gives False."""
+        stopped = self._failure or self._spread(bounds, progress)
+        undecided = 0
+        if not stopped and self.progress_at >= 0:
+            if self._forever is None:
+                self._forever = Forever(self, self.progress_at)
+            stopped = "" if self._forever.judge(self._asking(progress)) else CANCELLED
+            undecided = self._forever.undecided
+        return Explored(
+            len(self.graph),
+            self.transitions,
+            self.depth,
+            not stopped,
+            tuple(self.found[p.name] for p in self.properties if p.name in self.found),
+            undecided,
+            stopped,
+            tuple(r.name for r in self.reductions),
+            clock_of(self.model),
+        )
+
+    # -- the levels ----------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        world = self.model.initial()
+        try:
+            states = tuple(p.initial(world) for p in self.properties)
+            key = self.key(world, states)
+            number = self.graph.add(key, NOWHERE, 0)
+            self._keep(number, world, states)
+            self.note(number, world, states, 0)
+        except Exception as error:  # noqa: BLE001  bad input is an answer, not a crash
+            known = isinstance(error, _PropertyRaised | _PropertyForgets)
+            why = str(error) if known else _sentence_of(error)
+            self._failure = f"the start cannot be judged: {why}"
+
+    def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> str:
+        """Visit what waits, level by level; say why it stopped, or nothing when none is left."""
+        room, visited, queue = bounds.memory(), 0, self.queue
+        while queue:
+            number, world, states, depth = queue[0]
+            reached = bounds.reached(len(self.graph), depth, len(self.found))
+            if reached:
+                return reached
+            if visited % PROGRESS_EVERY == 0:
+                if room is not None and memory.used() > room:
+                    return f"the memory bound of {memory.in_words(room)}"
+                if progress is not None and not progress(len(self.graph), depth):
+                    return CANCELLED
+            visited += 1
+            self.depth = depth
+            try:
+                self._expand(number, world, states, depth)
+            except Exception as error:  # noqa: BLE001  what was found so far is kept
+                steps = len(self.graph.way(number)) + 1
+                self._failure = f"after {steps} steps {told(error)}"
+                return self._failure
+            queue.popleft()
+        return ""
+
+    def _expand(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        graph, model = self.graph, self.model
+        for at, action, after, observed in self.successors(world, states):
+            self.transitions += 1
+            key = self.key(after, observed)
+            known = graph.numbers.get(key)
+            if known is None:
+                next_number = graph.add(key, number, at)
+                self._keep(next_number, after, observed)
+                self.note(next_number, after, observed, depth + 1)
+            else:
+                next_number = known
+                self._compare(known, after, observed)
+            if model.kind(action) in FREE_KINDS:
+                graph.link(number, next_number)
+
+    def successors(
+        self, world: Any, states: tuple[Any, ...]
+    ) -> Iterator[tuple[int, Any, Any, tuple[Any, ...]]]:
+        """Give what can come next, or only a step that nothing else can get in the way of."""
+        model = self.model
+        enabled = model.enabled(world)
+        if self._alone is not None:
+            lone = self._alone(world, enabled)
+            if lone is not None:
+                after, observed = self.take(world, states, lone)
+                # A step that a property takes notice of is no step to put before all others.
+                if all(s is o or s == o for s, o in zip(states, observed, strict=True)):
+                    yield enabled.index(lone), lone, after, observed
+                    return
+        for at, action in enumerate(enabled):
+            yield at, action, *self.take(world, states, action)
+
+    def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Give the world and what the properties remember after one action."""
+        outcome = self.model.step(world, action)
+        observed = []
+        for prop, state in zip(self.properties, states, strict=True):
+            try:
+                observed.append(prop.observe(state, action, outcome))
+            except Exception as error:
+                raise _PropertyRaised(prop.name, error) from error
+        return outcome.world, tuple(observed)
+
+    # -- states --------------------------------------------------------------------------------
+
+    def key(self, world: Any, states: tuple[Any, ...]) -> bytes:
+        """Give the sixteen bytes by which a state is known."""
+        if self._renamed is not None:
+            return self._renamed(self._shared(world), self._remembered(states)[0])
+        mark = self.model.search_key(world)
+        return digest_of(mark + self._remembered(states)[1]) if states else mark
+
+    def _remembered(self, states: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
+        """Give what the properties remember as it was first met, and its digests."""
+        try:
+            return self._alike.first(states)
+        except (TypeError, AttributeError):
+            for prop, state in zip(self.properties, states, strict=True):
+                if not (hasattr(state, "digest") and isinstance(state, Hashable)):
+                    raise _PropertyForgets(prop.name, state) from None
+            raise
+
+    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        """Judge a new state, and let it wait for its turn if there is more to learn below it."""
+        broken = False
+        judged = zip(self.properties, self.findings(states), strict=True)
+        for at, (prop, finding) in enumerate(judged):
+            if finding.status == BROKEN:
+                broken = True
+                if prop.name not in self.found:
+                    self.found[prop.name] = Counterexample(
+                        prop.name, finding.reason, self.story(number)
+                    )
+            if at == self.progress_at and finding.status == HOLDS:
+                self.graph.calm[number] = 1
+        if broken:
+            self.graph.broken(number)
+        else:
+            # What waits shares what is alike: a waiting state takes 1.4 kB instead of 4.9.
+            self.queue.append((number, self._shared(world), self._remembered(states)[0], depth))
+
+    def findings(self, states: tuple[Any, ...]) -> Iterator[Finding]:
+        """Give what each property says of a state, one after the other."""
+        for prop, state in zip(self.properties, states, strict=True):
+            try:
+                yield prop.finding(state)
+            except Exception as error:
+                raise _PropertyRaised(prop.name, error) from error
+
+    def story(self, number: int) -> tuple[Any, ...]:
+        """Give the actions that first led to a state."""
+        world, actions = self.model.initial(), []
+        for place in self.graph.way(number):
+            action = self.model.enabled(world)[place]
+            actions.append(action)
+            world = self.model.step(world, action).world
+        return tuple(actions)
+
+    def state(self, number: int) -> tuple[Any, tuple[Any, ...]]:
+        """Give a state again: its world and what the properties remember."""
+        world = self.model.initial()
+        states = tuple(p.initial(world) for p in self.properties)
+        for place in self.graph.way(number):
+            world, states = self.take(world, states, self.model.enabled(world)[place])
+        return world, states
+
+    def _keep(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
+        if self._full is not None and number < FULL_STATES_MAX:
+            self._full.append((self._shared(world), states))
+
+    def _compare(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
+        if self._full is None or number >= len(self._full):
+            return
+        if self._full[number] != (self._shared(world), states):
+            raise DigestsCollide(f"two different states among {len(self.graph):,} have one digest")
+
+    def _asking(self, progress: ProgressTold | None) -> Callable[[], bool]:
+        return lambda: progress is None or progress(len(self.graph), self.depth)
+
+
+def clock_of(model: Model) -> str:
+    """Say with which clock a model is searched; one that is no cluster has none."""
+    spec = getattr(model, "spec", None)
+    return spec.clock.words if isinstance(spec, ClusterSpec) else Clock().words
+
+
+def _of_states(states: tuple[Any, ...]) -> bytes:
+    return b"".join([state.digest for state in states])
+
+
+def _place_of(name: str, properties: tuple[Property, ...]) -> int:
+    return next((at for at, prop in enumerate(properties) if prop.name == name), -1)
+
+
+def told(error: Exception) -> str:
+    """Say in words what a property or a model raised."""
+    if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide | NotAValue):
+        return str(error)
+    return f"the model raised {_sentence_of(error)}: the design's slots do not go together"
+
+
+def _sentence_of(error: Exception) -> str:
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,96 @@
+"""What a search is allowed, and what it found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.checking.search import memory
+from kipviz.core.values import Value
+
+DEPTH_MAX = 1_000_000
+
+
+class Bounds(Value, frozen=True):
+    """When a search stops although it is not through.
+
+    `memory_max` is in bytes of the whole process; 0 reads the machine and its control groups. `breaks_max` ends
+    it when so many properties are broken; 0 goes on to the end.
+
+    Raises:
+        ValueError: if a bound is not a whole number from its smallest one on.
+    """
+
+    states_max: int = 200_000
+    depth_max: int = DEPTH_MAX
+    memory_max: int = 0
+    breaks_max: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value, least = getattr(self, name), 1 if name == "states_max" else 0
+            if type(value) is not int or value < least:
+                raise ValueError(f"{name} is a whole number from {least}, not {value!r}")
+
+    def reached(self, states: int, depth: int, broken: int) -> str:
+        """Say which bound is reached by a search that has come so far, or nothing."""
+        if states >= self.states_max:
+            return f"the bound of {self.states_max:,} states"
+        if depth >= self.depth_max:
+            return f"the bound of depth {self.depth_max:,}"
+        if 0 < self.breaks_max <= broken:
+            return f"the bound of broken properties: {self.breaks_max:,}"
+        return ""
+
+    def memory(self) -> int | None:
+        """Give the bytes that the process may grow to, or None where nobody can say."""
+        return self.memory_max or memory.bound()
+
+
+class Counterexample(Value, frozen=True):
+    """A shortest run that breaks a property, as actions from the start."""
+
+    property: str
+    reason: str
+    actions: tuple[Any, ...]
+
+
+class Explored(Value, frozen=True):
+    """What a search found.
+
+    `complete` says that every reachable state was visited and judged: only then does the absence
+    of a counterexample mean that the properties hold, for this cluster and this fault budget;
+    `stopped` says what came first otherwise. `undecided` counts the states of which it stayed
+    open whether what is pending is so for ever. `reductions` names what was left out because it
+    changes no verdict; with one, a counterexample need not be a shortest one.
+    """
+
+    states: int
+    transitions: int
+    depth: int
+    complete: bool
+    counterexamples: tuple[Counterexample, ...]
+    undecided: int = 0
+    stopped: str = ""
+    reductions: tuple[str, ...] = ()
+    clock: str = "untimed"
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        size = f"{self.states:,} states, {self.transitions:,} transitions"
+        if self.complete:
+            size = f"{size}, depth {self.depth}"
+        else:
+            size = f"{size} to depth {self.depth}, not complete ({self.stopped})"
+        size = ", ".join((size, self.clock, *(f"reduced by {name}" for name in self.reductions)))
+        if self.undecided:
+            size = f"{size}, {self.undecided:,} of them undecided"
+        if not self.counterexamples:
+            sure = self.complete and not self.undecided
+            word = "no property is broken" if sure else "no property is broken so far"
+            return f"{size}: {word}"
+        broken = "; ".join(
+            f"{c.property} breaks after {len(c.actions)} steps: {c.reason}"
+            for c in self.counterexamples
+        )
+        return f"{size}: {broken}"

@@ -1,0 +1,166 @@
+"""For ever: whether what is pending can still be resolved once faults stop.
+
+A run that is cut off proves nothing about "for ever". So the question is asked of the future: no
+new fault happens, repairs and timers may, and every kind of thing that can go on does. If some
+continuation resolves everything, what is pending is only late. If all of them have been tried and
+none does, it is pending for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Any, TypeAlias
+
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.values import Value
+from kipviz.properties.pending import NothingPending, Open, held_now
+
+# What goes first: work before timers, so that a timer is only tried when nothing else helps.
+ORDER = (
+    "deliver",
+    "load",
+    "replicate",
+    "sender",
+    "repair",
+    "application",
+    "refresh",
+    "expiry",
+    "tick",
+)
+TIMERS = FaultBudget(expire_lock=1_000, time_out=1_000, run_out=1_000)
+SETTLE_MAX = 2_000
+SEARCH_MAX = 3_000
+ASK_EVERY = 64
+_PROPERTY = NothingPending()
+
+
+Situation: TypeAlias = tuple[bytes, bytes]
+
+
+class Futures:
+    """What was found out about the future of situations, kept between calls of `settle`.
+
+    A situation is the key of a world with timers unbounded and the digest of what is pending in it.
+
+    Attributes:
+        dead_ends: all continuations were tried, and none resolves everything.
+        resolved: some continuation resolves everything.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.dead_ends: set[Situation] = set()
+        self.resolved: set[Situation] = set()
+
+
+class Settled(Value, frozen=True):
+    """What came of asking the future.
+
+    `answer` is "resolved", "for ever" (proved), "undecided" when the bound came first, or
+    "cancelled" when somebody did not want to wait.
+    `steps` is how long the continuation was that resolved it, or how many worlds were tried.
+    """
+
+    answer: str
+    what: str
+    steps: int
+
+
+def settle(
+    model: ClusterModel,
+    world: World,
+    pending: Open,
+    futures: Futures | None = None,
+    go_on: Callable[[], bool] = lambda: True,
+) -> Settled:
+    """Say whether what is pending is resolved in some future without new faults.
+
+    `futures` remembers, between calls, what was found out on the way.
+    `go_on` is asked now and then whether the answer is still wanted.
+    """
+    futures = Futures() if futures is None else futures
+    world, pending = world.but(budget=TIMERS), held_now(pending, world)
+    quick = _go_on(model, world, pending, futures)
+    if quick is not None:
+        return Settled("resolved", "", quick)
+    return _search(model, world, pending, futures, go_on)
+
+
+def _go_on(model: ClusterModel, world: World, pending: Open, futures: Futures) -> int | None:
+    """Follow one sensible continuation; give its length if it resolves everything."""
+    seen: dict[bytes, Situation] = {}
+    for steps in range(SETTLE_MAX):
+        here = model.search_key(world)
+        seen[here] = (here, pending.digest)
+        if not pending.things or seen[here] in futures.resolved:
+            futures.resolved.update(seen.values())
+            return steps
+        for action in _ordered(model, world):
+            outcome = model.step(world, action)
+            after = outcome.world.but(budget=TIMERS)
+            if model.search_key(after) not in seen:
+                pending = _PROPERTY.observe(pending, action, outcome)
+                world = after
+                break
+        else:
+            return None
+    return None
+
+
+def _search(
+    model: ClusterModel,
+    world: World,
+    pending: Open,
+    futures: Futures,
+    go_on: Callable[[], bool],
+) -> Settled:
+    """Try every continuation until one resolves everything or none is left; where the least is pending, first."""
+    start = (model.search_key(world), pending.digest)
+    before: dict[Situation, Situation | None] = {start: None}
+    waiting = [(len(pending.things), 0, start, world, pending)]
+    fewest, tried = pending, 0
+    while waiting:
+        *_, here, world, pending = heappop(waiting)
+        if len(pending.things) < len(fewest.things):
+            fewest = pending
+        if len(before) > SEARCH_MAX:
+            return Settled("undecided", _due(fewest), len(before))
+        if tried % ASK_EVERY == 0 and not go_on():
+            return Settled("cancelled", _due(fewest), len(before))
+        tried += 1
+        for action in _ordered(model, world):
+            outcome = model.step(world, action)
+            after = outcome.world.but(budget=TIMERS)
+            due = _PROPERTY.observe(pending, action, outcome)
+            key = (model.search_key(after), due.digest)
+            if key in before or key in futures.dead_ends:
+                continue
+            before[key] = here
+            if not due.things or key in futures.resolved:
+                futures.resolved.update(_way_to(key, before))
+                return Settled("resolved", "", len(before))
+            heappush(waiting, (len(due.things), len(before), key, after, due))
+    futures.dead_ends.update(before)
+    return Settled("for ever", _due(fewest), len(before))
+
+
+def _way_to(
+    situation: Situation | None, before: dict[Situation, Situation | None]
+) -> Iterator[Situation]:
+    """Give the situations that led to one, itself included: what resolves it resolves them."""
+    while situation is not None:
+        yield situation
+        situation = before[situation]
+
+
+def _due(pending: Open) -> str:
+    return ", ".join(f"{thing} is {how}" for thing, how in pending.things.items())
+
+
+def _ordered(model: ClusterModel, world: World) -> list[ClusterAction]:
+    actions: list[Any] = [a for a in model.enabled(world) if a.KIND in ORDER]
+    return sorted(actions, key=lambda a: ORDER.index(a.KIND))

@@ -1,0 +1,136 @@
+"""Partial-order reduction: steps that nothing else can get in the way of are taken at once.
+
+When an application can do exactly one thing (go on, send, take an answer) and no broker owes it
+anything, that one thing can be done first: whatever else happens meanwhile happens elsewhere, and
+the two orders meet in the same world. So one successor is enough there. This is the method of
+ample sets with sets of a single step (Gerth, Kuiper, Peled and Penczek 1999), which also keeps
+promises about branching time such as "can still be resolved":
+
+- nothing that may happen before it depends on it: the rules of `LoneSteps.alone`;
+- no property takes notice of it: the search looks, and takes all steps if one does;
+- no circle consists of such steps alone: an application thread must have moved forward in its
+  program, what is sent waits until a broker takes it, an answer is used up.
+
+What is left out, because it would not be sound: steps of brokers (others may talk to the same
+broker at any time), and every step as long as a fault is still to be had that could come between
+(a client's crash, a lost connection, a time-out at a client, a broker's crash, a cut, another
+feature level; for sending also a leader's move).
+A counterexample that is found is a run like any other, but need not be a shortest one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clients.application import Application
+from kipviz.clients.kinds import next_request
+from kipviz.clients.sending.in_flight import NumberingProducer
+from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timing.deadlines import clients_are_timed
+from kipviz.cluster.timing.timers import of_clients
+from kipviz.cluster.world import Connection, World, host_of
+from kipviz.core.model import Model
+
+
+class LoneSteps:
+    """The reduction for clusters."""
+
+    name = "order"
+    key = None
+
+    def __init__(self) -> None:
+        """Start without a model."""
+        self._model: ClusterModel | None = None
+
+    def fit(self, model: Model, *, full_states: bool) -> None:
+        """Take any cluster; how much it helps depends on the faults that are left.
+
+        Raises:
+            TypeError: if it is no cluster.
+            ValueError: if messages have to arrive in time, or clients have timers: what is sent begins
+                a deadline then.
+        """
+        if not isinstance(model, ClusterModel):
+            raise TypeError("the reduction by order knows clusters only")
+        clock = model.spec.clock
+        if clock.timed and (clock.delay_max_ms >= 0 or clients_are_timed(model.spec)):
+            raise ValueError(
+                "with bounded delays there is no reduction by order: a step taken first begins its "
+                "deadline sooner"
+            )
+        if clock.timed and of_clients(model.spec):
+            raise ValueError(
+                "with timers of clients there is no reduction by order: what is sent first begins "
+                "its interval sooner"
+            )
+        self._model = model
+
+    def alone(self, world: World, enabled: tuple[ClusterAction, ...]) -> ClusterAction | None:
+        """Give a step that may be taken before everything else, or None."""
+        budget = world.budget
+        if budget.crash_client or budget.lose_connection or budget.crash_broker or budget.cut:
+            return None
+        if budget.request_timeout or budget.delivery_timeout or budget.max_block:
+            return None
+        if budget.upgrade or budget.pause or budget.delete_records or budget.miss_poll:
+            return None
+        if world.cuts:
+            return None
+        owed, answers = _wires(world)
+        for name, app in world.applications.items():
+            if not app.alive or name in owed or isinstance(app.producer, NumberingProducer):
+                continue
+            own = [a for a in enabled if _acts_on(a) == name]
+            if len(own) == 1 and self._is_free(world, app, own[0], answers.get(name, 0)):
+                return own[0]
+        return None
+
+    def _is_free(self, world: World, app: Application, action: ClusterAction, answers: int) -> bool:
+        """Say whether the one step that an application can take now stays its only one."""
+        waiting = [c.source for c in app.clients if next_request(c) is not None]
+        match action:
+            case Step():
+                return not waiting and not answers and self._goes_forward(world, app, action)
+            case Send(source):
+                # The leader that it is sent to must not change on the way.
+                return waiting == [source] and not answers and self._leaders_stay(world)
+            case Deliver():
+                return not waiting and answers == 1
+            case _:
+                return False
+
+    def _goes_forward(self, world: World, app: Application, action: Step) -> bool:
+        model: Any = self._model
+        after = model.step(world, action).world.applications[app.name]
+        return bool((after.line, after.waiting) > (app.line, app.waiting))
+
+    def _leaders_stay(self, world: World) -> bool:
+        model: Any = self._model
+        return not world.budget.move_leader and len(world.up) == len(model.spec.brokers)
+
+
+def _wires(world: World) -> tuple[set[str], dict[str, int]]:
+    """Give the applications that a broker owes an answer, and how many answers are on the way."""
+    owed: set[str] = set()
+    answers: dict[str, int] = {}
+    connection: Connection
+    for (source, _), connection in world.connections.items():
+        name = host_of(source)
+        if connection.requests or connection.serving is not None:
+            owed.add(name)
+        answers[name] = answers.get(name, 0) + len(connection.responses)
+    return owed, answers
+
+
+def _acts_on(action: ClusterAction) -> str:
+    """Give the application that a step is one of, or nothing."""
+    match action:
+        case Step(name):
+            return name
+        case Send(source):
+            return host_of(source)
+        case Deliver(source, _, "response"):
+            return host_of(source)
+        case _:
+            return ""

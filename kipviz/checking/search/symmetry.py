@@ -1,0 +1,278 @@
+"""Symmetry reduction: applications that differ in nothing but their names are interchangeable.
+
+Two worlds that become one by exchanging the names of such applications (with their transactional
+ids and member ids) have the same future but for the names, so a search need visit only one of
+them. Which one is known by a key: the smallest digest under the renamings in question.
+
+What is not interchangeable, and why: records, because a log is an order; brokers, because every
+broker is told apart by the partitions that it leads or has a copy of, and one without any changes
+nothing; applications whose transactional ids have different homes, because the homes are on
+different brokers; members that join their group, because an assignor goes by the order of names.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from itertools import permutations, product
+from types import NoneType
+from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
+
+from kipviz.clients.application import Application
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.network.sides import hosts_in, hosts_on, ordered
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
+from kipviz.cluster.world import World
+from kipviz.core.log import Log
+from kipviz.core.model import Model
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value, digest_of, memory_of
+from kipviz.records.placement import TRANSACTION_STATE, partition_for
+
+Names = tuple[str, str, str]
+_PART = 2
+_NAMELESS = frozenset({NoneType, bool, int, bytes})
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Renaming:
+    """Other names for some things; knows what a value looks like under them.
+
+    A digest under a renaming is kept with the part that it is of, so each part is looked at once
+    per renaming, however many worlds it is in.
+    """
+
+    def __init__(self, names: dict[str, str]) -> None:
+        """Keep the names; each old name is a whole word wherever it stands."""
+        self._names = names
+        self._known: dict[str, str] = {}
+        self._rest: dict[Any, bytes] = {}
+        self._orders: dict[tuple[Any, ...], tuple[bytes, tuple[int, ...]]] = {}
+        self._tag = "as " + ",".join(f"{old}={new}" for old, new in names.items())
+        words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") if words else None
+
+    def word(self, text: str) -> str:
+        """Give a text with the new names in it."""
+        known = self._known.get(text)
+        if known is None:
+            known = text
+            if self._pattern is not None:
+                known = self._pattern.sub(lambda found: self._names[found.group()], text)
+            self._known[text] = known
+        return known
+
+    def digest(self, part: Part) -> bytes:
+        """Give sixteen bytes for a part as it is under the new names."""
+        memory = memory_of(part)
+        if memory.digests is None:
+            memory.digests = {}
+        known = memory.digests.get(self._tag)
+        if known is None:
+            fields = part.changing() if type(part) is Application else astuple(part)
+            shape = [type(part).__name__, [self._shape(field) for field in fields]]
+            known = memory.digests[self._tag] = digest_of(_encode(shape))
+        return known
+
+    def world(self, world: World) -> bytes:
+        """Give sixteen bytes for a whole world as it is under the new names."""
+        rest = (world.up, world.budget, world.cuts, world.next_producer_id)
+        mark = self._rest.get(rest)
+        if mark is None:
+            cuts = sorted(_renamed(self, cut) for cut in world.cuts)
+            shape = [*map(self._shape, (world.up, world.budget, world.next_producer_id)), cuts]
+            mark = self._rest[rest] = digest_of(_encode(shape))
+        # The image names partitions and brokers only.
+        pieces = [mark, world.image.digest]
+        if world.deadlines:
+            due = [
+                [d.kind, [self._shape(each) for each in d.place], d.after, d.by]
+                for d in world.deadlines
+            ]
+            pieces.append(digest_of(_encode(sorted(due))))
+        table: Table[Any, Any]
+        for table in (world.logs, world.roles, world.applications, world.connections):
+            names, order = self._arranged(table.keys())
+            values = table.values()
+            pieces.append(names)
+            pieces += [self.digest(values[at]) for at in order]
+        return digest_of(b"".join(pieces))
+
+    def _arranged(self, keys: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+        """Give a digest of keys under the new names, and the order that they have under them."""
+        known = self._orders.get(keys)
+        if known is None:
+            fresh = [self._key(key) for key in keys]
+            order = tuple(sorted(range(len(keys)), key=fresh.__getitem__))
+            mark = digest_of(_encode([fresh[at] for at in order]))
+            known = self._orders[keys] = (mark, order)
+        return known
+
+    def _key(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            return tuple(self._key(each) for each in key)
+        return self.word(key) if isinstance(key, str) else key
+
+    def _shape(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is str:
+            return self.word(value)
+        if kind in _NAMELESS:
+            return value
+        if kind is tuple or kind is Log:
+            return [self._shape(each) for each in value]
+        if isinstance(value, Enum):
+            return {kind.__name__: value.name}
+        if isinstance(value, Part):
+            return msgspec.msgpack.Ext(_PART, self.digest(value))
+        if isinstance(value, Table):
+            # By the new names, because a table is in the order of its keys.
+            names, order = self._arranged(value.keys())
+            values = value.values()
+            return {"Table": [names, *(self._shape(values[at]) for at in order)]}
+        return {kind.__name__: [self._shape(each) for each in astuple(value)]}
+
+
+def renamed(value: Any, renaming: Renaming) -> Any:
+    """Give a value with the new names in it: what a `Renaming` only takes the digest of."""
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, str):
+        return renaming.word(value)
+    if isinstance(value, World):
+        parts = {f: renamed(getattr(value, f), renaming) for f in value.__struct_fields__}
+        due = sorted(parts["deadlines"], key=lambda d: (d.kind, d.place))
+        cuts = sorted(_renamed(renaming, cut) for cut in value.cuts)
+        return World(**(parts | {"cuts": tuple(cuts), "deadlines": tuple(due)}))
+    if isinstance(value, Log):
+        return Log.of(renamed(each, renaming) for each in value)
+    if isinstance(value, tuple):
+        return tuple(renamed(each, renaming) for each in value)
+    if isinstance(value, Table):
+        return Table.of({renamed(k, renaming): renamed(v, renaming) for k, v in value.items()})
+    if isinstance(value, Value):
+        return type(value)(*(renamed(each, renaming) for each in astuple(value)))
+    return value
+
+
+def _renamed(renaming: Renaming, cut: tuple[str, str]) -> tuple[str, str]:
+    """Give a cut with the new names in it, its hosts in order."""
+    one, other = ([renaming.word(host) for host in hosts_on(side)] for side in cut)
+    return ordered(one, other)
+
+
+class Symmetry:
+    """The reduction for clusters with interchangeable applications.
+
+    Attributes:
+        classes: the names of the applications of each class of interchangeable ones.
+    """
+
+    name = "symmetry"
+    alone = None
+
+    def __init__(self) -> None:
+        """Start without a model."""
+        self.classes: tuple[tuple[Names, ...], ...] = ()
+        self._colours: dict[str, Renaming] = {}
+        self._renamings: dict[tuple[int, ...], Renaming] = {}
+
+    def fit(self, model: Model, *, full_states: bool) -> None:
+        """Find out which applications are interchangeable.
+
+        Raises:
+            ValueError: if none are, if a fault may happen that treats names in their order, or if
+                full states are to be compared, which symmetric ones are not.
+        """
+        if not isinstance(model, ClusterModel):
+            raise TypeError("the reduction by symmetry knows clusters only")
+        if full_states:
+            raise ValueError("full states are compared without symmetry: symmetric ones differ")
+        budget = model.spec.budget
+        for kind in ("crash_broker", "move_leader"):
+            if getattr(budget, kind):
+                raise ValueError(
+                    f"with {kind} there is no symmetry: what a broker does for many at once, it "
+                    "does in the order of their names"
+                )
+        self.classes = interchangeable(model.spec)
+        if not self.classes:
+            raise ValueError(
+                "no two applications of this cluster are interchangeable: they would have to "
+                "differ in their names alone, and their transactional ids to have one home"
+            )
+        for names in (n for cls in self.classes for n in cls):
+            self._colours[names[0]] = Renaming(dict(zip(names, ("", "t", "m"), strict=True)))
+
+    def key(self, world: World, states: tuple[Any, ...]) -> bytes:
+        """Give sixteen bytes that are equal for worlds which differ in names alone."""
+        return min(
+            digest_of(renaming.world(world) + b"".join([renaming.digest(s) for s in states]))
+            for renaming in self._candidates(world)
+        )
+
+    def orbit(self, world: World, states: tuple[Any, ...]) -> int:
+        """Give how many different states become one: the size of the orbit."""
+        every = [list(permutations(range(len(cls)))) for cls in self.classes]
+        return len(
+            {
+                digest_of(r.world(world) + b"".join([r.digest(s) for s in states]))
+                for r in (self._renaming(sum(each, ())) for each in product(*every))
+            }
+        )
+
+    def _candidates(self, world: World) -> list[Renaming]:
+        """Give the renamings that put the applications into the order of what they are like."""
+        per_class = []
+        for cls in self.classes:
+            colours = [
+                self._colours[names[0]].digest(world.applications[names[0]]) for names in cls
+            ]
+            order = sorted(range(len(cls)), key=colours.__getitem__)
+            per_class.append(
+                [
+                    p
+                    for p in permutations(order)
+                    if all(colours[a] == colours[b] for a, b in zip(p, order, strict=True))
+                ]
+            )
+        return [self._renaming(sum(each, ())) for each in product(*per_class)]
+
+    def _renaming(self, order: tuple[int, ...]) -> Renaming:
+        """Give the renaming that calls the first of `order` by the first name of its class, ..."""
+        known = self._renamings.get(order)
+        if known is None:
+            names: dict[str, str] = {}
+            at = 0
+            for cls in self.classes:
+                for place, which in enumerate(order[at : at + len(cls)]):
+                    names |= dict(zip(cls[which], cls[place], strict=True))
+                at += len(cls)
+            known = self._renamings[order] = Renaming(names)
+        return known
+
+
+def interchangeable(spec: ClusterSpec) -> tuple[tuple[Names, ...], ...]:
+    """Give the classes of applications that differ in nothing but names, two or more in each."""
+    classes: dict[Any, list[Names]] = {}
+    for app in spec.applications:
+        if app.protocol:
+            continue
+        names = (app.name, app.transactional_id, app.member_id)
+        classes.setdefault(_likeness(app, spec), []).append(names)
+    return tuple(
+        tuple(cls)
+        for cls in classes.values()
+        if len(cls) > 1 and len({name for names in cls for name in names}) == 3 * len(cls)
+    )
+
+
+def _likeness(app: ApplicationSpec, spec: ClusterSpec) -> ApplicationSpec:
+    home = partition_for(app.transactional_id, spec.internal_partitions)
+    alike = app.but(name="", transactional_id=f"{TRANSACTION_STATE}-{home}", member_id="")
+    # A cut that the spec names may tell it from the others: then it keeps its name.
+    named = any(app.name in hosts_in(text.replace("|", " ")) for text in spec.splits)
+    return alike.but(name=app.name) if named else alike

@@ -1,0 +1,1 @@
+"""Runs and searches on the timed clock: landscapes, limits, the critical path, costs."""

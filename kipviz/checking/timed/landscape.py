@@ -1,0 +1,263 @@
+"""The timeout landscape: two settings against each other, every cell searched exhaustively.
+
+For each pair of values a design is searched with the timed clock. The application is prompt and works
+for a given time on every batch before it commits, and messages arrive at once, so that only the two
+settings and the faults decide. A cell says which promise breaks, and where none does, whether any run
+commits at all: a transaction that always times out breaks nothing and gets nothing done.
+
+A leader that holds votes looks up their outcome every 5 s (our inference). NOT MODELLED: a lock that is
+renewed while the work goes on (KIP-1222).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.breaking import Breaking, breaking
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis, BadLandscape, check_axis, settings_of
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.core.model import Outcome
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.events import TransactionDecided
+from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.scenarios.changes import changed
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+
+SCENARIO = "kip-1289-small"
+DESIGNS = ("repaired", "finding-D", "as-written")
+LOCKS = Axis(LOCK, (10_000, 30_000, 60_000))
+TIMEOUTS = Axis(TIMEOUT, (5_000, 15_000, 30_000, 60_000))
+WORK_MS = 20_000
+LOOK_UP_MS = 5_000
+FAULTS = "expire_lock=1,time_out=1"
+
+Told = Callable[[str, int, int], bool]
+
+
+class Question(Value, frozen=True):
+    """What a landscape is asked of: a scenario, its two axes, what stays fixed, what may go wrong.
+
+    `fixed` are further settings, each of the form name=value.
+    """
+
+    scenario: str = SCENARIO
+    designs: tuple[str, ...] = DESIGNS
+    down: Axis = LOCKS
+    across: Axis = TIMEOUTS
+    work_ms: int = WORK_MS
+    faults: str = FAULTS
+    fixed: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> int:
+        """How many searches it takes."""
+        return len(self.designs) * len(self.down.values) * len(self.across.values)
+
+    def settings(self, down: int, across: int) -> tuple[str, ...]:
+        """Give what is changed in the scenario's cluster for one cell; an axis comes last."""
+        spec = scenario_named(self.scenario).spec
+        return (
+            "clock=timed",
+            "delay_max_ms=0",
+            "pause_max_ms=0",
+            f"refresh_ms={LOOK_UP_MS}",
+            *(f"{app.name}.work_ms={self.work_ms}" for app in spec.members),
+            *self.fixed,
+            *self.down.changes(spec, down),
+            *self.across.changes(spec, across),
+        )
+
+    def place(self, design: str, down: int, across: int) -> str:
+        """Name a cell as people do."""
+        one = f"{self.down.setting} {self.down.word(down)}"
+        return f"{design}, {one}, {self.across.setting} {self.across.word(across)}"
+
+
+class Spot(Value, frozen=True):
+    """One cell: a design with one value of each axis, searched.
+
+    `commits` says whether some run of it commits a transaction.
+    """
+
+    design: str
+    down: int
+    across: int
+    explored: Explored
+    commits: bool
+
+    @property
+    def verdict(self) -> str:
+        """Which promise breaks first, or whether the work gets done."""
+        broken = self.explored.counterexamples
+        if broken:
+            return min(broken, key=lambda c: len(c.actions)).property
+        if not self.explored.complete:
+            return "nothing so far"
+        return "holds" if self.commits else "never commits"
+
+    @property
+    def words(self) -> str:
+        """The verdict as a cell of a table says it."""
+        broken = self.explored.counterexamples
+        if not broken:
+            return self.verdict
+        steps = min(len(c.actions) for c in broken)
+        return f"{self.verdict} breaks after {steps}"
+
+
+class Landscape(Value, frozen=True):
+    """The cells of a question, design by design, row by row; all of them unless it was stopped."""
+
+    question: Question
+    spots: tuple[Spot, ...]
+
+    def spot(self, design: str, down: int, across: int) -> Spot:
+        """Give a cell.
+
+        Raises:
+            LookupError: if it was not searched.
+        """
+        for spot in self.spots:
+            if (spot.design, spot.down, spot.across) == (design, down, across):
+                return spot
+        raise LookupError(f"{self.question.place(design, down, across)} was not searched")
+
+    def broken(self, design: str, down: int, across: int) -> Breaking:
+        """Give the shortest run that breaks a promise in a cell, to be opened where it breaks.
+
+        Raises:
+            LookupError: if nothing breaks there, or it was not searched.
+        """
+        spot = self.spot(design, down, across)
+        if not spot.explored.counterexamples:
+            raise LookupError(f"nothing breaks there: {spot.words}")
+        example = min(spot.explored.counterexamples, key=lambda c: len(c.actions))
+        asked = self.question
+        run = runs.follow(
+            scenario_named(asked.scenario),
+            design_named(design),
+            budget_of(asked.faults),
+            example.actions,
+            asked.settings(down, across),
+        )
+        return breaking(run, example.property)
+
+
+class _Commits:
+    """No promise: it watches whether a transaction is ever decided to commit.
+
+    What it remembers is nothing, so that it tells no two states apart; `seen` is kept beside the
+    search, which takes every step that there is.
+    """
+
+    name = "some run commits"
+    sentence = "Some run commits a transaction."
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    def initial(self, world: Any) -> _Nothing:
+        """Start with nothing."""
+        return _NOTHING
+
+    def observe(self, state: _Nothing, action: Any, outcome: Outcome) -> _Nothing:
+        """Look at what a step decided."""
+        decided = [e for e in outcome.events if isinstance(e, TransactionDecided)]
+        self.seen = self.seen or any(event.committed for event in decided)
+        return state
+
+    def finding(self, state: _Nothing) -> Finding:
+        """Say nothing against it."""
+        return Finding(HOLDS)
+
+
+class _Nothing(Value, frozen=True):
+    """What `_Commits` remembers."""
+
+    @property
+    def digest(self) -> bytes:
+        """The same sixteen bytes always."""
+        return bytes(16)
+
+
+_NOTHING = _Nothing()
+
+
+def landscape(
+    question: Question = Question(),  # noqa: B008  a value never changes
+    bounds: Bounds = Bounds(),  # noqa: B008  the same
+    progress: Told | None = None,
+) -> Iterator[Spot]:
+    """Search every cell, one after the other.
+
+    `progress` gets (the cell's name, states, depth); when it gives False, the cell that is being
+    searched is given as far as it came and nothing follows.
+
+    Raises:
+        BadLandscape: if an axis is none, or makes no difference, in one sentence.
+        ValueError: if scenario, design, setting or faults are unknown.
+    """
+    check(question)
+    budget = budget_of(question.faults)
+    for name in question.designs:
+        design = design_named(name)
+        for down in question.down.values:
+            for across in question.across.values:
+                model = _model(question, design, budget, down, across)
+                watch = _Commits()
+                place = question.place(design.name, down, across)
+
+                def told(states: int, depth: int, place: str = place) -> bool:
+                    return progress is None or progress(place, states, depth)
+
+                explored = Search(model, (*PROPERTIES, watch)).run(bounds, told)
+                yield Spot(design.name, down, across, explored, watch.seen)
+                if explored.stopped == CANCELLED:
+                    return
+
+
+def _model(question: Question, design: Any, budget: FaultBudget, down: int, across: int) -> Any:
+    story = scenario_named(question.scenario)
+    spec, under = changed(story.spec, design, question.settings(down, across))
+    return story.but(spec=spec).model(under, budget)
+
+
+def check(question: Question) -> None:
+    """Refuse what is no landscape, before anything is searched.
+
+    Raises:
+        BadLandscape: what is wrong and what is allowed.
+        ValueError: if scenario, design, setting or faults are unknown.
+    """
+    check_axis(question.down)
+    check_axis(question.across)
+    if question.down.setting == question.across.setting:
+        raise BadLandscape(
+            f"the two axes are different settings, not {question.down.setting} twice"
+        )
+    if type(question.work_ms) is not int or question.work_ms < 1:
+        raise BadLandscape(f"the work takes a whole number of ms from 1, not {question.work_ms!r}")
+    if not question.designs:
+        raise BadLandscape("name at least one design")
+    designs = [design_named(name) for name in question.designs]
+    first = question.down.values[0], question.across.values[0]
+    story = scenario_named(question.scenario)
+    spec, _ = changed(story.spec, designs[0], question.settings(*first))
+    _check_difference(question, spec.but(budget=budget_of(question.faults)))
+
+
+def _check_difference(question: Question, spec: ClusterSpec) -> None:
+    allowed = settings_of(spec)
+    for axis in (question.down, question.across):
+        if axis.setting not in allowed:
+            raise BadLandscape(
+                f"{axis.setting} makes no difference in {question.scenario} with these faults; "
+                f"what does: {', '.join(allowed)}"
+            )

@@ -1,0 +1,182 @@
+"""What a run costs: objects, threads, connections, buffers and requests, counted from its events.
+
+Only what the run has used is counted: a client whose methods the program has called, or that is
+bound to a session; a connection over which something was sent. FindCoordinator, Metadata and
+ApiVersions are looked up at once here, so they are in no column.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kipviz.clients.application import Application, Line
+from kipviz.clients.calls import CALLS, STAGING, client_of
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import Client
+from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.producer import Producer
+from kipviz.cluster.world import World, host_of
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.messages.events import CallStarted, MessageSent
+
+# What Kafka calls the classes of clients, and the thread that each has (KIP-1310 3.4 for the last).
+CLASSES: dict[type, tuple[str, str]] = {
+    Producer: ("KafkaProducer", "sender thread"),
+    PipelinedProducer: ("KafkaProducer", "sender thread"),
+    Consumer: ("KafkaConsumer", "network thread"),
+    ShareConsumer: ("KafkaShareConsumer", "network thread"),
+    TransactionSession: ("TransactionSession", "network thread"),
+}
+# Those of them that have an accumulator.
+ACCUMULATE = (Producer, PipelinedProducer)
+APPLICATION_THREAD = "application thread"
+
+
+class Owner(Value, frozen=True):
+    """A client that a run has used: whose it is, its class, its thread, and its connections.
+
+    `bound_to` names the session that it is bound to. `connections` are (broker, requests sent) in
+    the order of brokers; `most_waiting` is how many records waited in its accumulator at most, -1
+    where it has no accumulator.
+    """
+
+    process: str
+    name: str
+    kind: str
+    thread: str
+    connections: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+    bound_to: str = ""
+    most_waiting: int = -1
+
+    @property
+    def requests(self) -> int:
+        """How many requests it has sent."""
+        return sum(count for _, sent in self.connections for _, count in sent)
+
+
+class Ledger(Value, frozen=True):
+    """The costs of a run: its owners, and what brokers have sent each other, by request."""
+
+    owners: tuple[Owner, ...]
+    between_brokers: tuple[tuple[str, int], ...]
+
+    @property
+    def processes(self) -> tuple[str, ...]:
+        """The processes with an owner in them."""
+        return tuple(dict.fromkeys(owner.process for owner in self.owners))
+
+    @property
+    def objects(self) -> tuple[tuple[str, int], ...]:
+        """How many clients of each class there are."""
+        return _counted(Counter(owner.kind for owner in self.owners))
+
+    @property
+    def threads(self) -> int:
+        """One for each process, and one for each client."""
+        return len(self.processes) + len(self.owners)
+
+    @property
+    def connections(self) -> int:
+        """How many connections clients have opened to brokers."""
+        return sum(len(owner.connections) for owner in self.owners)
+
+    @property
+    def accumulators(self) -> int:
+        """How many buffer pools there are: one in each producer."""
+        return sum(owner.most_waiting >= 0 for owner in self.owners)
+
+    @property
+    def requests(self) -> tuple[tuple[str, str, int], ...]:
+        """Who has sent what: (class, request, how often)."""
+        found: Counter[tuple[str, str]] = Counter()
+        for owner in self.owners:
+            for _, sent in owner.connections:
+                for name, count in sent:
+                    found[owner.kind, name] += count
+        return tuple((kind, name, count) for (kind, name), count in sorted(found.items()))
+
+
+def ledger(trace: Trace) -> Ledger:
+    """Count what the line of a trace has cost."""
+    used: dict[str, None] = {}
+    sent: Counter[tuple[str, int, str]] = Counter()
+    between: Counter[str] = Counter()
+    waiting: Counter[str] = Counter()
+    for number in trace.line:
+        node = trace.node(number)
+        world: World = node.world
+        for event in node.events:
+            if isinstance(event, CallStarted):
+                app = world.applications[event.application]
+                used |= dict.fromkeys(_used_by(app, app.program[event.line]))
+            elif isinstance(event, MessageSent) and event.way == "request":
+                name = type(event.message).__name__
+                if host_of(event.source) in world.applications:
+                    sent[event.source, event.broker, name] += 1
+                else:
+                    between[name] += 1
+        for app in world.applications.values():
+            for client in app.clients:
+                records = (
+                    sum(len(b.records) for b in client.batches)
+                    if isinstance(client, Producer) and type(client) in ACCUMULATE
+                    else 0
+                )
+                waiting[client.source] = max(waiting[client.source], records)
+    owners = [
+        _owner(app, client, sent, waiting[client.source])
+        for app in trace.world.applications.values()
+        for client in app.clients
+        if client.source in used
+    ]
+    return Ledger(tuple(owners), _counted(between))
+
+
+def _used_by(app: Application, line: Line) -> tuple[str, ...]:
+    """Give the clients that a line uses: the one that is called, and the session that it names."""
+    client = client_of(app, line)
+    sources = [client.source] if type(client) in CLASSES else []
+    session = app.session
+    if session is not None and (line.call in STAGING or getattr(client, "session", None)):
+        sources.append(session.source)
+    if CALLS[line.call].of == "producer" and line.call in STAGING:
+        sources.append(app.consumer.source)
+    return tuple(sources)
+
+
+def _owner(
+    app: Application, client: Client, sent: Counter[tuple[str, int, str]], waiting: int
+) -> Owner:
+    kind, thread = CLASSES[type(client)]
+    brokers = sorted({broker for source, broker, _ in sent if source == client.source})
+    connections = tuple(
+        (
+            broker,
+            tuple(
+                sorted(
+                    (name, count)
+                    for (source, at, name), count in sent.items()
+                    if source == client.source and at == broker
+                )
+            ),
+        )
+        for broker in brokers
+    )
+    accumulates = type(client) in ACCUMULATE
+    bound_to = client.session if isinstance(client, Producer) else ""
+    return Owner(
+        app.name,
+        client.source.partition("/")[2],
+        kind,
+        thread,
+        connections,
+        bound_to,
+        waiting if accumulates else -1,
+    )
+
+
+def _counted(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items()))

@@ -1,0 +1,175 @@
+"""The relation of three time limits: acquisition lock, transaction time-out, and the work on a batch.
+
+KIP-1289's corner case 6 lets a lock run out while its record is staged, and gives no advice on how the lock
+should relate to transaction.timeout.ms. A vote is held from its staging until a leader knows what became
+of it: for as long as the work takes, or as the coordinator waits, and then until the next look-up. A lock
+that outlasts this takes nothing back. `studies.timed.time_limits` compares the rule with searches of every cell.
+"""
+
+from __future__ import annotations
+
+from kipviz.cluster.specs.spec_limits import OF_BROKERS, why_no_number
+from kipviz.cluster.timing.clock import ms
+from kipviz.core.values import Value
+
+# What brokers allow unless an operator moves the bounds (Kafka 4.4.0).
+LOCK_LEAST_MS, LOCK_MOST_MS = 15_000, 60_000
+TIMEOUT_MOST_MS = 900_000
+
+
+# What is a setting of a broker has the range that a broker takes.
+SETTINGS = {
+    "lock": "record_lock_duration_ms",
+    "scan": "transaction_scan_ms",
+    "deliveries": "delivery_count_limit",
+}
+
+
+class BadLimits(ValueError):
+    """Limits that are none, in one sentence."""
+
+
+class Limits(Value, frozen=True):
+    """What is configured, in ms, and how long the application works on a batch at most.
+
+    `lock` is group.share.record.lock.duration.ms, `timeout` transaction.timeout.ms, `scan`
+    transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is how often a leader looks up
+    what became of its votes (our inference), `deliveries` group.share.delivery.count.limit, `aborts` how
+    many transactions in a row a record may meet that abort although nobody failed to process it.
+    """
+
+    lock: int = 30_000
+    timeout: int = 60_000
+    work: int = 20_000
+    scan: int = 10_000
+    look_up: int = 5_000
+    deliveries: int = 5
+    aborts: int = 1
+
+    @property
+    def held(self) -> int:
+        """For how long a vote waits for its outcome at most."""
+        return min(self.work, self.timeout + self.scan) + self.look_up
+
+    @property
+    def lock_outlasts_votes(self) -> bool:
+        """Whether no lock can run out under a vote that is still to be counted."""
+        return self.lock > self.held
+
+    @property
+    def outlives_aborts(self) -> bool:
+        """Whether a record is delivered again after the last of its aborts."""
+        return self.deliveries > self.aborts
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether the work can be done before the coordinator's last moment to abort it."""
+        return self.work <= self.timeout + self.scan
+
+
+class Advice(Value, frozen=True):
+    """One thing to check: whether it is right, what it is, and what follows.
+
+    Not `needed` is what only makes sure that another rule is kept whatever the application does.
+    """
+
+    right: bool
+    rule: str
+    says: str
+    needed: bool = True
+
+
+def advice(limits: Limits) -> tuple[Advice, ...]:
+    """Say of limits what is right and what is not, the most important first.
+
+    Raises:
+        BadLimits: if one of them is no number from 1, in one sentence.
+    """
+    for name in limits.__struct_fields__:
+        value = getattr(limits, name)
+        if type(value) is not int or value < 1:
+            raise BadLimits(f"{name} is a whole number from 1, not {value!r}")
+    for name, field in SETTINGS.items():
+        limit = OF_BROKERS[field]
+        wrong = why_no_number(limit, getattr(limits, name), limit.name)
+        if wrong:
+            raise BadLimits(wrong)
+    rules = (_work, _votes, _whatever, _deliveries, _aborts, _bounds)
+    return tuple(rule(limits) for rule in rules)
+
+
+def _work(limits: Limits) -> Advice:
+    rule = "transaction.timeout.ms > the work on a batch"
+    work, timeout = ms(limits.work), ms(limits.timeout)
+    if limits.work < limits.timeout:
+        return Advice(True, rule, f"{work} of work end before {timeout}: what is healthy commits")
+    if limits.can_commit:
+        says = (
+            f"{work} of work end after {timeout}: it depends on the scan, which comes up to "
+            f"{ms(limits.scan)} later, whether a healthy transaction commits"
+        )
+        return Advice(False, rule, says)
+    return Advice(False, rule, f"{work} of work never end before {timeout}: nothing ever commits")
+
+
+def _votes(limits: Limits) -> Advice:
+    rule = "lock > min(work, time-out + scan) + look-up"
+    held, lock = ms(limits.held), ms(limits.lock)
+    if limits.lock_outlasts_votes:
+        return Advice(True, rule, f"a vote waits {held} at most, the lock lasts {lock}")
+    says = (
+        f"a vote waits up to {held}, and the lock of {lock} may take it back: with KIP-1289 as "
+        "written (draft) a record can be committed twice; where votes are pinned (repaired) it cannot"
+    )
+    return Advice(False, rule, says)
+
+
+def _whatever(limits: Limits) -> Advice:
+    rule = "lock > time-out + scan + look-up"
+    longest = limits.timeout + limits.scan + limits.look_up
+    if limits.lock > longest:
+        says = "no lock runs out under a vote, however long the work takes"
+        return Advice(True, rule, says, needed=False)
+    fits = limits.lock - limits.scan - limits.look_up
+    way_out = (
+        f"a transaction.timeout.ms below {ms(fits)} would do"
+        if fits > 0
+        else "no transaction.timeout.ms would do"
+    )
+    says = f"{ms(limits.lock)} is not above {ms(longest)}: it hangs on the work; {way_out}"
+    return Advice(False, rule, says, needed=False)
+
+
+def _deliveries(limits: Limits) -> Advice:
+    rule = "lock > work, where records are acknowledged without a transaction"
+    if limits.lock > limits.work:
+        return Advice(True, rule, "nobody loses a record that it works on")
+    gone = ms(limits.deliveries * limits.lock)
+    says = (
+        f"a record is taken away in the middle of its work, {limits.deliveries} times, and is given up "
+        f"after {gone}, although nobody failed; renewing the lock (KIP-1222) avoids it"
+    )
+    return Advice(False, rule, says)
+
+
+def _aborts(limits: Limits) -> Advice:
+    rule = "delivery limit > aborts in a row"
+    if limits.outlives_aborts:
+        return Advice(True, rule, "a record outlives them, with KIP-1289 as written, too")
+    says = (
+        f"{limits.aborts} aborts use up {limits.deliveries} deliveries: with KIP-1289 as written (draft) "
+        "the record is archived although nobody failed; where an abort gives the delivery back it is not"
+    )
+    return Advice(False, rule, says)
+
+
+def _bounds(limits: Limits) -> Advice:
+    rule = "the brokers' bounds"
+    wrong = []
+    if not LOCK_LEAST_MS <= limits.lock <= LOCK_MOST_MS:
+        wrong.append(f"a lock is from {ms(LOCK_LEAST_MS)} to {ms(LOCK_MOST_MS)}")
+    if limits.timeout > TIMEOUT_MOST_MS:
+        wrong.append(f"transaction.timeout.ms is {ms(TIMEOUT_MOST_MS)} at most")
+    if wrong:
+        return Advice(False, rule, f"by default {' and '.join(wrong)}")
+    return Advice(True, rule, "a broker with its defaults takes them")

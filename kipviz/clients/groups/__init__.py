@@ -1,0 +1,1 @@
+"""Consumers of regular groups, classic ones and those of KIP-848."""

@@ -1,0 +1,1 @@
+"""The admin client, and the command lines of an operator."""

@@ -1,0 +1,537 @@
+"""The admin client: what an operator asks about transactions and share groups, and does to them.
+
+WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler,
+  FenceProducersHandler, TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler,
+  AlterShareGroupOffsetsHandler, DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler
+  (kafka-share-groups.sh).
+KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs).
+DURABILITY: none; an answer is what a broker knew when it was asked.
+NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
+  call (it asks again as long as a broker says to come back), the operator's own clock; that find-hanging
+  always has a --max-transaction-timeout (15 minutes): without one every open transaction is old enough.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from kipviz.clients.operators import group_targets, several_groups
+from kipviz.core.values import Part, Value
+from kipviz.messages.acls import (
+    AclEntry,
+    CreateAclsResponse,
+    DeleteAclsResponse,
+    DescribeAclsResponse,
+)
+from kipviz.messages.admin import (
+    ActiveProducer,
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.classic_groups import NO_MEMBER, LeaveGroup, LeaveGroupResponse, Leaver
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeResponse,
+    DescribeGroups,
+    DescribeGroupsResponse,
+    GroupListing,
+    ListGroups,
+    ListGroupsResponse,
+    OffsetDeleteResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    AlterShareGroupOffsetsResponse,
+    DeleteGroups,
+    DeleteGroupsResponse,
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+    DescribeShareGroupOffsets,
+    DescribeShareGroupOffsetsResponse,
+    ShareGroupDescribe,
+    ShareGroupDescribeResponse,
+    ShareOffset,
+)
+from kipviz.messages.transactions import (
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+
+NAME = "admin"
+
+# What a coordinator says of a regular group, by whichever protocol.
+GroupDescription: TypeAlias = DescribeGroupsResponse | ConsumerGroupDescribeResponse
+
+
+class Admin(Part, frozen=True):
+    """What the admin client holds between two calls: what it still has to ask, and what it heard.
+
+    `brokers` are bootstrap.servers. `producers` are those of `partition`; `descriptions` are what
+    coordinators said of `listings`. `candidates` are the producers whose open transaction in
+    `partition` abortTransaction() may end: after describeProducers() every open one, after
+    find-hanging those that nobody else will end. `finding` says that these are still being found.
+    `silent_for_ms` is its --max-transaction-timeout: it looks at what is silent for longer.
+    `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
+    `groups` are those of the last list, `group` is the regular group that was described last; `removing`
+    says that all of its members are to be taken out. `acls` are those that were listed or deleted last.
+    `several` says that the call is about several groups, of which one may fail and not the others;
+    `described` are what coordinators said of those.
+    """
+
+    source: str
+    brokers: tuple[int, ...]
+    queue: tuple[Message, ...] = ()
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    partition: str = ""
+    producers: tuple[ActiveProducer, ...] = ()
+    listings: tuple[TransactionListing, ...] = ()
+    descriptions: tuple[DescribeTransactionsResponse, ...] = ()
+    candidates: tuple[ActiveProducer, ...] = ()
+    finding: bool = False
+    fenced: tuple[int, int] = (-1, -1)
+    done: bool = False
+    error: str = ""
+    share_group: ShareGroupDescribeResponse | None = None
+    share_offsets: tuple[ShareOffset, ...] = ()
+    groups: tuple[GroupListing, ...] = ()
+    group: GroupDescription | None = None
+    removing: bool = False
+    silent_for_ms: int = -1
+    acls: tuple[AclEntry, ...] = ()
+    several: bool = False
+    described: tuple[GroupDescription | ShareGroupDescribeResponse, ...] = ()
+
+
+class Filters(Value, frozen=True):
+    """What of a list of transactions is wanted; empty, or a duration of -1, is everything."""
+
+    states: tuple[str, ...] = ()
+    producer_ids: tuple[int, ...] = ()
+    pattern: str = ""
+    duration_ms: int = -1
+
+
+def filters_of(text: str) -> Filters:
+    """Read filters as the command line takes them: "state=Ongoing producer=9 id=my-.* duration=9000".
+
+    Raises:
+        ValueError: a word that is no filter.
+    """
+    states: tuple[str, ...] = ()
+    producer_ids: tuple[int, ...] = ()
+    pattern = ""
+    duration_ms = -1
+    for word in text.split():
+        name, _, value = word.partition("=")
+        match name:
+            case "state":
+                states = (*states, value)
+            case "producer" if value.isdecimal():
+                producer_ids = (*producer_ids, int(value))
+            case "id":
+                pattern = value
+            case "duration" if value.isdecimal():
+                duration_ms = int(value)
+            case _:
+                raise ValueError(
+                    f"{word!r} is no filter: state=Ongoing, producer=9, id=my-.* or duration=30000 "
+                    "are some"
+                )
+    return Filters(states, producer_ids, pattern, duration_ms)
+
+
+def starts_of(text: str) -> AlterShareGroupOffsets:
+    """Read a group and where it is to begin: "g1 src-0=100 src-1=5".
+
+    Raises:
+        ValueError: there is no group, no partition, or no offset from 0 on.
+    """
+    group_id, *words = text.split() or [""]
+    starts: tuple[tuple[str, int], ...] = ()
+    for word in words:
+        partition, _, offset = word.partition("=")
+        if not partition or not offset.isdecimal():
+            raise ValueError(f"{word!r} is no start of a partition: src-0=100 is one")
+        starts = (*starts, (partition, int(offset)))
+    if not starts:
+        raise ValueError(f"{text!r} says no group and where it is to begin: 'g1 src-0=100' does")
+    return AlterShareGroupOffsets(group_id, starts)
+
+
+def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
+    """Read a group and the topic in which it is to forget where it stands: "g1 src".
+
+    Raises:
+        ValueError: it is not these two words.
+    """
+    words = text.split()
+    if len(words) != len(("group", "topic")):
+        raise ValueError(f"{text!r} is no group and topic: 'g1 src' is")
+    return DeleteShareGroupOffsets(*words)
+
+
+# -- calls of the operator ----------------------------------------------------------------------
+
+
+def list_transactions(me: Admin, filters: Filters) -> Admin:
+    """Ask every broker for its transactional ids. Blocks."""
+    return ask(me, *_to_every_broker(me, filters)).but(listings=())
+
+
+def describe_transactions(me: Admin, transactional_id: str) -> Admin:
+    """Ask the coordinator of a transactional id what it knows. Blocks."""
+    return ask(me, DescribeTransactions(transactional_id)).but(descriptions=())
+
+
+def describe_producers(me: Admin, partition: str) -> Admin:
+    """Ask the leader of a partition which producers its log knows. Blocks."""
+    asked = ask(me, DescribeProducers(partition))
+    return asked.but(partition=partition, producers=(), candidates=())
+
+
+class Hanging(Value, frozen=True):
+    """Where find-hanging looks, and for how long a producer has to be silent; -1 is no matter."""
+
+    partition: str
+    silent_for_ms: int = -1
+
+
+MINUTE_MS = 60_000
+MAX_TIMEOUT = "max-transaction-timeout="
+
+
+def hanging_of(text: str) -> Hanging:
+    """Read what find-hanging is asked: "out-0 max-transaction-timeout=15", in minutes.
+
+    Raises:
+        ValueError: a word that is neither.
+    """
+    partition, _, limit = text.partition(" ")
+    minutes = limit.removeprefix(MAX_TIMEOUT)
+    if limit and (not limit.startswith(MAX_TIMEOUT) or not minutes.isdecimal()):
+        raise ValueError(
+            f"{limit!r} is no limit of find-hanging: {MAX_TIMEOUT}15 is one, in minutes"
+        )
+    return Hanging(partition, int(minutes) * MINUTE_MS if limit else -1)
+
+
+def find_hanging(me: Admin, target: str) -> Admin:
+    """Find the open transactions of a partition that nobody will end. Blocks.
+
+    With a limit it looks only at those whose producer has written nothing for longer: what may still be under
+    way is not worth a question. First the producers of the partition, then the names of those with an open
+    transaction, then what their coordinators know of them. Source: FindHangingTransactionsCommand.
+    """
+    wanted = hanging_of(target)
+    asked = describe_producers(me, wanted.partition)
+    return asked.but(listings=(), descriptions=(), finding=True, silent_for_ms=wanted.silent_for_ms)
+
+
+def abort_transaction(me: Admin, partition: str) -> Admin:
+    """End the oldest open transaction of a partition by a marker of one's own. Blocks.
+
+    The producer is what describeProducers() or find-hanging said last; kafka-transactions.sh
+    looks there by the transaction's first offset. The marker goes to the partition's leader and
+    past the coordinator, with the epoch that the log knows and as of transaction version 0.
+    """
+    if partition != me.partition:
+        return _failed(me, f"IllegalArgumentException: describeProducers({partition}) comes first")
+    if not me.candidates:
+        return _failed(me, f"KafkaException: no transaction to abort is known in {partition}")
+    oldest = min(me.candidates, key=lambda p: p.start_offset)
+    marker = WriteTxnMarkers(
+        oldest.producer_id,
+        oldest.producer_epoch,
+        False,
+        (partition,),
+        max(oldest.coordinator_epoch, 0),
+        0,
+    )
+    return ask(me, marker)
+
+
+def fence_producers(me: Admin, transactional_id: str) -> Admin:
+    """Take the identity of a transactional id away from whoever has it. Blocks.
+
+    An open transaction of it is aborted first: the coordinator says to come back until then.
+    """
+    return ask(me, InitProducerId(transactional_id))
+
+
+def describe_share_group(me: Admin, groups: str) -> Admin:
+    """Ask the coordinator of a share group, or of each of several, who is in it: "g1 g2". Blocks."""
+    return _of_groups(me, ShareGroupDescribe, groups).but(share_group=None)
+
+
+def list_share_group_offsets(me: Admin, group_id: str) -> Admin:
+    """Ask where a share group stands, in every partition that it has state of. Blocks."""
+    return ask(me, DescribeShareGroupOffsets(group_id)).but(share_offsets=())
+
+
+def alter_share_group_offsets(me: Admin, starts: str) -> Admin:
+    """Have a share group begin elsewhere: "g1 src-0=100". Nobody may be in it. Blocks."""
+    return ask(me, starts_of(starts))
+
+
+def delete_share_group_offsets(me: Admin, topic: str) -> Admin:
+    """Have a share group forget where it stands in a topic: "g1 src". Blocks."""
+    return ask(me, topic_offsets_of(topic))
+
+
+def delete_share_group(me: Admin, groups: str) -> Admin:
+    """Delete share groups and what is durable of them: "g1 g2". Nobody may be in them. Blocks."""
+    return _of_groups(me, DeleteGroups, groups)
+
+
+def list_groups(me: Admin, filters: str) -> Admin:
+    """Ask every broker for its groups: "state=Empty type=share", or all of them. Blocks."""
+    wanted = group_targets.group_filters_of(filters)
+    return ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
+
+
+def describe_consumer_group(me: Admin, groups: str) -> Admin:
+    """Ask the coordinator who is in a regular group, by whichever protocol, or in each of several. Blocks.
+
+    First as a group of KIP-848; a coordinator that has none of that kind is asked for a classic one.
+    """
+    return _of_groups(me, ConsumerGroupDescribe, groups).but(group=None)
+
+
+def delete_consumer_group(me: Admin, groups: str) -> Admin:
+    """Delete regular groups with all their offsets: "g1 g2". Nobody may be in them. Blocks."""
+    return _of_groups(me, DeleteGroups, groups)
+
+
+def delete_consumer_group_offsets(me: Admin, partitions: str) -> Admin:
+    """Have a group forget its offsets: "g1 src-0". Nobody in it may read that topic. Blocks."""
+    return ask(me, group_targets.group_offsets_of(partitions))
+
+
+def list_consumer_group_offsets(me: Admin, groups: str) -> Admin:
+    """Ask what is committed of a regular group, or of each of several: "g1 g2 requireStable=true". Blocks.
+
+    A partition whose offset is not stable is left out of what the call gives back, without an error.
+    Source: ListConsumerGroupOffsetsHandler.
+    """
+    return ask(me, group_targets.committed_of(groups)).but(several=True)
+
+
+def remove_members(me: Admin, members: str) -> Admin:
+    """Take members out of a group: "g1 C1.1 instance=i2", or all of them: "g1". Blocks.
+
+    For all of them it asks first who they are. Source: RemoveMembersFromConsumerGroupHandler,
+    KafkaAdminClient.getMembersFromGroup.
+    """
+    group_id, leavers = group_targets.members_of(members)
+    if not leavers:
+        return describe_consumer_group(me, group_id).but(removing=True)
+    return ask(me, _leave(group_id, leavers))
+
+
+# -- the network thread -------------------------------------------------------------------------
+
+
+def next_request(me: Admin) -> Message | None:
+    """Give what the network thread puts on the wire next, or None."""
+    return me.queue[0] if me.queue and me.on_wire is None else None
+
+
+def sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
+    """Note that a request is on the wire."""
+    rest = several_groups.left_over(me.queue[0], request)
+    return me.but(queue=(*rest, *me.queue[1:]), on_wire=request, on_wire_broker=broker), request
+
+
+def on_response(me: Admin, answer: Message) -> Admin:
+    """Take an answer: keep what it says, ask again, or fail the call."""
+    request = me.on_wire
+    if request is None:
+        return me
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if me.several:
+        return _heard(me, request, answer)
+    error = _error_of(answer)
+    name = type(request).__name__
+    if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
+        return me.but(queue=(DescribeGroups(request.group_id),))
+    if error in _repeated_after(request):
+        return me.but(queue=(request, *me.queue))
+    if error is not Errors.NONE and not _is_an_answer(me, error):
+        return _failed(me, f"{name}: {error.name}")
+    match answer:
+        case ListTransactionsResponse():
+            me = me.but(listings=(*me.listings, *answer.transactions))
+        case DescribeTransactionsResponse():
+            me = me.but(descriptions=(*me.descriptions, answer))
+        case DescribeProducersResponse():
+            me = me.but(producers=answer.producers, candidates=_open(answer.producers))
+        case InitProducerIdResponse():
+            me = me.but(fenced=(answer.producer_id, answer.producer_epoch))
+        case WriteTxnMarkersResponse():
+            me = me.but(producers=(), candidates=())
+        case ShareGroupDescribeResponse():
+            me = me.but(share_group=answer)
+        case DescribeShareGroupOffsetsResponse():
+            me = me.but(share_offsets=answer.offsets)
+        case ListGroupsResponse():
+            me = me.but(groups=(*me.groups, *answer.groups))
+        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse():
+            return _described(me, answer)
+        case DescribeAclsResponse():
+            me = me.but(acls=answer.acls)
+        case DeleteAclsResponse():
+            deleted = (acl for result in answer.deleted for acl in result.acls)
+            me = me.but(acls=tuple(dict.fromkeys(deleted)))
+        case (
+            CreateAclsResponse()
+            | OffsetDeleteResponse()
+            | LeaveGroupResponse()
+            | AlterShareGroupOffsetsResponse()
+            | DeleteShareGroupOffsetsResponse()
+            | DeleteGroupsResponse()
+        ):
+            pass
+        case _:
+            raise AssertionError(f"no admin client asked for {type(answer).__name__}")
+    return me if me.queue else _next_of_finding(me, answer)
+
+
+def on_disconnected(me: Admin, broker: int) -> Admin:
+    """Ask again what was on a broken connection, unless it was a broker that has nothing to say.
+
+    Which transactional ids a broker coordinates nobody else is asked: if it is gone, others have
+    taken over, and are asked themselves.
+    """
+    request = me.on_wire
+    if request is None or me.on_wire_broker != broker:
+        return me
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if not isinstance(request, ListTransactions | ListGroups):
+        return me.but(queue=(request, *me.queue))
+    return me if me.queue else _next_of_finding(me, ListTransactionsResponse(Errors.NONE))
+
+
+def restarted(me: Admin, life: int) -> Admin:
+    """Give the admin client of the process's next life: it knows the brokers."""
+    return Admin(me.source, me.brokers)
+
+
+# -- pieces -------------------------------------------------------------------------------------
+
+
+def ask(me: Admin, *requests: Message) -> Admin:
+    """Begin a call: these requests go out one after the other."""
+    me = me.but(queue=requests, done=False, error="", finding=False, removing=False)
+    return me.but(several=False, described=())
+
+
+def _of_groups(me: Admin, kind: type[Any], target: str) -> Admin:
+    """Ask about one group, or about several."""
+    first, *further = several_groups.named(target)
+    return ask(me, kind(first, tuple(further))).but(several=bool(further))
+
+
+def _heard(me: Admin, request: Message, answer: Message) -> Admin:
+    """Keep what is said of each of several groups; the call is over when nothing is left to ask."""
+    heard = several_groups.heard(request, answer, _repeated_after(request))
+    told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
+    me = me.but(
+        queue=(*heard.asks, *me.queue),
+        described=(*me.described, *told),
+        error=me.error or heard.error,
+    )
+    return me if me.queue else me.but(done=True)
+
+
+def _failed(me: Admin, error: str) -> Admin:
+    return me.but(queue=(), done=True, error=error, finding=False, removing=False)
+
+
+def _leave(group_id: str, leavers: tuple[Leaver, ...]) -> LeaveGroup:
+    first, *further = leavers
+    return LeaveGroup(group_id, first.member_id, first.instance_id, tuple(further))
+
+
+def _described(me: Admin, answer: GroupDescription) -> Admin:
+    """Keep what is known of a group, or go on to take its members out: static ones by their names."""
+    me = me.but(group=answer)
+    leavers = tuple(
+        Leaver(NO_MEMBER, m.instance_id) if m.instance_id else Leaver(m.member_id)
+        for m in answer.members
+    )
+    if me.removing and leavers:
+        return me.but(queue=(_leave(answer.group_id, leavers),), removing=False)
+    return me.but(done=True, removing=False)
+
+
+def _to_every_broker(me: Admin, filters: Filters) -> tuple[Message, ...]:
+    return tuple(
+        ListTransactions(
+            broker, filters.states, filters.producer_ids, filters.pattern, filters.duration_ms
+        )
+        for broker in me.brokers
+    )
+
+
+def _repeated_after(request: Message) -> tuple[Errors, ...]:
+    """Return the errors after which a request is sent again: to the new leader, or a little later."""
+    errors = api_of(request).admin_retries
+    assert errors is not None, f"no admin client sends {type(request).__name__}"
+    return errors
+
+
+def _error_of(answer: Message) -> Errors:
+    if isinstance(answer, WriteTxnMarkersResponse):
+        return answer.results[0].error
+    error: Errors = getattr(answer, "error")  # noqa: B009  every other answer has one
+    if error is not Errors.NONE:
+        return error
+    if isinstance(answer, DeleteShareGroupOffsetsResponse):
+        return answer.topic_error
+    if isinstance(answer, LeaveGroupResponse):
+        wrong = (each.error for each in answer.further if each.error is not Errors.NONE)
+        return answer.member_error or next(wrong, Errors.NONE)
+    if isinstance(answer, AlterShareGroupOffsetsResponse | OffsetDeleteResponse):
+        wrong = (each.error for each in answer.results if each.error is not Errors.NONE)
+        return next(wrong, Errors.NONE)
+    return error
+
+
+def _is_an_answer(me: Admin, error: Errors) -> bool:
+    """Say whether an error is what find-hanging wants to know: nobody has that transaction."""
+    return me.finding and error is Errors.TRANSACTIONAL_ID_NOT_FOUND
+
+
+def _next_of_finding(me: Admin, answer: Message) -> Admin:
+    """End the call, or go on to what find-hanging asks next."""
+    if not me.finding:
+        return me.but(done=True)
+    open_here = _open(me.producers)
+    if me.silent_for_ms >= 0:
+        open_here = tuple(p for p in open_here if p.silent_ms > me.silent_for_ms)
+    if isinstance(answer, DescribeProducersResponse) and open_here:
+        wanted = Filters(producer_ids=tuple(p.producer_id for p in open_here))
+        return me.but(queue=_to_every_broker(me, wanted))
+    if isinstance(answer, ListTransactionsResponse) and me.listings:
+        return me.but(queue=tuple(DescribeTransactions(t.transactional_id) for t in me.listings))
+    name_of = {t.producer_id: t.transactional_id for t in me.listings}
+    expected = {d.transactional_id: d.partitions for d in me.descriptions}
+    hanging = tuple(
+        p for p in open_here if me.partition not in expected.get(name_of.get(p.producer_id, ""), ())
+    )
+    return me.but(candidates=hanging, done=True, finding=False)
+
+
+def _open(producers: tuple[ActiveProducer, ...]) -> tuple[ActiveProducer, ...]:
+    return tuple(p for p in producers if p.start_offset >= 0)

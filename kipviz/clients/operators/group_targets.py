@@ -1,0 +1,79 @@
+"""How the targets of an operator's calls about groups are read, where they are more than names."""
+
+from __future__ import annotations
+
+from kipviz.clients.operators import several_groups
+from kipviz.messages.classic_groups import NO_MEMBER, Leaver
+from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete, OffsetFetchOfGroups
+
+
+def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Read filters of a list of groups: "state=Stable type=classic" gives (states, types).
+
+    Raises:
+        ValueError: a word that is no filter.
+    """
+    states: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    for word in text.split():
+        name, _, value = word.partition("=")
+        if name == "state" and value:
+            states = (*states, value)
+        elif name == "type" and value.lower() in GROUP_TYPES:
+            types = (*types, value)
+        else:
+            known = ", ".join(GROUP_TYPES)
+            raise ValueError(
+                f"{word!r} is no filter: state=Stable or type= one of {known} are some"
+            )
+    return states, types
+
+
+def group_offsets_of(text: str) -> OffsetDelete:
+    """Read a group and the partitions of which it is to forget its offsets: "g1 src-0 src-1".
+
+    Raises:
+        ValueError: there is no group or no partition.
+    """
+    group_id, *partitions = text.split() or [""]
+    if not partitions:
+        raise ValueError(f"{text!r} is no group and its partitions: 'g1 src-0 src-1' is")
+    return OffsetDelete(group_id, tuple(partitions))
+
+
+REQUIRE_STABLE = "requireStable="
+
+
+def committed_of(text: str) -> OffsetFetchOfGroups:
+    """Read the groups whose offsets are asked for, each of them once: "g1 g2 requireStable=true".
+
+    Raises:
+        ValueError: there is no group, or requireStable is neither true nor false.
+    """
+    words = text.split()
+    said = [word for word in words if word.startswith(REQUIRE_STABLE)]
+    for word in said:
+        if word.removeprefix(REQUIRE_STABLE) not in ("true", "false"):
+            raise ValueError(
+                f"{word!r} is no option: {REQUIRE_STABLE}true and {REQUIRE_STABLE}false are"
+            )
+    first, *further = several_groups.named(" ".join(w for w in words if w not in said))
+    return OffsetFetchOfGroups(first, tuple(further), f"{REQUIRE_STABLE}true" in said[-1:])
+
+
+def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:
+    """Read a group and the members that are to go: "g1 C1.1 instance=i2"; without any it is all.
+
+    Raises:
+        ValueError: there is no group, or an instance without a name.
+    """
+    group_id, *words = text.split() or [""]
+    leavers: tuple[Leaver, ...] = ()
+    for word in words:
+        name, is_static, instance = word.partition("=")
+        if is_static and (name != "instance" or not instance):
+            raise ValueError(f"{word!r} is no member: C1.1 is one, and so is instance=i1")
+        leavers = (*leavers, Leaver(NO_MEMBER, instance) if is_static else Leaver(word))
+    if not group_id:
+        raise ValueError("members are taken out of a group: 'g1' means all of g1, 'g1 C1.1' one")
+    return group_id, leavers

@@ -1,0 +1,246 @@
+"""What a TransactionSession and the clients that are bound to it owe each other.
+
+WHO: a client process. STATUS: draft (KIP-1310); what the page leaves open is asked of
+`ClientRules`. WHERE IN KAFKA: today one object has both halves, and one lock (TransactionManager,
+  Sender), so that the questions do not come up.
+
+A session and its clients are objects of one process, so what one says to another needs no message.
+After every step of a process `settle` carries over what they say: a producer tells its session that
+something was sent, and what failed; the session tells the producers its identity and its state.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import CONSTRUCTORS, client_of
+from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.sending.outgoing import without_unsent
+from kipviz.clients.sessions.transaction_session import TransactionSession, add_partitions
+from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares import share_member, staged_records
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions import group_identity, results, stagings
+from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import being_added
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.transactions import EndTxn
+from kipviz.records.sequences import sequence_after
+
+S = ProducerState
+IN_ERROR = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
+ENDING = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
+
+
+def bound_producers(me: Application) -> tuple[Producer, ...]:
+    """Give the producers that are bound to the session of a process, in the order of its clients."""
+    return tuple(c for c in me.clients if type(c) is Producer and c.session)
+
+
+def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the IllegalStateException of a call on a session or on a bound client, or nothing.
+
+    Clause: KIP-1310 2.3 "Lifecycle methods throw IllegalStateException". The page leaves a bound
+    producer nothing but send().
+    """
+    session, client = me.session, client_of(me, line)
+    if session is None:
+        return ""
+    call = f"{line.call.value}()"
+    if line.call in CONSTRUCTORS:
+        return ""
+    if session.closed and (client is session or line.call is Call.ACKNOWLEDGE_TRANSACTIONALLY):
+        return f"IllegalStateException: {call} of a session that is closed"
+    if type(client) is not Producer or not client.session:
+        return ""
+    if line.call is Call.TRANSACTION_SESSION:
+        return ""
+    if line.call is not Call.SEND:
+        return f"IllegalStateException: {call} is for the session that this producer is bound to"
+    before = [p.source for p in bound_producers(me)].index(client.source)
+    if not rules.session_producers(before):
+        return "IllegalStateException: this session has a producer already"
+    if session.resumed and not rules.resumed_send():
+        return "IllegalStateException: a resumed session can only end its transaction"
+    return ""
+
+
+def legal_besides(client: Producer, line: Line, rules: ClientRules) -> tuple[ProducerState, ...]:
+    """Give the states in which a call is legal on a session that was resumed, besides the usual ones.
+
+    Clause: KIP-1310 7.1 lets it start IN_TRANSACTION, KIP-939 lets PREPARED_TRANSACTION be completed.
+    """
+    resumed = isinstance(client, TransactionSession) and client.resumed
+    completes = line.call is Call.COMPLETE_TRANSACTION and rules.resumed_complete()
+    return (S.IN_TRANSACTION,) if resumed and completes else ()
+
+
+def _membership(me: Application) -> Application:
+    """Let the consumer of a share group and its membership hear of each other (KIP-932).
+
+    The consumer wants to be a member from its first poll() until it is closed, and reads what the
+    membership is told; a poll() that waits for an assignment throws what the membership is refused.
+    """
+    member, consumer = me.others.get(share_member.NAME), me.consumer
+    if not isinstance(member, ShareMember) or not isinstance(consumer, ShareConsumer):
+        return me
+    before = member
+    if consumer.awaiting and member.state is MemberState.UNSUBSCRIBED:
+        member = share_member.join(member)
+    if consumer.closed and member.state not in (*share_member.SILENT, MemberState.LEAVING):
+        member = share_member.leave(member)
+    after = sharing.assigned_now(consumer, member.partitions, member.member_epoch)
+    if member.error and after.awaiting:
+        after = after.but(error=member.error, done=True, awaiting=False)
+        member = member if member.state is MemberState.FATAL else member.but(error="")
+    if member is before and after is consumer:
+        return me
+    return me.with_client(member).but(consumer=after)
+
+
+def settle(me: Application, rules: ClientRules) -> Application:
+    """Carry over between the clients of a process what they have to say to each other."""
+    me = group_identity.settle(_membership(me))
+    return results.settle(staged_records.settle(_session_settled(me, rules), rules))
+
+
+def _session_settled(me: Application, rules: ClientRules) -> Application:
+    """Let a session and the clients that are bound to it hear of each other."""
+    session = me.session
+    if session is None:
+        return me
+    producers = bound_producers(me)
+    session, me = _votes(session, me, rules)
+    session = _failures(session, producers, rules)
+    session, producers = _enlisting(session, producers, rules)
+    if session.state is S.IN_TRANSACTION and any(p.transaction_started for p in producers):
+        session = session.but(transaction_started=True)
+    counted = rules.session_sequences(tuple(p.sequences for p in producers))
+    told = tuple(
+        _told(p.but(sequences=c), session, rules) for p, c in zip(producers, counted, strict=True)
+    )
+    for client in told:
+        me = me.with_client(client)
+    session = session.but(held_back_by=rules.session_commit(_unsent(me, told)))
+    if session.held_back_by:
+        return me.with_client(session)
+    return me.with_client(transactional.prepared_when_flushed(session))
+
+
+def _votes(
+    session: TransactionSession, me: Application, rules: ClientRules
+) -> tuple[TransactionSession, Application]:
+    """Let the session have the error of acknowledgements that the consumer sent for it."""
+    consumer = me.consumer
+    if not isinstance(consumer, ShareConsumer) or consumer.vote_error is Errors.NONE:
+        return session, me
+    answer = TxnShareAcknowledgeResponse(consumer.vote_error, consumer.partition)
+    me = me.but(consumer=consumer.but(vote_error=Errors.NONE))
+    # A session that did not wait for the vote may have no transaction any more that could fail.
+    if not rules.session_failure() or session.state in (S.READY, S.PREPARED_TRANSACTION):
+        return session, me
+    return _failed(session, transactional.fail(session, answer, answer.error)), me
+
+
+def _failures(
+    session: TransactionSession, producers: tuple[Producer, ...], rules: ClientRules
+) -> TransactionSession:
+    """Let the session have the failure of a batch, if the rules say that it is its business."""
+    for client in producers:
+        if client.state in IN_ERROR and rules.session_failure():
+            session = _failed(session, session.but(state=client.state, error=client.error))
+            # Below transaction version 2 a batch that failed leaves a gap: the next epoch closes it.
+            session = session.but(bump=session.bump or client.bump)
+    return session
+
+
+def _failed(session: TransactionSession, failed: TransactionSession) -> TransactionSession:
+    """Give the session in its error state, unless it was in one, aborts, or has asked to end."""
+    over = session.state in IN_ERROR or session.state is S.ABORTING_TRANSACTION
+    if over or isinstance(session.on_wire, EndTxn):
+        return session
+    return stagings.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
+
+
+def _enlisting(
+    session: TransactionSession, producers: tuple[Producer, ...], rules: ClientRules
+) -> tuple[TransactionSession, tuple[Producer, ...]]:
+    """Let a session add the partitions that its producers send to (below transaction version 2).
+
+    A batch waits for a partition that is being added, and for no other one. Clause: KIP-1310 3.3 has
+    the session send AddPartitionsToTxn; who tells it of the partitions is not on the page.
+    """
+    if session.implicit:
+        return session, producers
+    wanted = dict.fromkeys(p for each in producers for p in each.to_add)
+    if session.state is S.IN_TRANSACTION:
+        session = add_partitions(session, rules.session_enlist(tuple(wanted)))
+    waits = set(session.to_add) | set(being_added(session))
+    return session, tuple(
+        each.but(
+            to_add=(),
+            partitions=(
+                *session.partitions,
+                *dict.fromkeys(
+                    b.partition
+                    for b in each.batches
+                    if b.partition not in waits and b.partition not in session.partitions
+                ),
+            ),
+        )
+        for each in producers
+    )
+
+
+def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:
+    """Tell a bound producer the identity and the state of its session."""
+    identity = (session.producer_id, session.producer_epoch)
+    me = me.but(version=session.version)
+    if (me.producer_id, me.producer_epoch) != identity:
+        me = _next_identity(me, identity, rules)
+    alone = me.state in IN_ERROR and not rules.session_failure()
+    if alone and session.state not in (*IN_ERROR, S.READY):
+        return me
+    if session.state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
+        me = without_unsent(me)
+    started = me.transaction_started and session.state in (S.IN_TRANSACTION, *ENDING)
+    bump = me.bump and session.state in IN_ERROR
+    return me.but(state=session.state, error=session.error, transaction_started=started, bump=bump)
+
+
+def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:
+    """Let a producer take over the next identity of its session, as far as the rules let it.
+
+    A batch that was never sent gets its sequence when it is drained, so it counts anew with the
+    rest (RecordAccumulator.drainBatchesForOneNode).
+    """
+    first = me.producer_id < 0
+    refused = me.state in IN_ERROR
+    takes, anew = (True, True) if first else rules.session_identity(refused)
+    if not takes:
+        return me
+    me = me.but(producer_id=identity[0], producer_epoch=identity[1])
+    if not anew:
+        return me
+    batches, sequences = [], Table[str, int].of()
+    for batch in me.batches:
+        at = sequences.get(batch.partition, 0)
+        if batch.broker < 0:
+            sequences = sequences.set(batch.partition, sequence_after(at, len(batch.records)))
+        batches.append(batch.but(base_sequence=at) if batch.broker < 0 else batch)
+    return me.but(batches=tuple(batches), sequences=sequences)
+
+
+def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
+    """Give the clients with work of the session's transaction that is not done yet."""
+    waiting = tuple(p.source for p in producers if p.batches)
+    consumer = me.consumer
+    if isinstance(consumer, ShareConsumer) and (
+        consumer.voting is not None or isinstance(consumer.on_wire, TxnShareAcknowledge)
+    ):
+        return (*waiting, consumer.source)
+    return waiting

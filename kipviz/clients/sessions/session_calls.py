@@ -1,0 +1,218 @@
+"""The calls of a TransactionSession alone (KIP-1310, draft): how it is made, and what it is told.
+
+What it has in common with a producer is in `kipviz.clients.calls`, which has a row for every call.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sessions import transaction_session as sessions
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.transactions.external_database import IN_DOUBT, NAME, STORED, ExternalDatabase
+from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
+from kipviz.clients.transactions.producer import Producer
+from kipviz.core.model import Event
+from kipviz.messages.events import SessionGiven
+
+# What a line says of the client whose method it calls: producer.transactionSession().commitTransaction().
+GIVEN = "producer.transactionSession()"
+# What can be called on it: the calls of a session that its producer's own session has, too.
+ON_GIVEN = (
+    Call.INITIALIZE,
+    Call.BEGIN_TRANSACTION,
+    Call.SEND_OFFSETS,
+    Call.PREPARE_TRANSACTION,
+    Call.COMPLETE_TRANSACTION,
+    Call.COMMIT_TRANSACTION,
+    Call.ABORT_TRANSACTION,
+)
+# How a token tells the transaction version of its transaction.
+VERSIONS = {"v0": 0, "v1": 1, "v2": 2}
+# What the TransactionSession of an application is called among its clients, and a bound producer calls it.
+NAME_OF_SESSION = "session"
+
+
+def session_of(me: Application) -> TransactionSession:
+    """Give the session of a process that has one."""
+    session = me.session
+    assert session is not None, f"{me.name} has no TransactionSession"
+    return session
+
+
+class Resumed(NamedTuple):
+    """What resume() is given: an identity, and in which transaction version the transaction was begun.
+
+    No text has the version; a token that remembers it is what FLINK-40689 asks for. -1 says that it does not.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    version: int = -1
+
+
+def resumed_identity(target: str) -> Resumed:
+    """Read what resume() is given: "my-txn 9 0", or "my-txn 9 0 v2" of a token that remembers its version.
+
+    Raises:
+        ValueError: if it is anything but a name, two whole numbers from 0, and perhaps v0, v1 or v2.
+    """
+    words = target.split()
+    version = VERSIONS.get(words[3], -1) if len(words) == 4 else -1
+    told = len(words) == 3 or version >= 0
+    if not told or not all(w.isascii() and w.isdecimal() for w in words[1:3]):
+        raise ValueError(
+            "resume() takes a transactional id, a producer id and an epoch, such as 'my-txn 9 0', "
+            f"and perhaps the transaction version, such as 'my-txn 9 0 v2', not {target!r}"
+        )
+    return Resumed(words[0], int(words[1]), int(words[2]), version)
+
+
+def resume_target(target: str) -> Resumed | None:
+    """Read what a line says of resume(): an identity, or None where the database has it.
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
+
+
+def _kept(me: Application, line: Line) -> PreparedTxnState:
+    """Give the identity that a database has for the transaction that resume() is to take up."""
+    database = me.others[NAME]
+    assert isinstance(database, ExternalDatabase)
+    if line.target == STORED:
+        return database.prepared_txn_state
+    return (database.open_state if database.in_doubt else None) or PreparedTxnState()
+
+
+def why_no_resume(me: Application, line: Line) -> str:
+    """Give the exception of resume() where the database has no identity to resume, or nothing.
+
+    The page does not say what resume() makes of numbers below 0: our inference.
+    """
+    if line.call is not Call.RESUME or line.target not in (STORED, IN_DOUBT):
+        return ""
+    if _kept(me, line).has_transaction:
+        return ""
+    return (
+        "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
+    )
+
+
+def resume(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Make a session, or set up a producer, with an identity that somebody has kept."""
+    client = me.others[line.client] if line.client else me.producer
+    assert isinstance(client, Producer), (
+        "resume() is a call of a session, or of a producer by reflection"
+    )
+    if line.target in (STORED, IN_DOUBT):
+        kept = _kept(me, line)
+        identity = Resumed(client.transactional_id, kept.producer_id, kept.producer_epoch)
+    else:
+        identity = resumed_identity(line.target)
+    if isinstance(client, TransactionSession):
+        client = _made_anew(client, me.life)
+    return me.with_client(sessions.resume(client, identity[:3], identity.version))
+
+
+def _made_anew(session: TransactionSession, life: int) -> TransactionSession:
+    """Give another session in the same process; its connection goes on, with what it was told."""
+    return sessions.restarted(session, life).but(finalized=session.finalized)
+
+
+def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Make a session, and for it the producers that were bound to the one before."""
+    for client in me.clients:
+        if type(client) is Producer and client.session:
+            me = me.with_client(transactional.restarted(client, me.life))
+    return me.with_client(_made_anew(session_of(me), me.life))
+
+
+def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the exception of a producer's constructor that is given two identities, or nothing."""
+    if line.call is not Call.NEW_PRODUCER or _identity_of(me, line, rules):
+        return ""
+    return (
+        f"ConfigException: transactional.id is {line.target}, and the session's is "
+        f"{session_of(me).transactional_id}: a producer has one of them"
+    )
+
+
+def _identity_of(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the transactional id that a producer goes by: the session's, if its configurations have none."""
+    bound = session_of(me).transactional_id
+    return rules.session_and_id(bound, line.target) if line.target else bound
+
+
+def new_producer(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Make a producer for the session, or one with an identity of its own beside it.
+
+    The line's target is the transactional.id in its configurations, "" for none. Clause: KIP-1310 2.3, which has a
+    sentence for a session and one for a transactional.id, and none for both.
+    """
+    name = _identity_of(me, line, rules)
+    bound = name == session_of(me).transactional_id
+    producer = transactional.restarted(me.producer, me.life)
+    return me.but(
+        producer=producer.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
+    )
+
+
+def given(me: Application) -> Producer | None:
+    """Give what transactionSession() of the producer is: an external session, its own, or null.
+
+    A producer with a transactional.id is its own session here, because it has that one's state and calls.
+    Clause: KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
+    """
+    if isinstance(me.producer, PlainProducer):
+        return None
+    return me.session if me.producer.session else me.producer
+
+
+def transaction_session(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Ask a producer for its session; what it is, is told by an event."""
+    return me
+
+
+def session_told(me: Application, line: Line) -> tuple[Event, ...]:
+    """Say what transactionSession() has given."""
+    if line.call is not Call.TRANSACTION_SESSION:
+        return ()
+    session = given(me)
+    return (SessionGiven(me.name, me.producer.source, "" if session is None else session.source),)
+
+
+def add_partitions(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Add the partitions that a line names, by default the output; returns at once.
+
+    Below transaction version 2 the session sends AddPartitionsToTxn. From 2 on brokers enlist and no
+    client sends it; what the call is for then is not on the page. A producer has no such call in any text: here it
+    sends what it is told, for a design whose brokers leave the participant to the client (study B5).
+    Clause: KIP-1310 2.1, 3.3; that the call does not wait is our inference.
+    """
+    partitions = tuple((line.target or me.output).split())
+    if me.session is None:
+        return me.with_client(
+            transactional.adding(me.producer, partitions).but(transaction_started=True)
+        )
+    session = session_of(me)
+    if session.implicit and not rules.session_adds():
+        return me.with_client(session.but(transaction_started=True))
+    return me.with_client(sessions.add_partitions(session, partitions))
+
+
+def heartbeat(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Let the session say that it is alive."""
+    return me.with_client(sessions.heartbeat(session_of(me)))
+
+
+def close(me: Application, line: Line, rules: ClientRules) -> Application:
+    """End the session, and what is open of it if the rules say so."""
+    session = session_of(me)
+    return me.with_client(sessions.close(session, aborts=rules.session_close(session.resumed)))

@@ -1,0 +1,50 @@
+"""Several application threads at one TransactionSession: what a call finds while another one is under way.
+
+WHO: a client process. STATUS: draft (KIP-1310 2.1 "thread-safe"); what the word means is asked of
+`ClientRules`. WHERE IN KAFKA: a producer of today has one lock for the state and for what hangs on it
+  (TransactionManager, synchronized methods), and holds none while a call waits for its result.
+
+A call on the session, or on a producer that is bound to it, is one step unless a rule says otherwise: it may
+be kept waiting, refused, or look at the state first and act in a step of its own.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients import workers
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import client_of
+from kipviz.clients.rules import ClientRules, Entry
+from kipviz.clients.transactions.producer import Producer
+
+# Where a thread stands that has begun a call and has not made it.
+PARKED, LOOKED = "waits for the lock", "has looked"
+
+
+def entry(me: Application, line: Line, rules: ClientRules) -> Entry:
+    """Say what a call finds; it goes in wherever there is no session, or no other thread is at work."""
+    alone = all(other.ended for other in me.workers)
+    if alone or me.session is None or not isinstance(client_of(me, line), Producer):
+        return Entry.ENTERS
+    return rules.session_threads(bool(_call_of_others(me)), line.call is Call.SEND)
+
+
+def why_it_waits(me: Application) -> str | None:
+    """Say what a thread waits for that is in no call, or None."""
+    if me.gate == PARKED and (other := _call_of_others(me)):
+        call = me.program[me.line].call.value
+        return f"{call}() of {me.name} waits until {other}() of another thread is over"
+    return workers.why_it_waits(me)
+
+
+def refused(me: Application) -> str:
+    """Give what a call throws that is not let in."""
+    return f"ConcurrentModificationException: another thread is in {_call_of_others(me)}()"
+
+
+def _call_of_others(me: Application) -> str:
+    """Give the call of the session, or of a producer bound to it, in which another thread waits."""
+    for other in me.workers:
+        line = me.program[other.line]
+        if other.waiting and isinstance(client_of(me, line), Producer):
+            return line.call.value
+    return ""

@@ -1,0 +1,1 @@
+"""The share consumer: what it holds, says and hands over to a producer."""

@@ -1,0 +1,105 @@
+"""acknowledgementsForTransaction(): decisions leave the share consumer as an object that a producer stages later.
+
+WHO: a client process; the object may travel beside the records, as in a Flink job from the source to the sink.
+WHERE IN KAFKA: nowhere; pull request 22357, middle and late iterations (draft implementation, seen in source):
+  explicit mode only; what was not drained goes out as an ordinary acknowledgement at the next poll(),
+  commitSync() or close().
+NOT MODELLED: an object for records of several partitions (gathers).
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.shares.share_memory import Drained, ShareConsumer
+from kipviz.clients.transactions import stagings
+from kipviz.clients.transactions.producer import Producer
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import AcknowledgeType, batches_of_each
+
+P = TypeVar("P", bound=Producer)
+
+# What a line's target says of sendShareAcknowledgementsToTransaction(): the oldest object that was drained, by the
+# process's own consumer or by a further member ("drained M9").
+DRAINED = "drained"
+# The same of acknowledgementsForTransaction(): the object goes with its record, behind those that are on their way.
+QUEUED = "queued"
+# What may be in a transaction; a RELEASE stays with the consumer.
+TRANSACTIONAL = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
+
+
+def why_no_drain(me: ShareConsumer) -> str | None:
+    """Say why acknowledgementsForTransaction() throws: implicit mode has no decisions to drain."""
+    if not me.explicit:
+        return "IllegalStateException: implicit acknowledgement of delivery is being used"
+    return None
+
+
+def drain(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Take the ACCEPT and REJECT decisions out of the consumer. OPEN: drain (whether they leave it).
+
+    A program has one variable for the object, which the next call overwrites, or a queue (target "queued").
+    """
+    consumer = consumer_of(me, line.client)
+    taken = tuple((o, kind) for o, kind in consumer.verdicts if kind in TRANSACTIONAL)
+    if not taken:
+        return me
+    offsets = tuple(offset for offset, _ in taken)
+    member = (consumer.member_id, consumer.member_epoch)
+    named = deliveries(me.records, consumer.partition, taken)
+    out = Drained(consumer.partition, *member, taken, named)
+    before = consumer.drained if line.target == QUEUED else ()
+    consumer = consumer.but(drained=(*before, out))
+    if rules.drain():
+        consumer = consumer.but(
+            verdicts=tuple(v for v in consumer.verdicts if v not in taken),
+            batch=tuple(o for o in consumer.batch if o not in offsets),
+        )
+    return me.with_client(consumer)
+
+
+def drained_by(line: Line) -> str:
+    """Return whose object a line stages: a further member such as "M9", "" for the process's own consumer."""
+    drained, _, member = line.target.partition(" ")
+    return member if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS and drained == DRAINED else ""
+
+
+def consumer_of(me: Application, member: str) -> ShareConsumer:
+    """Return a share consumer of the process: that of a further member, the process's own for ""."""
+    consumer = me.others[member] if member else me.consumer
+    assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
+    return consumer
+
+
+def stage(producer: P, consumer: ShareConsumer, rules: ClientRules) -> tuple[P, ShareConsumer]:
+    """Stage the oldest object that was drained, in the member's name and with the deliveries that it has.
+
+    OPEN: staging_starts, staged_deliveries.
+    """
+    if not consumer.drained:
+        return producer, consumer
+    oldest, *rest = consumer.drained
+    staging = stagings.send_share_acknowledgements(
+        producer,
+        consumer.group_id,
+        oldest.member_id,
+        oldest.member_epoch,
+        oldest.partition,
+        batches_of_each(oldest.verdicts),
+        starts=rules.staging_starts(),
+        deliveries=rules.staged_deliveries(oldest.deliveries),
+    )
+    return staging, consumer.but(drained=tuple(rest))
+
+
+def deliveries(
+    records: tuple[FetchedRecord, ...],
+    partition: str,
+    verdicts: tuple[tuple[int, AcknowledgeType], ...],
+) -> tuple[tuple[int, int], ...]:
+    """Return (offset, delivery count) of the records of a partition of which something is said."""
+    offsets = {offset for offset, _ in verdicts}
+    mine = (r for r in records if r.partition == partition and r.offset in offsets)
+    return tuple((r.offset, r.delivery_count) for r in mine)

@@ -1,0 +1,122 @@
+"""A member of a share group: it joins with the first poll(), beats, and is told its partitions.
+
+WHO: a client process, beside its share consumer. WHERE IN KAFKA: ShareMembershipManager,
+  ShareHeartbeatRequestManager. KIPS: KIP-932.
+DURABILITY: none; the next life of the process is another member. A member that is fenced joins
+  again under the id that it has, so that the leaders still know what it holds.
+NOT MODELLED: several topics, racks; that close() waits for the answer to the last heartbeat.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.groups.group_consumer import FENCING, MemberState
+from kipviz.clients.groups.group_reading import HEARTBEAT
+from kipviz.core.values import Part
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.membership import JOINING, LEAVING
+from kipviz.messages.message import Message
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+
+NAME = "member"
+S = MemberState
+SILENT = (S.UNSUBSCRIBED, S.FATAL)
+
+
+class ShareMember(Part, frozen=True):
+    """What the membership knows: its epoch and its partitions; `beat` says that one is due."""
+
+    source: str
+    group_id: str
+    member_id: str
+    topic: str
+    state: MemberState = S.UNSUBSCRIBED
+    member_epoch: int = 0
+    partitions: tuple[str, ...] = ()
+    beat: bool = False
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    done: bool = False
+    error: str = ""
+
+
+def join(me: ShareMember) -> ShareMember:
+    """Join, or join again under the same id."""
+    return me.but(state=S.JOINING, member_epoch=JOINING, partitions=(), beat=True)
+
+
+def why_no_metadata(me: ShareMember) -> str | None:
+    """Say why shareGroupMetadata() throws: there is no snapshot of a member that has no epoch yet.
+
+    Who joins is told its epoch by a heartbeat, and those begin with the first poll(): our inference of
+    what "cannot be obtained within default.api.timeout.ms" may mean. Clause: KIP-1289 javadoc (draft).
+    """
+    if me.member_epoch > 0:
+        return None
+    return "TimeoutException: the consumer has not joined its group, so it has no member epoch"
+
+
+def leave(me: ShareMember) -> ShareMember:
+    """Leave the group; the coordinator gives the partitions to others."""
+    return me.but(state=S.LEAVING, partitions=(), beat=True)
+
+
+def next_request(me: ShareMember) -> Message | None:
+    """Give the heartbeat that is due."""
+    if not me.beat or me.on_wire is not None:
+        return None
+    if me.state is S.LEAVING:
+        return ShareGroupHeartbeat(me.group_id, me.member_id, LEAVING)
+    topic = me.topic if me.member_epoch == JOINING else ""
+    return ShareGroupHeartbeat(me.group_id, me.member_id, me.member_epoch, topic)
+
+
+def sent(me: ShareMember, request: Message, broker: int) -> tuple[ShareMember, Message]:
+    """Note that a heartbeat is on the wire."""
+    return me.but(beat=False, on_wire=request, on_wire_broker=broker), request
+
+
+def on_response(me: ShareMember, answer: Message) -> ShareMember:
+    """Take over the epoch and the partitions; join again when the coordinator knows it no more."""
+    assert isinstance(answer, ShareGroupHeartbeatResponse), type(answer)
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    if answer.error in RETRIABLE:
+        return me.but(beat=True)
+    if me.state is S.LEAVING:
+        return me.but(state=S.UNSUBSCRIBED, member_epoch=0)
+    if answer.error in FENCING:
+        return join(me)
+    if answer.error is not Errors.NONE:
+        me = me.but(error=f"ShareGroupHeartbeat: {answer.error.name}")
+        # Without a right to the topic it stays what it is: somebody may yet give it that.
+        return me if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED else me.but(state=S.FATAL)
+    told = answer.assignment
+    partitions = me.partitions if told is None else told.partitions
+    return me.but(state=S.STABLE, member_epoch=answer.member_epoch, partitions=partitions)
+
+
+def on_disconnected(me: ShareMember, broker: int) -> ShareMember:
+    """Beat again when the answer is lost."""
+    if me.on_wire is None or me.on_wire_broker != broker:
+        return me
+    return me.but(on_wire=None, on_wire_broker=-1, beat=True)
+
+
+def restarted(me: ShareMember, life: int) -> ShareMember:
+    """Give the membership of the process's next life, under the id of its consumer."""
+    name = f"{me.member_id.partition('#')[0]}#{life}"
+    return ShareMember(me.source, me.group_id, name, me.topic)
+
+
+def timers(me: ShareMember) -> tuple[str, ...]:
+    """Give the heartbeat interval: it costs nothing; untimed it may run out at any moment."""
+    return () if me.on_wire is not None or me.beat else running(me)
+
+
+def running(me: ShareMember) -> tuple[str, ...]:
+    """Give the heartbeat interval, which passes while a heartbeat is under way, too."""
+    return () if me.state in SILENT else (HEARTBEAT,)
+
+
+def on_timer(me: ShareMember, timer: str) -> ShareMember:
+    """Let a heartbeat be due."""
+    return me.but(beat=True)

@@ -1,0 +1,46 @@
+"""What the calls of a share consumer throw at once, before anything is sent.
+
+WHO: a client process, in its application's thread. WHERE IN KAFKA: ShareConsumerImpl.
+KIPS: KIP-932; KIP-1289 (draft) for shareGroupMetadata().
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.shares.share_memory import NOT_TOLD, ShareConsumer
+
+
+def why_closed(me: ShareConsumer) -> str | None:
+    """Say why any call throws: nothing can be asked of a consumer that was closed."""
+    return "IllegalStateException: this consumer has already been closed" if me.closed else None
+
+
+def why_no_metadata(me: ShareConsumer) -> str | None:
+    """Say why shareGroupMetadata() throws: the cluster does not have KIP-1289, as far as is known.
+
+    Which connection tells that is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
+    """
+    if me.staging_told == NOT_TOLD:
+        return "UnsupportedVersionException: no connection has told of a level with KIP-1289"
+    return None
+
+
+def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
+    """Say why acknowledge() throws: in implicit mode, or for a record that is not of this batch."""
+    if not me.explicit:
+        return "IllegalStateException: implicit acknowledgement of delivery is being used"
+    if offset is not None and offset not in me.batch:
+        return "IllegalStateException: the record cannot be acknowledged"
+    return None
+
+
+def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
+    """Say why poll() throws: in explicit mode every record has to be acknowledged before it.
+
+    Whether a record that is staged through a producer is acknowledged is the design's to say.
+    Source: ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
+    """
+    said = {*rules.explicit_mode(me.staged), *(offset for offset, _ in me.verdicts)}
+    if me.explicit and any(offset not in said for offset in me.batch):
+        return "IllegalStateException: all records must be acknowledged in explicit mode"
+    return None

@@ -1,0 +1,127 @@
+"""What a share consumer and the producer that stages its records owe each other (KIP-1289, draft).
+
+A record is out of the consumer's hands from the moment in which its acknowledgement is given to the
+producer; whether it is staged only the answer says. Three questions lie in between, and are asked
+of `ClientRules`: may poll() forget records whose output may be in the open transaction; does it wait
+for stagings that are under way; and whose is a record whose staging came to nothing.
+Status: our inference; the draft's producer knows no consumer.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import STAGING, client_of
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.shares import share_holding
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.workers import every_thread
+from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of, parts_of
+
+# Calls that are about the partition of the last poll().
+OF_ONE_PARTITION = (
+    Call.ADD_SHARE_ACKS,
+    Call.ACKNOWLEDGE_TRANSACTIONALLY,
+    Call.ACKNOWLEDGE,
+    Call.COMMIT_SYNC,
+    Call.COMMIT_ASYNC,
+)
+
+
+def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
+    """Give the IllegalStateException of a poll() that would forget records of the open transaction.
+
+    The outputs of the batch may be in the transaction: if its records came again, they would be
+    put out a second time in the same one (finding X24). Once the transaction can only be aborted
+    nothing is at stake any more.
+    """
+    if line.call is not Call.POLL:
+        return ""
+    consumer = client_of(me, line)
+    if not isinstance(consumer, ShareConsumer) or not _stages(me):
+        return ""
+    manager = me.manager
+    if manager.state is not ProducerState.IN_TRANSACTION or not manager.transaction_started:
+        return ""
+    if all(rules.poll_before_staging(held.batch, held.staged) for held in consumer.held):
+        return ""
+    return (
+        "IllegalStateException: all records must be staged before the next poll() in a transaction"
+    )
+
+
+def why_no_gathering(program: tuple[Line, ...], *, by_session: bool) -> str:
+    """Say which call of a program is about one partition, or nothing: who gathers has several in hand.
+
+    Who reads by session commits all that it has in hand.
+    """
+    allowed = (Call.COMMIT_SYNC,) if by_session else ()
+    calls = (line.call for line in program if line.call not in allowed)
+    one = (call.value for call in calls if call in OF_ONE_PARTITION)
+    return next(
+        (f"{name}() is about records of one partition: gathers has to be off" for name in one), ""
+    )
+
+
+def why_it_waits(me: Application) -> str | None:
+    """Say that the thread's next poll() waits for a staging, or None when it does not."""
+    if not isinstance(me.consumer, ShareConsumer) or not me.consumer.waits_for_staging:
+        return None
+    if me.program[me.line].call is not Call.POLL:
+        return None  # it is another thread that is to wait
+    return f"poll() of {me.name} waits for the answer to TxnShareAcknowledge"
+
+
+def settle(me: Application, rules: ClientRules) -> Application:
+    """Let the consumer hear what became of the stagings of its records."""
+    consumer = me.consumer
+    if not isinstance(consumer, ShareConsumer):
+        return me
+    dropped = consumer.dropped
+    if dropped:
+        me = me.but(consumer=consumer.but(dropped=()))
+    for client in me.clients:
+        if isinstance(client, Producer) and client.dropped:
+            dropped += client.dropped
+            me = me.with_client(client.but(dropped=()))
+    if dropped and rules.dropped_staging():
+        me = me.but(consumer=_given_back(consumer.but(dropped=()), dropped))
+    waits = _next_is_poll(me) and rules.poll_while_staging(_unanswered(me))
+    if waits == consumer.waits_for_staging:
+        return me
+    return me.with_client(me.consumer.but(waits_for_staging=waits))
+
+
+def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]) -> ShareConsumer:
+    """Count records as not staged whose staging was refused, or given up with its transaction."""
+    beside, back = consumer.beside, set()
+    for part in (part for request in dropped for part in parts_of(request)):
+        offsets = offsets_of(part.acknowledgements)
+        beside = share_holding.given_back(beside, part.partition, offsets)
+        back |= set(offsets) if part.partition == consumer.partition else set()
+    if consumer.gathers:
+        return consumer.but(beside=beside)
+    return consumer.but(staged=tuple(o for o in consumer.staged if o not in back))
+
+
+def _next_is_poll(me: Application) -> bool:
+    """Say whether a thread is about to call poll() on its share consumer."""
+    return any(
+        not seen.waiting and seen.program[seen.line].call is Call.POLL
+        for _, seen in every_thread(me)
+    )
+
+
+def _unanswered(me: Application) -> bool:
+    """Say whether a staging is on the wire, or is to be sent, by whichever client sends it."""
+    outgoing: tuple[object, ...] = ()
+    for client in me.clients:
+        if isinstance(client, Producer):
+            outgoing += (client.on_wire, *client.queue)
+        elif isinstance(client, ShareConsumer):
+            outgoing += (client.on_wire, client.voting)
+    return any(isinstance(request, TxnShareAcknowledge) for request in outgoing)
+
+
+def _stages(me: Application) -> bool:
+    return any(line.call in STAGING for line in me.program)

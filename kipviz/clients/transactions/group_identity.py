@@ -1,0 +1,87 @@
+"""A producer whose identity is for one generation of its group: initTransactions(groupAssignment).
+
+WHO: a client process. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft (2019). STATUS: draft. The draft
+  wants the call in ConsumerRebalanceListener.onPartitionsAssigned(), after every rebalance, and says that
+  it may also be made after a ProducerFencedException.
+Producer and consumer are objects of one process, so what one has to say to the other needs no message.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Application, Call
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.classic_consumer import MemberState as S
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_state import OF_A_GROUP, ProducerState
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+
+
+def settle(me: Application) -> Application:
+    """Let the listener of a consumer initialise the producer, and poll() wait until it has returned.
+
+    Positions are looked up after that: what older generations had pending is decided by then.
+    """
+    producer, consumer = me.producer, me.consumer
+    if not isinstance(consumer, ClassicConsumer):
+        return me
+    if not producer.group_id:
+        return _joined(me, consumer)
+    if consumer.listening:
+        return _returned(me, producer, consumer)
+    new = consumer.polling and consumer.state is S.STABLE
+    if not new or consumer.metadata == producer.member_at_init or producer.state not in OF_A_GROUP:
+        return me
+    producer = init_transactions(producer, consumer.metadata, consumer.owned)
+    return me.but(consumer=consumer.but(listening=True)).with_client(producer)
+
+
+def why_it_waits(me: Application) -> str | None:
+    """Say why initTransactions(consumer) has not returned: its consumer has to join first (second draft)."""
+    line, consumer = me.program[me.line], me.consumer
+    joining = isinstance(consumer, ClassicConsumer) and consumer.listening
+    if line.call is not Call.INIT_TRANSACTIONS or not joining:
+        return None
+    return f"{line.call.value}() of {me.name} waits for its consumer, which has not joined yet"
+
+
+def _joined(me: Application, consumer: ClassicConsumer) -> Application:
+    """Let initTransactions(consumer) be done with the consumer when it has joined, or has given up."""
+    if not consumer.listening or (consumer.polling and consumer.state is not S.STABLE):
+        return me
+    return me.but(consumer=consumer.but(listening=False, polling=False))
+
+
+def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str, ...]) -> Producer:
+    """Ask for an identity for a generation, whatever became of the one before.
+
+    What was not sent of a transaction that failed is dropped; what is on the wire is waited for.
+    """
+    request = InitProducerIdOfGroup(
+        me.transactional_id,
+        me.transaction_timeout_ms,
+        group_id=me.group_id,
+        generation=member[1],
+        assigned=assigned,
+    )
+    return me.but(
+        state=ProducerState.INITIALIZING,
+        batches=tuple(b for b in me.batches if b.broker >= 0),
+        queue=(request,),
+        to_add=(),
+        partitions=(),
+        bump=False,
+        member_at_init=member,
+        error="",
+    )
+
+
+def _returned(me: Application, producer: Producer, consumer: ClassicConsumer) -> Application:
+    """Let poll() go on when the producer has its identity, or throw what it got instead."""
+    if producer.state is ProducerState.INITIALIZING:
+        return me
+    consumer = consumer.but(listening=False)
+    if producer.state is not ProducerState.READY:
+        # The next poll() makes the call again: our inference.
+        me = me.with_client(producer.but(member_at_init=("", -1)))
+        consumer = consumer.but(polling=False, done=True, error=producer.error)
+    return me.but(consumer=consumer)

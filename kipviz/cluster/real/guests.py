@@ -1,0 +1,74 @@
+"""Clients outside the model: real ones, whose requests come from a socket or from a saved run.
+
+A guest has no state in the world but its connections. What it does next nobody knows, so a search never
+meets `Receive`; a run takes it when a request has arrived. An answer to a guest ends in the event that
+says it was delivered.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kipviz.cluster.actions import Receive
+from kipviz.cluster.dispatch import HANDLERS
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.core.field_types import why_not_as_declared
+from kipviz.core.serialization import NotAValue, deserialize, serialize
+from kipviz.messages.message import Message
+
+
+def receive(source: str, broker: int, request: Message) -> Receive:
+    """Return the action by which a guest's request gets on its connection.
+
+    Args:
+        source: the connection's name, "client-1/1": a host, a slash, and a name of its own.
+        broker: the broker at its other end.
+        request: what the client asks.
+    """
+    return Receive(source, broker, serialize(request))
+
+
+def request_of(action: Receive) -> Message:
+    """Return the request that an action carries.
+
+    Raises:
+        NotAValue: if its bytes are no request.
+    """
+    return _read(action.request)
+
+
+@lru_cache(maxsize=1024)
+def _read(data: bytes) -> Message:
+    found = deserialize(data)
+    if not isinstance(found, Message) or type(found) not in HANDLERS:
+        raise NotAValue(f"a {type(found).__name__} is no request that a broker takes")
+    wrong = why_not_as_declared(found, type(found), "the request")
+    if wrong:
+        raise NotAValue(f"a field of the request has the wrong type: {wrong}")
+    return found
+
+
+def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:
+    """Say in one sentence why a guest's request cannot get on its connection, or None when it can."""
+    host, slash, name = action.source.partition("/")
+    if not (host and slash and name) or "#" in name:
+        return f"a connection of a client is named client-1/1, not {action.source!r}"
+    if host in world.applications:
+        return f"{host} is a client of the model, which sends its own requests"
+    if any(host == broker_host(broker) for broker in spec.brokers):
+        return f"{host} is a broker, not a client"
+    if action.broker not in world.up:
+        return f"broker {action.broker} is not running"
+    try:
+        request_of(action)
+    except NotAValue as wrong:
+        return str(wrong)
+    return None
+
+
+def guests(spec: ClusterSpec, world: World) -> tuple[str, ...]:
+    """Return the hosts of the clients outside the model, in the order of their first connection."""
+    brokers = {broker_host(broker) for broker in spec.brokers}
+    hosts = dict.fromkeys(host_of(source) for source, _ in world.connections)
+    return tuple(h for h in hosts if h not in world.applications and h not in brokers)

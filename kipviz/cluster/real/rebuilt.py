@@ -1,0 +1,377 @@
+"""A cluster rebuilt from the logs that a broker left: every batch is a step, read by the roles' `replay`.
+
+What a coordinator makes of a record when it takes office is what is made of it here, so a real log and
+a simulated one are read by the same code. There is one broker, number 1, which leads everything, because
+logs do not say who led what; where a recording does, each leader is elected before the next batch is read.
+
+NOT MODELLED: what no log holds. There are no clients, no messages and no timers; locks of share groups
+are in their leader's memory alone, and so is what a group of the classic protocol does between two
+generations. What stands in the logs counts as replicated. Records of streams groups are passed over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.context import Leadership
+from kipviz.brokers.groups import group_state
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.membership.consumer_group import ConsumerGroup
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_coordinators import share_coordinator
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import PREPARED
+from kipviz.clients.rules import ClientRules
+from kipviz.cluster.actions import ClusterAction, ReadLog
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import ClusterSpec, Placement
+from kipviz.cluster.world import World, role_key
+from kipviz.core.model import Event, NotEnabled, Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.events import (
+    BatchAppended,
+    LeaderMoved,
+    OffsetStaged,
+    TimePassed,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.records.batches import Batch
+from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+from kipviz.records.share_group_state import ShareUpdateRecord
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
+
+BROKER = 1
+# The kind of a record that deletes its key.
+GONE = "gone"
+
+
+class PassedOver(Value, frozen=True):
+    """A record of an internal topic that says nothing here: it keeps its place in the log."""
+
+    kind: str
+    key: str
+
+
+class Entry(Value, frozen=True):
+    """A batch of a partition's log and when it was written; `gone` are keys that it deletes.
+
+    `at` is the time in words, `at_ms` in ms since 1970; `leader_epoch` is that of who wrote it.
+    """
+
+    partition: str
+    batch: Batch
+    at_ms: int
+    at: str
+    gone: tuple[str, ...] = ()
+    leader_epoch: int = 0
+
+
+class Election(Value, frozen=True):
+    """A partition got another leader, -1 for nobody, after so many batches had been written anywhere."""
+
+    partition: str
+    leader: int
+    epoch: int
+    replicas: tuple[int, ...]
+    after: int
+
+
+class Shown(Value, frozen=True):
+    """What a page has cards for: transactional ids, and partitions by what they hold."""
+
+    transactional_ids: tuple[str, ...]
+    offsets: tuple[str, ...]
+    share_states: tuple[str, ...]
+    internal: tuple[str, ...]
+    topics: tuple[str, ...]
+
+
+def spec_of(
+    entries: tuple[Entry, ...], internal_partitions: int, placements: tuple[Placement, ...] = ()
+) -> ClusterSpec:
+    """Give the cluster of some logs; without placements there is one broker."""
+    if not placements:
+        names = sorted({entry.partition for entry in entries})
+        placements = tuple(Placement(name, BROKER) for name in names)
+    brokers = sorted({b for p in placements for b in (p.leader, *p.others)})
+    known = [e.batch.producer_id for e in entries]
+    known += [
+        r.producer_id for e in entries for r in e.batch.records if isinstance(r, TransactionRecord)
+    ]
+    # Which ids were given out before is in no log; the next one is at least the first that was used.
+    first = min((each for each in known if each >= 0), default=0)
+    return ClusterSpec(
+        tuple(brokers) or (BROKER,),
+        placements,
+        (),
+        (),
+        (),
+        internal_partitions=internal_partitions,
+        first_producer_id=first,
+    )
+
+
+class RebuiltModel(ClusterModel):
+    """The logs of a broker as a model in which one thing can happen: the next batch is read.
+
+    Attributes:
+        entries: the batches, in the order in which they were written.
+        skipped: how many of them are read before the first step.
+        elections: which leaders were elected in the meantime.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        brokers: BrokerRules,
+        clients: ClientRules,
+        entries: tuple[Entry, ...],
+        skipped: int = 0,
+        elections: tuple[Election, ...] = (),
+    ) -> None:
+        """Keep the entries.
+
+        Raises:
+            BadSpec: if the cluster cannot be.
+        """
+        super().__init__(spec, brokers, clients)
+        self.entries = entries
+        self.skipped = skipped
+        self.elections = elections
+        self._elected_after: dict[int, list[Election]] = {}
+        for each in elections:
+            self._elected_after.setdefault(each.after, []).append(each)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rules = (self._brokers, self._clients)
+        return type(self), (self.spec, *rules, self.entries, self.skipped, self.elections)
+
+    def initial(self) -> World:
+        """Give the world before the first step: nothing is read but what is skipped."""
+        world = super().initial()
+        starts: dict[str, int] = {}
+        for entry in self.entries:
+            starts.setdefault(entry.partition, entry.batch.base_offset)
+        logs = {
+            name: PartitionLog(name, start, end_offset=start, high_watermark=start)
+            for name, start in starts.items()
+        }
+        world = world.but(logs=Table.of({**dict(world.logs.items()), **logs}))
+        for position, entry in enumerate(self.entries[: self.skipped]):
+            world, _ = self._elected(world, position)
+            world, _ = self._read(world, entry)
+        return world
+
+    def position(self, world: World) -> int:
+        """Give how many entries are read in a world."""
+        return sum(len(log.batches) for log in world.logs.values())
+
+    def enabled(self, world: World) -> tuple[ClusterAction, ...]:
+        """Give the one thing that can happen: the batch that was written next is read."""
+        position = self.position(world)
+        if position == len(self.entries):
+            return ()
+        after, _ = self._elected(world, position)
+        entry = self.entries[position]
+        leader = after.image.leader_of(entry.partition)
+        return (ReadLog(entry.partition, entry.batch.base_offset, entry.at, leader),)
+
+    def why_not(self, world: World, action: ClusterAction) -> str | None:
+        """Say why nothing but the next batch can be read."""
+        possible = self.enabled(world)
+        if action in possible:
+            return None
+        if not isinstance(action, ReadLog):
+            return "this is what a broker's logs say: nothing else can happen than what they hold"
+        if not possible:
+            return "the logs are read to their end"
+        return f"the batch that was written next is the one at {possible[0].offset} of {possible[0].partition}"  # type: ignore[union-attr]
+
+    def step(self, world: World, action: ClusterAction) -> Outcome:
+        """Read the next batch.
+
+        Raises:
+            NotEnabled: if it is not the next one.
+        """
+        why = self.why_not(world, action)
+        if why is not None:
+            raise NotEnabled(action, why)
+        position = self.position(world)
+        entry = self.entries[position]
+        world, elected = self._elected(world, position)
+        after, events = self._read(world, entry)
+        events = (*elected, *events)
+        elapsed = entry.at_ms - self.entries[position - 1].at_ms if position else 0
+        if elapsed > 0:
+            events = (TimePassed(elapsed), *events)
+        return Outcome(after, events)
+
+    @property
+    def shown(self) -> Shown:
+        """What there are cards for."""
+        return self.showing(self.entries)
+
+    @staticmethod
+    def showing(entries: tuple[Entry, ...]) -> Shown:
+        """Give what there are cards for, in the order in which it turns up."""
+        ids: dict[str, None] = {}
+        partitions: dict[str, dict[str, None]] = {}
+        for entry in entries:
+            role = role_key(BROKER, entry.partition)[1]
+            partitions.setdefault(role, {})[entry.partition] = None
+            for record in entry.batch.records:
+                if isinstance(record, TransactionRecord):
+                    ids[record.transactional_id] = None
+        topics = tuple(partitions.pop("partition_leader", ()))
+        return Shown(
+            tuple(ids),
+            tuple(partitions.get("group_coordinator", ())),
+            tuple(partitions.get("share_coordinator", ())),
+            tuple(name for names in partitions.values() for name in names),
+            topics,
+        )
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _elected(self, world: World, position: int) -> tuple[World, tuple[Event, ...]]:
+        """Seat the leaders that were elected before a batch was written."""
+        events: list[Event] = []
+        for each in self._elected_after.get(position, ()):
+            before = world.image.leader_of(each.partition)
+            world = seated(world, each.partition, each.leader, each.epoch, each.replicas)
+            events.append(LeaderMoved(each.partition, before, each.leader, each.epoch))
+        return world, tuple(events)
+
+    def _read(self, world: World, entry: Entry) -> tuple[World, tuple[Event, ...]]:
+        batch, name = entry.batch, entry.partition
+        log = replicate(append(world.logs[name], batch))
+        key = role_key(world.image.leader_of(name), name)
+        role, told = self._replayed(world.roles[key], entry)
+        roles = world.roles.set(key, role) if role is not world.roles[key] else world.roles
+        if batch.control:
+            roles = _marked(roles, name, batch)
+        appended = BatchAppended(
+            name,
+            batch.base_offset,
+            batch.records,
+            batch.producer_id,
+            batch.producer_epoch,
+            batch.control,
+        )
+        return world.but(logs=world.logs.set(name, log), roles=roles), (appended, *told)
+
+    def _replayed(self, role: Any, entry: Entry) -> tuple[Any, tuple[Event, ...]]:
+        """Let the role that leads the partition take over what the batch says."""
+        batch = entry.batch
+        if isinstance(role, TransactionCoordinator):
+            return _transactions(role, entry)
+        if isinstance(role, GroupCoordinator):
+            return _groups(role, entry)
+        if isinstance(role, ShareCoordinator):
+            read = tuple(
+                r
+                for r in batch.records
+                if not isinstance(r, PassedOver)
+                and not (isinstance(r, ShareUpdateRecord) and r.key not in role.states)
+            )
+            role = share_coordinator.replay(role, batch.but(records=read), self._brokers)
+            return role.but(states=_without(role.states, entry.gone)), ()
+        return role, ()
+
+
+def seated(
+    world: World, partition: str, leader: int, epoch: int, replicas: tuple[int, ...]
+) -> World:
+    """Give a rebuilt world in which another broker leads a partition: what its role has read goes with it."""
+    key = role_key(world.image.leader_of(partition), partition)
+    role = world.roles[key]
+    if isinstance(role, TransactionCoordinator):
+        role = role.but(coordinator_epoch=epoch)
+    if isinstance(role, PartitionLeader):
+        role = role.but(leader_epoch=epoch)
+    held = Leadership(leader, epoch, replicas)
+    image = world.image.but(leaders=world.image.leaders.set(partition, held))
+    roles = world.roles.without(key).set(role_key(leader, partition), role)
+    return world.but(image=image, roles=roles)
+
+
+def _without(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:
+    """Delete what a tombstone names; a key of two names is written with a space between them."""
+    for key in table.keys() if gone else ():
+        if (key if isinstance(key, str) else " ".join(key)) in gone:
+            table = table.without(key)
+    return table
+
+
+def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tuple[Event, ...]]:
+    """Replay offsets and members, and tell what was staged.
+
+    Offsets keep their place in the log, which says which of two counts. Compaction may have taken
+    away the older record of a group's epoch, so its members are not taken for given ones.
+    """
+    batch = entry.batch
+    for at, record in enumerate(batch.records, batch.base_offset):
+        if isinstance(record, PassedOver):
+            continue
+        if isinstance(record, MemberRecord) and record.group_id not in role.groups:
+            role = role.but(groups=role.groups.set(record.group_id, ConsumerGroup()))
+        role = group_state.replay(role, batch.but(base_offset=at, records=(record,)))
+    if batch.control:
+        role = group_state.replay(role, batch)
+    role = role.but(
+        offsets=_without(role.offsets, entry.gone),
+        groups=_without(role.groups, entry.gone),
+        share_groups=_without(role.share_groups, entry.gone),
+    )
+    offsets = tuple(r for r in batch.records if isinstance(r, OffsetCommitRecord))
+    staged = offsets if batch.transactional else ()
+    return role, tuple(
+        OffsetStaged(r.group_id, r.partition, r.offset, batch.producer_id) for r in staged
+    )
+
+
+def _transactions(
+    role: TransactionCoordinator, entry: Entry
+) -> tuple[TransactionCoordinator, tuple[Event, ...]]:
+    """Replay transaction records, and tell what moved."""
+    events: list[Event] = []
+    for record in entry.batch.records:
+        if not isinstance(record, TransactionRecord):
+            continue
+        before = role.transactions.get(record.transactional_id)
+        role = transaction_coordinator.replay(role, record)
+        events.append(
+            TransactionMoved(
+                record.transactional_id,
+                record.producer_id,
+                record.producer_epoch,
+                None if before is None else before.state,
+                record.state,
+                record.partitions,
+            )
+        )
+        if record.state in PREPARED and (before is None or before.state is not record.state):
+            epoch = record.producer_epoch if before is None else before.producer_epoch
+            committed = record.state is TransactionState.PREPARE_COMMIT
+            pid = record.producer_id if before is None else before.producer_id
+            events.append(TransactionDecided(record.transactional_id, pid, epoch, committed))
+    return role.but(transactions=_without(role.transactions, entry.gone)), tuple(events)
+
+
+def _marked(roles: Table[Any, Any], partition: str, batch: Batch) -> Table[Any, Any]:
+    """Cross off a partition that has its marker; what is left is what a transaction waits for."""
+    for key, role in roles.items():
+        if not isinstance(role, TransactionCoordinator):
+            continue
+        for name, known in role.transactions.items():
+            if known.producer_id == batch.producer_id and known.state in PREPARED:
+                left = tuple(p for p in known.partitions if p != partition)
+                table = role.transactions.set(name, known.but(partitions=left))
+                roles = roles.set(key, role.but(transactions=table))
+    return roles

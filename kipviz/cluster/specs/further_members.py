@@ -1,0 +1,32 @@
+"""Which further share consumers a process can have beside its own: several sources that feed one sink (FLIP-573, draft).
+
+Each is a member of the process's share group and reads its source. It drains its decisions, and the process's producer
+stages them. NOT MODELLED: a membership of its own that changes in the run, and the hosts between source and sink.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kipviz.cluster.specs.spec import ApplicationSpec
+
+
+def why_no_further_members(application: ApplicationSpec) -> str:
+    """Say why a process cannot have its further share consumers, "" if it can."""
+    members, name = application.further_members, application.name
+    if not members:
+        return ""
+    if not application.share or not application.explicit:
+        return f"{name} has further_members, which takes a share group (share) and explicit acknowledgement (explicit)"
+    if application.protocol:
+        return f"{name} has further_members, which are in the group before the run: leave protocol empty"
+    alone = ("gathers", "threads", "session", "further_sources")
+    other = next((each for each in alone if getattr(application, each)), "")
+    if other:
+        return f"{name} has either further_members or {other}, not both"
+    taken = (application.member_id, "consumer", "producer", "database", *application.tasks)
+    for at, member in enumerate(members):
+        if not member.isidentifier() or member in taken or member in members[:at]:
+            return f"each of further_members of {name} is a name of its own such as 'M9', not {member!r}"
+    return ""

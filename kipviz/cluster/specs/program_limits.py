@@ -1,0 +1,72 @@
+"""What the lines of an application's program may call: clients that it has, and what those can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipviz.clients.application import Call, Line
+from kipviz.clients.calls import ADMIN, CALLS, CONSUMER, STAGING
+from kipviz.clients.sessions.session_calls import GIVEN
+from kipviz.clients.shares.draining import drained_by
+from kipviz.clients.transactions import external_database as databases
+from kipviz.cluster.specs.session_config import SESSION
+from kipviz.messages.share_groups import AcknowledgeType
+
+if TYPE_CHECKING:
+    from kipviz.cluster.specs.spec import ApplicationSpec
+
+# Calls of some consumers only: which ones, and whether it is one of them.
+OF_SHARE_CONSUMERS = (
+    *STAGING,
+    Call.ACKNOWLEDGE,
+    Call.COMMIT_ASYNC,
+    Call.CLOSE_CONSUMER,
+    Call.SHARE_GROUP_METADATA,
+    Call.DRAIN,
+)
+OF_MEMBERS = (Call.SUBSCRIBE, Call.UNSUBSCRIBE)
+
+
+def why_no_program(app: ApplicationSpec) -> str:
+    """Say which line of a program calls what is not there, or nothing; a line behind the last is the end."""
+    return next(filter(None, (_why_no_line(app, line) for line in app.program)), "")
+
+
+def _why_no_line(app: ApplicationSpec, line: Line) -> str:
+    called = f"{app.name}: {line.call.value}()"
+    if line.then < -1 or line.on_error < -1:
+        return f"{called} goes on in line 0 or a later one, or in the one below (-1), not in {min(line.then, line.on_error)}"
+    if line.call is Call.ACKNOWLEDGE and line.target and not line.target.isdecimal():
+        return f"{called} is about the record at an offset, or about all ('' as target), not {line.target!r}"
+    if any(kind == AcknowledgeType.UNKNOWN for _, kind in line.verdicts):
+        known = ", ".join(kind.name for kind in AcknowledgeType if kind >= 0)
+        return f"{called} says one of {known} of a record, not {AcknowledgeType.UNKNOWN.name}"
+    of = CALLS[line.call].of
+    if line.client and line.client not in _named(app, of):
+        known = ", ".join(map(repr, ("", *_named(app, of))))
+        return f"{called} is a call of one of {known}, not of {line.client!r}"
+    member = drained_by(line)
+    if member and member not in app.further_members:
+        return f"{called} stages what {member!r} has drained, which is none of further_members"
+    if line.call in OF_SHARE_CONSUMERS and not app.share:
+        return f"{called} is for a member of a share group (share)"
+    if line.call in OF_MEMBERS and (app.share or not app.protocol):
+        return f"{called} is for a consumer that joins a regular group (protocol)"
+    if line.call is Call.COMMIT_SYNC and not (app.share or app.protocol):
+        return f"{called} is for a member that joins its group, or shares"
+    if line.call is Call.SEEK and (app.share or app.protocol):
+        return f"{called} is for a consumer that is in its regular group before the run"
+    if (of == databases.NAME or line.call is Call.SEEK) and not app.database:
+        return f"{called} takes a database, which {app.name} has not (database)"
+    return ""
+
+
+def _named(app: ApplicationSpec, of: str) -> tuple[str, ...]:
+    """Give the clients that a line can name, of the kind that has its call."""
+    if of == CONSUMER:
+        own = tuple(thread.consumer for thread in app.threads if thread.consumer)
+        return (*own, *app.further_members)
+    if of in (ADMIN, databases.NAME):
+        return ()
+    bound = () if app.session is None else (SESSION, *app.session.producers)
+    return (GIVEN, *bound, *app.tasks)

@@ -1,0 +1,192 @@
+"""What a TransactionSession is configured with (KIP-1310 2.2, draft), and what its constructor refuses.
+
+The page lists six rows, "a subset of existing producer configs plus one". Anything else is not used, as a
+client of Kafka says in its log: so is transaction.two.phase.commit.enable, without which
+prepareTransaction() throws. The sentences have the form of Kafka's ConfigException; what transaction.timeout.ms
+may be is said by the broker (INVALID_TRANSACTION_TIMEOUT), as today.
+
+NOT MODELLED: bootstrap.servers, security.* and client.id are read and mean nothing to the model: clients know
+the leaders, and no connection is encrypted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kipviz.clients.application import Call
+from kipviz.clients.sessions.session_calls import GIVEN, NAME_OF_SESSION, ON_GIVEN
+from kipviz.core.values import Value
+
+if TYPE_CHECKING:
+    from kipviz.cluster.specs.spec import ApplicationSpec
+
+SESSION = NAME_OF_SESSION
+# What a cluster must have for the question to come up which of two identities a producer has.
+BOTH = "both"
+EXISTING, NEW = "existing producer config", "new (KAFKA-20381)"
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SECURITY = ("security.", "sasl.", "ssl.")
+OFF = -1
+ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,\[\]]+):(\d{1,5})")
+
+
+class ConfigException(ValueError):
+    """A value that the constructor of a session refuses, in one sentence."""
+
+
+class SessionSpec(Value, frozen=True):
+    """The TransactionSession of an application (KIP-1310, draft).
+
+    `producers` are the names of the producers bound to it: "producer" is the one that every
+    application has, any other one is made for the session. `session_timeout_ms` is
+    transaction.session.timeout.ms, -1 to have no heartbeat. How often a session beats is on no page: a
+    third of it, so that the three intervals of KIP-1309 are the time-out; our inference.
+    """
+
+    producers: tuple[str, ...] = ("producer",)
+    session_timeout_ms: int = OFF
+
+    @property
+    def heartbeat_interval_ms(self) -> int:
+        """After how long the session beats again, 0 for never."""
+        return max(1, self.session_timeout_ms // 3) if self.session_timeout_ms > 0 else 0
+
+
+class Config(Value, frozen=True):
+    """One row of KIP-1310 2.2: its name, where it is from, and what it is for."""
+
+    name: str
+    source: str
+    what: str
+
+
+# KIP-1310 2.2, row by row.
+CONFIGS: tuple[Config, ...] = (
+    Config("transactional.id", EXISTING, "the transactional id of this session; required"),
+    Config("transaction.timeout.ms", EXISTING, "how long the transaction may take"),
+    Config("transaction.session.timeout.ms", NEW, "how long it may be silent; -1 is off"),
+    Config("bootstrap.servers", "existing", "where the coordinator is looked for"),
+    Config("security.*", "existing", "how a connection is authenticated and encrypted"),
+    Config("client.id", "existing", "a name for metrics and logs"),
+)
+ID, TIMEOUT, SESSION_TIMEOUT, SERVERS, _, CLIENT = (row.name for row in CONFIGS)
+
+
+class SessionConfig(Value, frozen=True):
+    """A configuration that was read. `unused` are the names that a session makes nothing of."""
+
+    transactional_id: str
+    bootstrap_servers: tuple[str, ...]
+    transaction_timeout_ms: int = 60_000
+    session_timeout_ms: int = OFF
+    client_id: str = ""
+    security: tuple[tuple[str, str], ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+def parse(configs: Mapping[str, object]) -> SessionConfig:
+    """Read what `new TransactionSession(configs)` is given.
+
+    Raises:
+        ConfigException: if something required is missing, or a value is none of its configuration.
+    """
+    for name in (ID, SERVERS):
+        if name not in configs:
+            raise ConfigException(
+                f'the required configuration "{name}" is missing: it has no default'
+            )
+    security = {n: _text(n, v) for n, v in configs.items() if n.startswith(SECURITY)}
+    protocol = security.get("security.protocol", PROTOCOLS[0])
+    if protocol.upper() not in PROTOCOLS:
+        raise _invalid("security.protocol", protocol, f"one of {', '.join(PROTOCOLS)}")
+    known = {ID, TIMEOUT, SESSION_TIMEOUT, SERVERS, CLIENT, *security}
+    return SessionConfig(
+        _identity(configs[ID]),
+        _servers(configs[SERVERS]),
+        _whole(TIMEOUT, configs.get(TIMEOUT, 60_000)),
+        session_timeout(configs.get(SESSION_TIMEOUT, OFF)),
+        _text(CLIENT, configs.get(CLIENT, "")),
+        tuple(sorted(security.items())),
+        tuple(name for name in configs if name not in known),
+    )
+
+
+def why_no_such_call(app: ApplicationSpec) -> str:
+    """Say which call of a program has no session to be made on, or nothing."""
+    for line in app.program:
+        if line.call is Call.NEW_PRODUCER and app.session is None:
+            return f"{app.name} has no session that a producer could be made for"
+        if line.client == GIVEN and line.call not in ON_GIVEN:
+            known = ", ".join(call.value for call in ON_GIVEN)
+            return f"{app.name} calls {line.call.value}() on {GIVEN}, which has {known}"
+    return ""
+
+
+def session_timeout(value: object) -> int:
+    """Read transaction.session.timeout.ms.
+
+    Raises:
+        ConfigException: if it is neither -1 nor above 0. That 0 is refused is our inference.
+    """
+    timeout_ms = _whole(SESSION_TIMEOUT, value)
+    if timeout_ms != OFF and timeout_ms < 1:
+        raise _invalid(SESSION_TIMEOUT, value, "-1 (off) or at least 1")
+    return timeout_ms
+
+
+def configured(app: ApplicationSpec, configs: Mapping[str, object]) -> ApplicationSpec:
+    """Give an application whose session is made with these configurations.
+
+    Raises:
+        ConfigException: as `parse` does.
+    """
+    config = parse(configs)
+    session = app.session or SessionSpec()
+    return app.but(
+        transactional_id=config.transactional_id,
+        transaction_timeout_ms=config.transaction_timeout_ms,
+        two_phase_commit=False,
+        session=session.but(session_timeout_ms=config.session_timeout_ms),
+    )
+
+
+def _invalid(name: str, value: object, allowed: str) -> ConfigException:
+    return ConfigException(
+        f"Invalid value {value} for configuration {name}: it has to be {allowed}"
+    )
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _invalid(name, value, f"a string, not of type {type(value).__name__}")
+    return value
+
+
+def _identity(value: object) -> str:
+    if not _text(ID, value):
+        raise _invalid(ID, value, "a string that is not empty")
+    return str(value)
+
+
+def _whole(name: str, value: object) -> int:
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value.strip()):
+        value = int(value)
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise _invalid(name, value, "a whole number of 32 bits")
+    return value
+
+
+def _servers(value: object) -> tuple[str, ...]:
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, (list, tuple)):
+        raise _invalid(SERVERS, value, f"a list, not of type {type(value).__name__}")
+    servers = tuple(_text(SERVERS, each).strip() for each in given if each)
+    if not servers:
+        raise _invalid(SERVERS, value, "at least one host:port")
+    for server in servers:
+        address = ADDRESS.fullmatch(server)
+        if address is None or not 0 < int(address[2]) < 65_536:
+            raise _invalid(SERVERS, server, "of the form host:port, with a port up to 65535")
+    return servers

@@ -1,0 +1,377 @@
+"""What is due when: the deadlines of a world, folded step by step.
+
+A deadline begins with what it is about and ends with it; what ends and begins anew within one step is
+told by the step's events. Where it lies:
+
+- a lock dies with the broker's memory, as its timer does there;
+- a transaction's goes on while its coordinator is elsewhere or loading, because the log has the
+  time at which the transaction began (TransactionLogValue.TransactionStartTimestampMs). That is so
+  whether or not the records say it here (`stamps`): what is left is what decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.logs import log_retention
+from kipviz.brokers.logs.producer_expiry import FORGETS, producer_of, timer_of
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, pending_cells
+from kipviz.brokers.transactions.transaction_coordinator import (
+    EXPIRES,
+    TransactionCoordinator,
+    why_no_timeout,
+)
+from kipviz.clients.application import Call
+from kipviz.clients.kinds import expiring, has_room, next_request
+from kipviz.clients.thread import why_no_step
+from kipviz.clients.workers import every_thread
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    DelayOver,
+    Deliver,
+    ExpireBatch,
+    ExpireLock,
+    GiveUp,
+    Load,
+    MissPoll,
+    Refresh,
+    Replicate,
+    RunOut,
+    Send,
+    Step,
+    TimeOutCall,
+    TimeOutTransaction,
+)
+from kipviz.cluster.dispatch import destination
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing import retention, timers
+from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
+from kipviz.cluster.timing.durations import occurring
+from kipviz.cluster.world import World, host_of, role_key, role_of
+from kipviz.core.model import Event
+from kipviz.messages.events import (
+    DELIVERED,
+    ConnectionLost,
+    MessageDelivered,
+    MessageSent,
+    RecordsMoved,
+)
+from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.records.transaction_state import TransactionState
+
+LOCK, TRANSACTION = "lock", "transaction"
+WIRE, REPLICATED, LOADED = "on the wire", "replicated", "loaded"
+SENT, GONE_ON, LOOKED_UP = "sent", "gone on", "looked up"
+Place = tuple[str, tuple[object, ...]]
+
+
+def unit(spec: ClusterSpec) -> int:
+    """Give the tick of a cluster's durations, in ms."""
+    durations = [value for _, values in occurring(spec) for value in values]
+    durations += [app.work_ms for app in spec.applications]
+    durations += timers.asked_ages(spec)
+    return unit_of(
+        [*durations, spec.clock.delay_max_ms, spec.clock.pause_max_ms, spec.clock.refresh_ms]
+    )
+
+
+def tick_of(spec: ClusterSpec, world: World) -> int:
+    """Give how much time the next tick takes, 0 when nothing is left to wait for."""
+    exact = spec.clock.tick == TICKS[0]
+    return next_tick(world.deadlines, unit(spec) if exact else 1, spec.clock.tick)
+
+
+def place_of(world: World, action: ClusterAction) -> Place | None:
+    """Give the deadline that an action keeps, or None for what has none."""
+    match action:
+        case ExpireLock(broker, key, lock):
+            return LOCK, (broker, key, lock)
+        case TimeOutTransaction(_, _, name):
+            return TRANSACTION, (name,)
+        case Deliver(source, broker, way):
+            return WIRE, (source, broker, way)
+        case Replicate(partition):
+            return REPLICATED, (partition,)
+        case Load(broker, role, shard):
+            return LOADED, (broker, role, shard)
+        case Refresh(broker, key):
+            return LOOKED_UP, (broker, key)
+        case Send(source):
+            return SENT, (source,)
+        case Step(name, thread):
+            return GONE_ON, timers.thread_place(name, thread)
+        case RunOut(broker, role, shard, timer):
+            if timer.startswith(EXPIRES):
+                return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
+            if timer.startswith(FORGETS):
+                return timers.PRODUCER, (shard, producer_of(timer))
+            if timer.startswith(log_retention.RETAINS):
+                return timers.front_of(world, shard)
+            due = retention.place_of(timer)
+            if due is not None:
+                return due
+            return timers.TIMER, (broker, role, shard, timer)
+        case DelayOver(broker, role, shard, delay):
+            return timers.DELAY, (broker, role, shard, delay)
+        case ClientTimer(source, timer):
+            return timers.CLIENT, (source, timer)
+        case GiveUp(source, broker):
+            return timers.ASKED, (source, broker)
+        case MissPoll(source):
+            return timers.POLL, (source,)
+        case TimeOutCall(name, thread):
+            return timers.CALL, timers.thread_place(name, thread)
+        case ExpireBatch(source):
+            return _batch_of(world, source)
+        case _:
+            return None
+
+
+def _batch_of(world: World, source: str) -> Place | None:
+    app = world.applications.get(host_of(source))
+    batch = expiring(app.client_at(source)) if app is not None else None
+    return None if batch is None else (timers.BATCH, (source, batch.partition, batch.number))
+
+
+def action_of(world: World, deadline: Deadline) -> ClusterAction:
+    """Give the action that keeps a deadline; an age (`timers.AGES`) has none."""
+    kind, place = deadline.kind, deadline.place
+    if kind == TRANSACTION:
+        home = world.image.home_of_transactions(place[0])
+        return TimeOutTransaction(world.image.leader_of(home), home, place[0])
+    if kind == timers.EXPIRY:
+        home = world.image.home_of_transactions(place[0])
+        return RunOut(world.image.leader_of(home), role_of(home), home, f"{EXPIRES}{place[0]}")
+    if kind == timers.PRODUCER:
+        partition, producer_id = place
+        leader = world.image.leader_of(partition)
+        return RunOut(leader, role_of(partition), partition, timer_of(producer_id, partition))
+    if kind == timers.FRONT:
+        partition, leader = place[0], world.image.leader_of(place[0])
+        return RunOut(leader, role_of(partition), partition, log_retention.timer_of(partition))
+    if kind in (retention.OFFSET, retention.GROUP):
+        home = retention.home(world, place)
+        timer = retention.timer_of(kind, place)
+        return RunOut(world.image.leader_of(home), role_of(home), home, timer)
+    if kind == timers.BATCH:
+        return ExpireBatch(place[0])
+    keeps: dict[str, type[ClusterAction]] = {
+        LOCK: ExpireLock,
+        WIRE: Deliver,
+        REPLICATED: Replicate,
+        LOADED: Load,
+        LOOKED_UP: Refresh,
+        SENT: Send,
+        GONE_ON: Step,
+        timers.TIMER: RunOut,
+        timers.DELAY: DelayOver,
+        timers.CLIENT: ClientTimer,
+        timers.ASKED: GiveUp,
+        timers.POLL: MissPoll,
+        timers.CALL: TimeOutCall,
+    }
+    return keeps[kind](*place)
+
+
+def not_due(world: World, action: ClusterAction) -> str | None:
+    """Say how long an action has to wait yet, or None when its time has come."""
+    deadline = deadline_of(world, action)
+    if deadline is None or not deadline.after:
+        return None
+    return f"it is due in {ms(deadline.after)}: time has to pass first"
+
+
+def deadline_of(world: World, action: ClusterAction) -> Deadline | None:
+    """Give the deadline that an action keeps, if one is running."""
+    return find(world, place_of(world, action))
+
+
+def find(world: World, place: Place | None) -> Deadline | None:
+    """Give a deadline by its kind and place, if one is running."""
+    return next((d for d in world.deadlines if (d.kind, d.place) == place), None)
+
+
+def after_step(
+    spec: ClusterSpec,
+    before: World,
+    after: World,
+    events: Sequence[Event],
+    context: timers.Contexts,
+) -> tuple[Deadline, ...]:
+    """Give the deadlines of a world that a step led to; it has those that went on.
+
+    `context` gives what a role on a broker may look at.
+    """
+    bounded = spec.clock.delay_max_ms >= 0
+    named = timers.of_roles(spec) or timers.of_clients(spec) or bool(timers.asked_ages(spec))
+    if (
+        not bounded
+        and not clients_are_timed(spec)
+        and not named
+        and after.roles is before.roles
+        and after.image is before.image
+    ):
+        return after.deadlines
+    known = {(d.kind, d.place): d for d in after.deadlines}
+    for place in _begun_again(before, after, events):
+        known.pop(place, None)
+    fresh = [*_locks(spec, after), *_transactions(spec, after, known)]
+    if bounded:
+        fresh += _on_the_way(spec, after)
+    if spec.clock.refresh_ms >= 0:
+        fresh += _look_ups(spec, after)
+    if named:
+        for place in timers.begun_again(before, after, events):
+            known.pop(place, None)
+        fresh += timers.deadlines(spec, after, known, context)
+    if clients_are_timed(spec):
+        fresh += _of_clients(spec, after)
+    # In an order of its own, so that equal situations are equal worlds.
+    fresh.sort(key=lambda d: (d.kind, d.place))
+    return tuple(known.get((d.kind, d.place), d) for d in fresh)
+
+
+def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
+    """Give the transactions that one scan finds: the one asked for, and all that are overdue beside it.
+
+    A broker looks through everything that it coordinates; untimed nothing is overdue, and each is found
+    for itself. Source: TransactionStateManager.timedOutTransactions.
+    """
+    names = [action.transactional_id]
+    overdue = (d.place[0] for d in world.deadlines if d.kind == TRANSACTION and not d.after)
+    for name in overdue:
+        role = world.roles.get(role_key(action.broker, world.image.home_of_transactions(name)))
+        if isinstance(role, TransactionCoordinator) and why_no_timeout(role, name) is None:
+            names.append(name)
+    return tuple(sorted(set(names)))
+
+
+def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give every acquisition lock, also one whose record is staged: its timer was set."""
+    left = spec.settings.record_lock_duration_ms
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for key, share in role.shares.items():
+            for lock in sorted({r.lock for r in share.records.values() if r.lock >= 0}):
+                yield Deadline(LOCK, (broker, key, lock), left, left)
+
+
+def _transactions(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline]
+) -> Iterator[Deadline]:
+    """Give every transaction that is open, and those whose coordinator is not in office."""
+    for partition, held in world.image.leaders.items():
+        if not partition.startswith(TRANSACTION_STATE):
+            continue
+        role = None if held.leader == NOBODY else world.roles.get(role_key(held.leader, partition))
+        if not isinstance(role, TransactionCoordinator) or role.loading:
+            for (kind, place), deadline in known.items():
+                home = world.image.home_of_transactions(str(place[0]))
+                if kind == TRANSACTION and home == partition:
+                    yield deadline
+            continue
+        for name, transaction in role.transactions.items():
+            states = (transaction.state, transaction.pending_state)
+            if TransactionState.ONGOING in states and transaction.timeout_ms < NO_TIME_LIMIT:
+                left = transaction.timeout_ms
+                latest = left + spec.settings.transaction_scan_ms
+                yield Deadline(TRANSACTION, (name,), left, latest)
+
+
+def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give what a bounded delay is a bound of: the heads of connections, replication, loading."""
+    most = spec.clock.delay_max_ms
+    for (source, broker), connection in world.connections.items():
+        if connection.open and connection.requests and connection.serving is None:
+            yield Deadline(WIRE, (source, broker, "request"), 0, most)
+        if connection.open and connection.responses:
+            yield Deadline(WIRE, (source, broker, "response"), 0, most)
+    for partition, log in world.logs.items():
+        if log.high_watermark < log.end_offset:
+            yield Deadline(REPLICATED, (partition,), 0, most)
+    for key, role in world.roles.items():
+        if getattr(role, "loading", False):
+            yield Deadline(LOADED, key, 0, most)
+
+
+def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give every leader that holds votes, while it is not looking up what became of them."""
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for key, share in role.shares.items():
+            if pending_cells(share) and not share.writes:
+                yield Deadline(
+                    LOOKED_UP, (broker, key), spec.clock.refresh_ms, spec.clock.refresh_ms
+                )
+
+
+def clients_are_timed(spec: ClusterSpec) -> bool:
+    """Say whether something of an application has a deadline."""
+    return spec.clock.pause_max_ms >= 0 or any(app.work_ms for app in spec.applications)
+
+
+def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give when each thread of an application goes on: after its work, and after a pause at most."""
+    pause = spec.clock.pause_max_ms
+    for made_from in spec.applications:
+        app = world.applications[made_from.name]
+        for name, seen in every_thread(app):
+            if why_no_step(seen) is None:
+                # Who has waited for a lock, or stands between two looks, has done its work before that.
+                begins = not seen.waiting and not seen.gate
+                commits = seen.program[seen.line].call is Call.COMMIT_TRANSACTION and begins
+                work = made_from.work_ms if commits else 0
+                place = timers.thread_place(app.name, name)
+                yield Deadline(GONE_ON, place, work, work + pause if pause >= 0 else NEVER)
+        if app.alive and pause >= 0:
+            for client in app.clients:
+                request = next_request(client)
+                broker = NOBODY if request is None else destination(request, world.image)
+                if broker != NOBODY and has_room(client, broker):
+                    yield Deadline(SENT, (client.source,), 0, pause)
+
+
+def _begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
+    """Give what ended in a step and may have begun again under the same name."""
+    for app in world.applications.values():
+        was = before.applications[app.name]
+        if was is app:
+            continue
+        for (name, then), (_, now) in zip(every_thread(was), every_thread(app), strict=True):
+            if (then.line, then.waiting, then.alive) != (now.line, now.waiting, now.alive):
+                yield GONE_ON, timers.thread_place(app.name, name)
+    for event in events:
+        match event:
+            case MessageSent(source, _, "request"):
+                yield SENT, (source,)
+            case MessageDelivered(source, broker, way):
+                yield WIRE, (source, broker, way)
+            case ConnectionLost(source, broker):
+                yield WIRE, (source, broker, "request")
+                yield WIRE, (source, broker, "response")
+            case RecordsMoved(because=because) if because == DELIVERED:
+                yield from _lock_of(world, event)
+            case _:
+                pass
+
+
+def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
+    """Give the lock under which a record was just delivered, if its leader holds it still.
+
+    One that a failed write gives back to its member keeps the timer that it had.
+    """
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for key, share in role.shares.items():
+            if (share.partition, share.group_id) != (event.partition, event.group_id):
+                continue
+            for offset in range(event.first, event.last + 1):
+                record = share.records.get(offset)
+                if record is not None and record.lock >= 0:
+                    yield LOCK, (broker, key, record.lock)

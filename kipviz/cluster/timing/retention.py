@@ -1,0 +1,86 @@
+"""When offsets are forgotten on a timed clock: a week after their commit, or after their group became empty.
+
+The times are in the log (OffsetCommitValue.CommitTimestamp, GroupMetadataValue.CurrentStateTimestamp), so they pass
+also while a coordinator is elsewhere or loading. How old an offset is passes at any time; whether that counts is asked
+when its timer is set (`brokers.groups.group_retention.timers`): an offset that is older than a week when its topic loses
+its last reader is forgotten by the next check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kipviz.brokers.context import Context
+from kipviz.brokers.groups import group_retention
+from kipviz.brokers.groups.group_retention import OF_ONE, RETENTION
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.clock import NEVER, Deadline
+from kipviz.cluster.timing.durations import offsets_retention_ms
+from kipviz.cluster.world import World, in_office
+from kipviz.records.placement import CONSUMER_OFFSETS
+
+# What is due of an offset, of all offsets of a group, and how old an offset is, which has no action.
+OFFSET, GROUP, OFFSET_AGE = "offset", "offsets of a group", "age of an offset"
+Place = tuple[str, tuple[object, ...]]
+
+
+def place_of(timer: str) -> Place | None:
+    """Give the deadline that a timer of a group coordinator keeps, None for a timer of another kind."""
+    if timer.startswith(RETENTION):
+        return GROUP, (timer.removeprefix(RETENTION),)
+    return (OFFSET, group_retention.place_of(timer)) if timer.startswith(OF_ONE) else None
+
+
+def timer_of(kind: str, place: tuple[object, ...]) -> str:
+    """Give the timer that keeps a deadline."""
+    if kind == GROUP:
+        return f"{RETENTION}{place[0]}"
+    return group_retention.timer_of((str(place[0]), str(place[1])))
+
+
+def home(world: World, place: tuple[object, ...]) -> str:
+    """Give the partition in which the offsets of a group are."""
+    return world.image.home_of(CONSUMER_OFFSETS, str(place[0]))
+
+
+def deadlines(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Callable[[int], Context]
+) -> Iterator[Deadline]:
+    """Give how old every offset is, and what is due; it passes for those who are not in office, too."""
+    keeps, check = offsets_retention_ms(spec), spec.durations.offsets_retention_check_ms
+    for key, role in world.roles.items():
+        if not isinstance(role, GroupCoordinator) or role.loading:
+            continue
+        for committed in role.offsets:
+            yield Deadline(OFFSET_AGE, committed, keeps, NEVER)
+        for timer in group_retention.timers(role, context(key[0])):
+            due = place_of(timer)
+            assert due is not None, timer
+            kind, place = due
+            age = known.get((OFFSET_AGE, place))
+            left = keeps if age is None else age.after
+            if kind == GROUP and not _has_offsets(role, place[0]):
+                left = 0  # There is nothing to keep it for: it goes with the next check.
+            yield Deadline(*due, left, left + check)
+    for (kind, place), deadline in known.items():
+        if kind in (OFFSET, GROUP, OFFSET_AGE) and not in_office(world, home(world, place)):
+            yield deadline
+
+
+def committed_again(before: World, world: World) -> Iterator[Place]:
+    """Give what a commit sets anew."""
+    for key, role in world.roles.items():
+        was = before.roles.get(key)
+        if was is role or not isinstance(role, GroupCoordinator) or was is None or was.loading:
+            continue
+        for place, now in role.offsets.items():
+            if was.offsets.get(place) is not now:
+                yield OFFSET_AGE, place
+                yield OFFSET, place
+                if not _has_offsets(was, place[0]):
+                    yield GROUP, place[:1]
+
+
+def _has_offsets(role: GroupCoordinator, group_id: object) -> bool:
+    return any(known == group_id for known, _ in role.offsets)

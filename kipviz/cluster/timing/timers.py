@@ -1,0 +1,395 @@
+"""The deadlines of timers that have a name: those of roles, of clients, of requests and of batches.
+
+When each begins again is Kafka's: a member's session with every heartbeat that its coordinator takes,
+a heartbeat interval when the last heartbeat was sent, a transactional id's with every change of its
+transaction (the log has that time, so a new coordinator goes on counting), a producer's in a log with
+each batch and marker (the same), a batch's when it was made.
+What a coordinator has in memory only, sessions and rebalance time-outs, a new one counts afresh.
+
+A broker's timer runs out when its time is over. A client's may be late, because its thread may stand
+still: by as much as the clock's `pause_max_ms` allows.
+Where an operator asks, it is counted how long ago each transaction began, up to an hour: that is no timer,
+it has a place among the deadlines because it passes as they do.
+NOT MODELLED: of several requests on one connection the time of the second one counts from the answer
+to the first; only back-offs of batches grow; all clients have the same durations. max.poll.interval.ms counts
+from when poll() came back, not from when it was called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from kipviz.brokers.context import Context
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_writes import REBALANCE, SESSION, SYNC, session_of
+from kipviz.brokers.logs.log_retention import age_of_front
+from kipviz.brokers.membership.assignment_interval import INTERVAL
+from kipviz.brokers.membership.classic_membership import FIRST_GENERATION
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions import transaction_liveness
+from kipviz.brokers.transactions.transaction_append import APPENDS, append_of
+from kipviz.brokers.transactions.transaction_coordinator import EXPIRES, TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.clients.application import Call
+from kipviz.clients.groups import group_reading
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.kinds import Client, awaits_poll, running
+from kipviz.clients.operators.admin import filters_of
+from kipviz.clients.sending import sender
+from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF, PipelinedProducer, back_off
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.thread import why_no_time_out
+from kipviz.clients.transactions import topic_ids
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.workers import every_thread
+from kipviz.cluster import dispatch
+from kipviz.cluster.network.late import can_be_given_up
+from kipviz.cluster.specs.spec import OLDEST_MS, ClusterSpec
+from kipviz.cluster.timing import retention, waits
+from kipviz.cluster.timing.clock import NEVER, Deadline
+from kipviz.cluster.timing.durations import (
+    backs_off,
+    beats,
+    expires,
+    forgets,
+    forgets_offsets,
+    gives_batches_up,
+    gives_up,
+    joins,
+    joins_shares,
+    looks_up,
+    misses_polls,
+    rests,
+    retains,
+    times_calls_out,
+    turns_away,
+)
+from kipviz.cluster.world import World, host_of, in_office
+from kipviz.core.model import Event
+from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageDelivered, MessageSent
+from kipviz.messages.liveness import TxnHeartbeat
+from kipviz.messages.message import Message
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.records.transaction_state import TransactionState
+
+TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
+PRODUCER, FRONT = "producer id", "front of a log"
+CLIENT, ASKED, BATCH, POLL, CALL = "of a client", "asked", "batch", "poll", "call"
+# What has no action: how long ago a transaction began, by its name and what is asked for.
+AGE = "age"
+# What passes and is never due: that, and how long ago an offset was committed.
+AGES = (AGE, retention.OFFSET_AGE)
+Place = tuple[str, tuple[object, ...]]
+Contexts = Callable[[int], Context]
+# An answer that is no refusal: the member was heard.
+HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
+
+
+def thread_place(application: str, thread: str) -> tuple[str, ...]:
+    """Give the place of what a thread does or waits for; the first one needs no name."""
+    return (application, thread) if thread else (application,)
+
+
+def of_roles(spec: ClusterSpec) -> bool:
+    """Say whether a role of a cluster has a timer with a name."""
+    appends = bool(spec.min_insync_replicas)
+    return (
+        joins(spec)
+        or joins_shares(spec)
+        or beats(spec)
+        or expires(spec)
+        or forgets(spec)
+        or retains(spec)
+        or forgets_offsets(spec)
+        or turns_away(spec)
+        or appends
+    )
+
+
+def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
+    """Give the durations that operators ask for, and the longest one that is counted; else nothing."""
+    lines = [line for a in spec.applications if a.admin for line in a.program]
+    if not any(line.call in (Call.LIST_TRANSACTIONS, Call.DESCRIBE_TRANSACTIONS) for line in lines):
+        return ()
+    lists = (filters_of(line.target) for line in lines if line.call is Call.LIST_TRANSACTIONS)
+    return tuple(sorted({OLDEST_MS, *(f.duration_ms for f in lists if f.duration_ms > 0)}))
+
+
+def ages(world: World) -> tuple[tuple[str, int], ...]:
+    """Give how many ms ago each transaction began, as far as that is counted."""
+    return tuple(
+        (str(d.place[0]), OLDEST_MS - d.after)
+        for d in world.deadlines
+        if d.kind == AGE and d.place[1] == OLDEST_MS
+    )
+
+
+def of_clients(spec: ClusterSpec) -> bool:
+    """Say whether a client of a cluster has a timer, or gives up what it asked."""
+    told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
+    late = times_calls_out(spec) or misses_polls(spec) or backs_off(spec)
+    return told or gives_up(spec) or gives_batches_up(spec) or late
+
+
+def deadlines(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
+) -> Iterator[Deadline]:
+    """Give every timer with a name whose time passes in a world, with all of its time left."""
+    if of_roles(spec):
+        yield from _of_roles(spec, world, known, context)
+    if of_clients(spec):
+        yield from _of_clients(spec, world)
+    asked = asked_ages(spec)
+    if asked:
+        yield from _ages(world, known, asked)
+
+
+def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
+    """Give the timers that were set anew in a step, under the names that they had before."""
+    for event in events:
+        match event:
+            case MessageSent(source, _, "request", message) if api_of(message).heartbeat:
+                yield CLIENT, (source, group_reading.HEARTBEAT)
+            case MessageDelivered(source, broker, "request", message):
+                if not _is_refused(source, broker, events):
+                    yield from _heard(world, broker, message)
+            case MessageDelivered(source, broker, "response"):
+                yield ASKED, (source, broker)
+            case _:
+                pass
+    yield from _changed_transactions(before, world)
+    yield from _heard_of_producers(before, world)
+    yield from _of_classic_groups(before, world)
+    yield from retention.committed_again(before, world)
+
+
+def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
+    """Say whether a request was answered with an error in the step in which it was taken."""
+    return any(
+        isinstance(event, MessageSent)
+        and (event.source, event.broker, event.way) == (source, broker, "response")
+        and getattr(event.message, "error", Errors.NONE) not in HEARD
+        for event in events
+    )
+
+
+def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
+    """Give what a heartbeat that was taken sets anew at its coordinator."""
+    if not api_of(message).heartbeat:
+        return
+    key = dispatch.role_for(message, broker, world.image)
+    if isinstance(message, TxnHeartbeat):
+        timer = f"{transaction_liveness.TIMER}{message.transactional_id}"
+    else:
+        member: Any = message  # every other heartbeat names one
+        timer = session_of(member.member_id, member.group_id)
+    yield TIMER, (*key, timer)
+
+
+def _changed_transactions(before: World, world: World) -> Iterator[Place]:
+    """Give what a change of a transaction, or its beginning, sets anew."""
+    for key, role in world.roles.items():
+        was = before.roles.get(key)
+        if was is role or not isinstance(role, TransactionCoordinator) or was is None:
+            continue
+        for name, transaction in role.transactions.items():
+            earlier = was.transactions.get(name)
+            if earlier is not transaction:
+                yield EXPIRY, (name,)
+                if earlier is None or _is_ongoing(transaction) > _is_ongoing(earlier):
+                    for place in [d.place for d in before.deadlines if d.kind == AGE]:
+                        if place[0] == name:
+                            yield AGE, place
+
+
+def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
+    """Give the producers of which a log has got something more."""
+    for deadline in before.deadlines:
+        if deadline.kind == PRODUCER:
+            partition, producer_id = deadline.place
+            was, log = before.logs[str(partition)], world.logs[str(partition)]
+            if was is not log and was.producers.get(producer_id) != log.producers.get(producer_id):
+                yield PRODUCER, deadline.place
+
+
+def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
+    """Give delays that begin once more, and the sessions of members who are answered at last."""
+    for key, role in world.roles.items():
+        was = before.roles.get(key)
+        if was is role or not isinstance(role, GroupCoordinator) or was is None:
+            continue
+        for name, group in role.classic_groups.items():
+            known = was.classic_groups.get(name)
+            if known is None or known is group:
+                continue
+            if known.growing and not group.growing:
+                yield DELAY, (*key, f"{FIRST_GENERATION}{name}")
+            for member, now in group.members.items():
+                earlier = known.members.get(member)
+                if earlier is not None and earlier.waits and not now.waits:
+                    yield TIMER, (*key, session_of(member, name))
+
+
+# -- brokers -------------------------------------------------------------------------------------
+
+
+def _of_roles(
+    spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
+) -> Iterator[Deadline]:
+    for key, role in world.roles.items():
+        if isinstance(role, ShareLeader):
+            wait = spec.durations.fetch_max_wait_ms
+            for delay in waits.delays(role):
+                yield Deadline(DELAY, (*key, delay), wait, wait)
+        if isinstance(role, GroupCoordinator | TransactionCoordinator):
+            for timer in dispatch.timers(role, context(key[0])):
+                if timer.startswith(EXPIRES):
+                    left = spec.durations.transactional_id_expiration_ms
+                    latest = left + spec.durations.transactional_id_scan_ms
+                    yield Deadline(EXPIRY, (timer.removeprefix(EXPIRES),), left, latest)
+                else:
+                    takes = _left(spec, role, timer, context(key[0]))
+                    if takes is not None:
+                        yield Deadline(TIMER, (*key, timer), takes, takes)
+            for delay in waits.delays(role):
+                takes = spec.settings.initial_rebalance_delay_ms
+                if delay.startswith(INTERVAL):
+                    takes = spec.settings.consumer_assignment_interval_ms
+                yield Deadline(DELAY, (*key, delay), takes, takes)
+    if forgets(spec):
+        yield from _of_producers(spec, world)
+    if retains(spec):
+        yield from _of_logs(spec, world)
+    if forgets_offsets(spec):
+        yield from retention.deadlines(spec, world, known, context)
+    for (kind, place), deadline in known.items():
+        if kind == EXPIRY and not in_office(world, world.image.home_of_transactions(str(place[0]))):
+            yield deadline
+
+
+def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give when logs forget producers: from the last batch on, whoever leads the partition."""
+    left = spec.durations.producer_id_expiration_ms
+    for partition, log in world.logs.items():
+        if topic_of(partition) in INTERNAL_TOPICS:
+            continue
+        for producer_id, entry in log.producers.items():
+            if entry.transaction_first_offset < 0:
+                latest = left + spec.durations.producer_id_scan_ms
+                yield Deadline(PRODUCER, (partition, producer_id), left, latest)
+
+
+def front_of(world: World, partition: str) -> Place:
+    """Give the deadline of a log's oldest batch: with that the next one is another's."""
+    batches = world.logs[partition].batches
+    return FRONT, (partition, batches[0].base_offset if batches else -1)
+
+
+def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    """Give when the oldest batch of each log is too old; its time is in the log, so it passes whoever leads it."""
+    keeps, check = spec.settings.log_retention_ms, spec.durations.log_retention_check_ms
+    for partition, log in world.logs.items():
+        led = world.image.leader_of(partition) >= 0 and topic_of(partition) not in INTERNAL_TOPICS
+        if led and log.batches and log.batches[0].last_offset < log.high_watermark:
+            left = max(keeps - age_of_front(log, world.now_ms), 0)
+            yield Deadline(*front_of(world, partition), left, left + check)
+
+
+def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) -> Iterator[Deadline]:
+    """Give how long ago the last transaction of each name began; it has no end of its own."""
+    for role in world.roles.values():
+        if isinstance(role, TransactionCoordinator) and not role.loading:
+            for name, transaction in role.transactions.items():
+                if _is_ongoing(transaction) or transaction.state is not TransactionState.EMPTY:
+                    for duration in asked:
+                        yield Deadline(AGE, (name, duration), duration, NEVER)
+    for (kind, place), deadline in known.items():
+        if kind == AGE and not in_office(world, world.image.home_of_transactions(str(place[0]))):
+            yield deadline
+
+
+def _is_ongoing(transaction: TransactionMetadata) -> bool:
+    return TransactionState.ONGOING in (transaction.state, transaction.pending_state)
+
+
+def _left(spec: ClusterSpec, role: Any, timer: str, on: Context) -> int | None:
+    """Give how long a timer of a role takes that begins now; None for one that has no duration."""
+    durations = spec.durations
+    if timer.startswith(transaction_liveness.TIMER):
+        name = timer.removeprefix(transaction_liveness.TIMER)
+        return on.rules.silence(int(role.transactions[name].heartbeat_interval_ms))
+    if timer.startswith(APPENDS):
+        return int(append_of(timer, role.waiting).record.timeout_ms)
+    if timer.startswith((REBALANCE, SYNC)):
+        return durations.max_poll_interval_ms
+    if not timer.startswith(SESSION):
+        return None
+    if any(timer.endswith(f" in {group}") for group in role.classic_groups):
+        return durations.session_timeout_ms
+    shares = any(timer.endswith(f" in {group}") for group in role.share_groups)
+    return durations.share_session_timeout_ms if shares else durations.consumer_session_timeout_ms
+
+
+# -- clients -------------------------------------------------------------------------------------
+
+
+def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
+    pause = spec.clock.pause_max_ms
+    for app in world.applications.values():
+        for name, seen in every_thread(app) if times_calls_out(spec) else ():
+            if why_no_time_out(seen) is None:
+                left = spec.durations.max_block_ms
+                yield Deadline(CALL, thread_place(app.name, name), left, _late(left, pause))
+        for client in app.clients if app.alive else ():
+            for timer in running(client):
+                takes = _of_client(spec, client, timer)
+                yield Deadline(CLIENT, (client.source, timer), takes, _late(takes, pause))
+            if misses_polls(spec) and awaits_poll(client):
+                left = spec.durations.max_poll_interval_ms
+                yield Deadline(POLL, (client.source,), left, _late(left, pause))
+            if isinstance(client, Producer) and gives_batches_up(spec):
+                left = spec.durations.delivery_timeout_ms
+                for batch in (*client.batches, *client.stray):
+                    place = (client.source, batch.partition, batch.number)
+                    yield Deadline(BATCH, place, left, _late(left, pause))
+    if gives_up(spec):
+        left = spec.durations.request_timeout_ms
+        for (source, broker), connection in world.connections.items():
+            if can_be_given_up(connection):
+                latest = _late(left, pause) if host_of(source) in world.applications else left
+                yield Deadline(ASKED, (source, broker), left, latest)
+
+
+def _late(left: int, pause: int) -> int:
+    return left + pause if pause >= 0 else NEVER
+
+
+def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
+    """Give how long a timer of a client takes that begins now."""
+    durations = spec.durations
+    if isinstance(client, PipelinedProducer) and timer.startswith(BATCH_BACK_OFF):
+        return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)
+    if timer in sender.RESTS:
+        return sender.rest_ms(timer, durations.retry_backoff_ms)
+    if timer == group_reading.HEARTBEAT:
+        if isinstance(client, Producer | TransactionSession):
+            return client.heartbeat_interval_ms
+        if isinstance(client, ClassicConsumer):
+            return durations.heartbeat_interval_ms
+        shares = isinstance(client, ShareMember)
+        return (
+            durations.share_heartbeat_interval_ms
+            if shares
+            else durations.consumer_heartbeat_interval_ms
+        )
+    return {
+        group_reading.BACK_OFF: durations.retry_backoff_ms,
+        group_reading.FETCH_WAIT: durations.fetch_max_wait_ms,
+        group_reading.RESET_WAIT: durations.request_timeout_ms,
+        topic_ids.MAX_BLOCK: durations.max_block_ms,
+        topic_ids.MAX_IDLE: durations.metadata_max_idle_ms,
+    }[timer]

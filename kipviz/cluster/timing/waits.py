@@ -1,0 +1,25 @@
+"""What roles wait for before they go on by themselves: it costs nothing when it is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.context import Context, Effects
+from kipviz.brokers.groups import group_coordinator
+from kipviz.brokers.share_leaders import share_sessions
+
+# By the kind of role: who says what it waits for (`delays`), and what comes when that is over (`on_delay`).
+DELAYED_BY: dict[str, Any] = {"GroupCoordinator": group_coordinator, "ShareLeader": share_sessions}
+
+
+def delays(role: Any) -> tuple[str, ...]:
+    """Give what a role waits for now."""
+    module = DELAYED_BY.get(type(role).__name__)
+    found: tuple[str, ...] = module.delays(role) if module is not None else ()
+    return found
+
+
+def over(role: Any, delay: str, on: Context) -> Effects:
+    """Let a role go on that has waited."""
+    done: Effects = DELAYED_BY[type(role).__name__].on_delay(role, delay, on)
+    return done

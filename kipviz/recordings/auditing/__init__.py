@@ -1,0 +1,1 @@
+"""An exactly-once audit of a cluster's logs: evidence, rules, findings."""

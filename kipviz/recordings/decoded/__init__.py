@@ -1,0 +1,1 @@
+"""What internal topics and the metadata log say."""

@@ -1,0 +1,165 @@
+"""Who led what, and which replicas were in sync: as the controller of a recorded cluster has decided it.
+
+A recording of several brokers has a line in `leaders.jsonl` for each decision. Brokers learn of it a
+moment later, each when it reads the controller's log, so around a decision a broker may answer as before
+and as after it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kipviz.brokers.context import Context
+from kipviz.cluster.real import rebuilt
+from kipviz.cluster.real.rebuilt import Election, Entry
+from kipviz.cluster.specs.spec import Placement
+from kipviz.cluster.world import World
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+
+# How long a broker may not know of a decision: it reads the controller's log all the time.
+LEARNS_MS = 1_000
+
+
+class Decision(Value, frozen=True):
+    """What was decided about one partition: its leader (-1 for nobody), and who is in sync."""
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    at_ms: int
+
+
+class Known(Value, frozen=True):
+    """What a broker may know at some time: the last decision about each partition."""
+
+    decisions: Table[str, Decision]
+
+    def leader_of(self, partition: str) -> int:
+        """Give who leads a partition, -1 if nobody does."""
+        found = self.decisions.get(partition)
+        return found.leader if found is not None else -1
+
+    def epoch_of(self, partition: str) -> int:
+        """Give the leader epoch of a partition."""
+        return self.decisions[partition].leader_epoch
+
+    def readable_at(self, partition: str, *, followers: bool) -> tuple[int, ...]:
+        """Give who may be read from: the leader, and the other replicas if they may."""
+        return self.decisions[partition].replicas if followers else (self.leader_of(partition),)
+
+    def out_of_sync(self, partition: str) -> tuple[int, ...]:
+        """Give the replicas of a partition that are not in sync."""
+        found = self.decisions[partition]
+        return tuple(broker for broker in found.replicas if broker not in found.isr)
+
+
+def first_of(decisions: Iterable[Decision]) -> dict[str, Decision]:
+    """Give the first decision about each partition, by which it was made."""
+    found: dict[str, Decision] = {}
+    for each in decisions:
+        found.setdefault(each.partition, each)
+    return found
+
+
+def brokers_of(decisions: Iterable[Decision]) -> tuple[int, ...]:
+    """Give the brokers that have a replica of something."""
+    return tuple(sorted({broker for each in decisions for broker in each.replicas}))
+
+
+def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
+    """Give who led each partition at first, and who else has a copy."""
+    return tuple(
+        Placement(name, first.leader, tuple(b for b in first.replicas if b != first.leader))
+        for name, first in first_of(decisions).items()
+    )
+
+
+def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
+    """Give when each leader epoch of each partition began."""
+    found: dict[tuple[str, int], int] = {}
+    for each in decisions:
+        found.setdefault((each.partition, each.leader_epoch), each.at_ms)
+    return found
+
+
+def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tuple[Election, ...]:
+    """Give the leaders that were elected, each after the batches that were written before.
+
+    What a leader has written that did not know yet of its successor is before that one, too.
+    """
+    times = [entry.at_ms for entry in entries]
+    epochs: dict[str, int] = {}
+    found: list[Election] = []
+    for each in decisions:
+        if each.leader_epoch > epochs.setdefault(each.partition, each.leader_epoch):
+            older = [
+                at
+                for at, entry in enumerate(entries)
+                if entry.partition == each.partition and entry.leader_epoch < each.leader_epoch
+            ]
+            after = max(bisect_left(times, each.at_ms), older[-1] + 1 if older else 0)
+            told = (each.leader, each.leader_epoch, each.replicas)
+            found.append(Election(each.partition, *told, after))
+        epochs[each.partition] = each.leader_epoch
+    return tuple(found)
+
+
+def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
+    """Give what a broker may have known between two times; the oldest first.
+
+    What was decided at one time is learned at once.
+    """
+    known: dict[str, Decision] = dict(first_of(decisions))
+    told = False
+    for at, each in enumerate(decisions):
+        if each.at_ms > end_ms:
+            break
+        if each.at_ms > begin_ms - LEARNS_MS and not told:
+            yield Known(Table.of(known))
+            told = True
+        known[each.partition] = each
+        last = at + 1 == len(decisions) or decisions[at + 1].at_ms > each.at_ms
+        if told and last:
+            yield Known(Table.of(known))
+    if not told:
+        yield Known(Table.of(known))
+
+
+def seen_from(
+    broker: int,
+    decisions: tuple[Decision, ...],
+    worlds: list[tuple[int, World]],
+    context: Callable[[World, int], Context],
+) -> list[tuple[int, Context]]:
+    """Give what a broker's roles may look at, from each time on at which a log grew or something was decided.
+
+    What was decided is known at once here.
+    """
+    known = dict(first_of(decisions))
+    grown: dict[int, World] = dict(worlds)
+    decided: dict[int, list[Decision]] = {}
+    for each in decisions:
+        decided.setdefault(each.at_ms, []).append(each)
+    found: list[tuple[int, Context]] = []
+    world = worlds[0][1]
+    for at_ms in sorted({*grown, *decided}):
+        world = grown.get(at_ms, world)
+        known |= {each.partition: each for each in decided.get(at_ms, ())}
+        found.append((at_ms, context(seated(world, Known(Table.of(known))), broker)))
+    return found
+
+
+def seated(world: World, known: Known) -> World:
+    """Give a rebuilt world in which those lead who are known to: what a role has read goes with it.
+
+    A broker counts as running as long as it is in sync somewhere.
+    """
+    for name, each in known.decisions.items():
+        world = rebuilt.seated(world, name, each.leader, each.leader_epoch, each.replicas)
+    in_sync = {broker for decision in known.decisions.values() for broker in decision.isr}
+    offline = tuple(b for b in brokers_of(known.decisions.values()) if b not in in_sync)
+    return world.but(image=world.image.but(offline=offline))

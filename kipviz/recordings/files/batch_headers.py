@@ -1,0 +1,227 @@
+"""The headers of a log's batches as columns: millions of batches without an object for each.
+
+A chain of batches can only be walked one by one, because each says where the next begins; everything else is done for
+all of them at once. Where the chain breaks, the next batch is looked for: a place whose header is plausible and whose
+checksum is right. The same search finds where a range of bytes in the middle of a large segment begins, so that several
+tasks can share a segment. A record that contains a whole batch with its header (a copy of a segment, say) would be taken for one
+there, unless its offset cannot be; the ranges are therefore cut only where a segment is larger than a range.
+
+Source: org.apache.kafka.common.record.DefaultRecordBatch.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from kipviz.recordings.files import compression
+from kipviz.recordings.files.checksums import Numbers, checksums
+from kipviz.recordings.files.segments import HEADER_SIZE, MAGIC
+
+HEADER = np.dtype(
+    [
+        ("base_offset", ">i8"),
+        ("length", ">i4"),
+        ("leader_epoch", ">i4"),
+        ("magic", "i1"),
+        ("crc", ">u4"),
+        ("attributes", ">i2"),
+        ("last_delta", ">i4"),
+        ("base_timestamp", ">i8"),
+        ("max_timestamp", ">i8"),
+        ("producer_id", ">i8"),
+        ("producer_epoch", ">i2"),
+        ("base_sequence", ">i4"),
+        ("count", ">i4"),
+    ]
+)
+NATIVE = HEADER.newbyteorder("=")
+# What stands behind the magic byte, and the length, which does not count itself and what is before it.
+_CHECKED_FROM = 21
+_LENGTH_AT = 8
+_BEFORE_LENGTH_ENDS = 12
+_LENGTH = struct.Struct(">i")
+CONTROL = 0x20
+_COMPRESSION, _TRANSACTIONAL, _KNOWN = 0x07, 0x10, 0x7F
+_MAGIC_AT = 16
+# So many candidates for the next batch are checked together.
+_CANDIDATES = 64
+
+
+class Damage(NamedTuple):
+    """Bytes of a log that are no whole batch: where they begin and end, and what is wrong."""
+
+    start: int
+    end: int
+    why: str
+
+
+class Headers(NamedTuple):
+    """The batches that begin in a range of bytes: their places, their fields (dtype NATIVE), and what is damaged.
+
+    `ran_out` says that the bytes ended before the next batch was found.
+    """
+
+    positions: Numbers
+    fields: Numbers
+    damages: tuple[Damage, ...]
+    ran_out: bool
+
+
+def headers_in(
+    data: bytes,
+    *,
+    begins: int = 0,
+    ends: int | None = None,
+    least_offset: int = 0,
+    check_crc: bool = True,
+    torn_tail: bool = False,
+) -> Headers:
+    """Return the headers of the batches that begin between two bytes of some data.
+
+    Args:
+        data: the bytes from `begins` on, and behind `ends` as many as the last batch needs.
+        begins: where the first batch is; a negative number says that the bytes begin somewhere, and the first batch from
+            byte 0 on is looked for.
+        ends: batches that begin here or later are left out; the end of the data if it is None.
+        least_offset: no batch of this log has a smaller offset.
+        check_crc: compare every batch's checksum.
+        torn_tail: a batch that is cut off at the end, or zeros there, is no damage.
+    """
+    ends = len(data) if ends is None else ends
+    view = np.frombuffer(data, np.uint8)
+    damages: list[Damage] = []
+    stretches: list[Numbers] = []
+    at = begins
+    if begins < 0:
+        at = _next_batch(data, view, 0, least_offset)
+    while True:
+        while at < ends:
+            places, at, why = _chain(data, view, at, ends, least_offset)
+            stretches.append(places)
+            if why:
+                following = _next_batch(data, view, at + 1, least_offset)
+                if not (torn_tail and following >= len(data) and _is_tail(view, at)):
+                    damages.append(Damage(at, following, why))
+                at = following
+        # Whoever reads from `ends` on begins at the first batch that is right: what is before it belongs here.
+        good = _next_batch(data, view, at, least_offset)
+        if good <= at:
+            break
+        ends = good
+    positions = np.concatenate(stretches) if stretches else np.zeros(0, np.int64)
+    fields = _fields(view, positions)
+    if check_crc and len(positions):
+        sizes = fields["length"].astype(np.int64) + _BEFORE_LENGTH_ENDS
+        computed = checksums(view, positions + _CHECKED_FROM, positions + sizes)
+        wrong = np.flatnonzero(computed != fields["crc"])
+        damages += [
+            Damage(
+                int(positions[k]),
+                int(positions[k] + sizes[k]),
+                f"its checksum is {int(fields['crc'][k]):08x}, its bytes give {int(computed[k]):08x}",
+            )
+            for k in wrong
+        ]
+        kept = computed == fields["crc"]
+        positions, fields = positions[kept], fields[kept]
+    return Headers(positions, fields, tuple(sorted(damages)), at >= len(data))
+
+
+def _chain(
+    data: bytes, view: Numbers, at: int, ends: int, least_offset: int
+) -> tuple[Numbers, int, str]:
+    """Walk from batch to batch; return their places, where it stopped, and why if that is before the end."""
+    found: list[int] = []
+    keep = found.append
+    length_at, whole, why = _LENGTH.unpack_from, len(data), ""
+    last_start = whole - HEADER_SIZE
+    while at < ends:
+        if at > last_start:
+            why = f"the batch is cut off: the file has {whole - at} more bytes"
+            break
+        size = length_at(data, at + _LENGTH_AT)[0] + _BEFORE_LENGTH_ENDS
+        if size < HEADER_SIZE:
+            why = "no record batch begins here"
+            break
+        if at + size > whole:
+            why = f"the batch is cut off: it needs {size} bytes, the file has {whole - at} more"
+            break
+        keep(at)
+        at += size
+    places = np.array(found, np.int64)
+    strange = np.flatnonzero(~_plausible(_fields(view, places), least_offset))
+    if len(strange):
+        first = int(strange[0])
+        return (
+            places[:first],
+            int(places[first]),
+            _strangeness(_fields(view, places[first:][:1])[0]),
+        )
+    return places, at, why
+
+
+def _fields(view: Numbers, positions: Numbers) -> Numbers:
+    if not len(positions):
+        return np.zeros(0, NATIVE)
+    windows = np.lib.stride_tricks.sliding_window_view(view, HEADER_SIZE)
+    return windows[positions].view(HEADER)[:, 0].astype(NATIVE)
+
+
+def _plausible(fields: Numbers, least_offset: int) -> Numbers:
+    bits, span = fields["attributes"], fields["last_delta"].astype(np.int64) + 1
+    found: Numbers = (
+        (fields["magic"] == MAGIC)
+        & (fields["base_offset"] >= least_offset)
+        & (fields["length"] >= HEADER_SIZE - _BEFORE_LENGTH_ENDS)
+        & (bits & ~_KNOWN == 0)
+        & (bits & _COMPRESSION < len(compression.NAMES))
+        & (span >= 1)
+        & (fields["count"] >= 0)
+        & (fields["count"] <= span)
+        & ~((bits & CONTROL != 0) & (fields["count"] > 1) & (fields["producer_id"] >= 0))
+        & ~((bits & _TRANSACTIONAL != 0) & (fields["producer_id"] < 0))
+    )
+    return found
+
+
+def _strangeness(fields: Numbers) -> str:
+    magic = int(fields["magic"])
+    if magic in {0, 1}:
+        return f"no batch of format {MAGIC} begins here (format {magic} is Kafka before 0.11, or these are zeros)"
+    return (
+        "no record batch begins here" if magic != MAGIC else "the batch's header contradicts itself"
+    )
+
+
+def _is_tail(view: Numbers, at: int) -> bool:
+    """Say whether what is left is what a running broker leaves: the beginning of a batch, or zeros only."""
+    left = view[at:]
+    if len(left) <= _MAGIC_AT or not left.any():
+        return True
+    return bool(left[_MAGIC_AT] == MAGIC)
+
+
+def _next_batch(data: bytes, view: Numbers, at: int, least_offset: int) -> int:
+    """Return the place of the next whole batch with a right checksum, the end of the data if there is none."""
+    last = len(data) - HEADER_SIZE
+    piece = 1 << 20
+    while at <= last:
+        until = min(at + piece, last + 1)
+        places = (
+            np.flatnonzero(view[at + _MAGIC_AT : until + _MAGIC_AT] == MAGIC).astype(np.int64) + at
+        )
+        fields = _fields(view, places)
+        sizes = fields["length"].astype(np.int64) + _BEFORE_LENGTH_ENDS
+        likely = _plausible(fields, least_offset) & (places + sizes <= len(data))
+        places, sizes, stored = places[likely], sizes[likely], fields["crc"][likely]
+        for k in range(0, len(places), _CANDIDATES):
+            some = slice(k, k + _CANDIDATES)
+            right = checksums(view, places[some] + _CHECKED_FROM, places[some] + sizes[some])
+            hits = np.flatnonzero(right == stored[some])
+            if len(hits):
+                return int(places[some][hits[0]])
+        at = until
+    return len(data)

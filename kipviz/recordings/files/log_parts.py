@@ -1,0 +1,193 @@
+"""Brokers' folders, cut into parts that can be read side by side: a segment, or a range of bytes of a large one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kipviz.core import outside_file
+from kipviz.core.values import Value
+from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in
+from kipviz.recordings.files.batch_headers import Headers, headers_in
+from kipviz.recordings.files.broker_folder import (
+    ABOUT_BROKER,
+    PARTITION,
+    BrokerFolder,
+    SetAside,
+    broker_folder,
+    metadata_of,
+)
+from kipviz.recordings.files.segments import COMPACTED_TOPICS
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.placement import topic_of
+
+# Spark's own files are cut at 128 MB; a part and its columns have to fit beside others into a worker's memory.
+PART_BYTES = 64 << 20
+# Kafka's largest batch is what max.message.bytes allows (1 MB); more than that is read again, with more behind it.
+_BEHIND = 1 << 20
+
+
+class LogPart(Value, frozen=True):
+    """A stretch of a segment file: the batches that begin from byte `start` on and before byte `end`.
+
+    `broker` is -1 where no file says which it is, `folder` its folder as the caller names it. `last` says that the segment is its partition's last one, which a
+    running broker may have left cut off; `compacted` that offsets may be missing, `tiered` that older
+    segments may lie in remote storage.
+    """
+
+    broker: int
+    partition: str
+    segment: str
+    path: str
+    start: int
+    end: int
+    size: int
+    last: bool
+    compacted: bool = False
+    tiered: bool = False
+    folder: str = ""
+
+    @property
+    def topic(self) -> str:
+        """The topic, as the partition's folder is named after it."""
+        return topic_of(self.partition)
+
+    @property
+    def index(self) -> int:
+        """The number of the partition."""
+        return int(self.partition.rpartition("-")[2])
+
+
+class LogFolders(Value, frozen=True):
+    """What lies in some brokers' folders: the parts of their partitions, what is known of the cluster, what is not read."""
+
+    parts: tuple[LogPart, ...]
+    known: ClusterMetadata
+    set_aside: tuple[SetAside, ...] = ()
+
+
+def log_folders(
+    paths: Iterable[str | os.PathLike[str]],
+    topics: Sequence[str] = (),
+    part_bytes: int = PART_BYTES,
+) -> LogFolders:
+    """Find the parts of all partitions in one or several brokers' folders, or in a folder that holds brokers' folders.
+
+    Args:
+        paths: the folders.
+        topics: only these topics; all of them if left out.
+        part_bytes: a segment that is larger is cut into ranges of this size.
+
+    Raises:
+        RecordingError: a place is no folder, cannot be read, holds no log, or a topic has no log.
+        ValueError: `part_bytes` is less than 1.
+    """
+    if part_bytes < 1:
+        raise ValueError(f"a part has at least 1 byte, not {part_bytes}")
+    brokers = [broker_folder(place) for path in paths for place in _brokers_at(Path(path))]
+    told = [metadata_of(each) for each in brokers]
+    # The log that has the most to say is the one that was copied last.
+    known = max(
+        (m for m, _ in told if m), key=lambda m: len(m.decisions), default=ClusterMetadata()
+    )
+    found = [part for each in brokers for part in _parts_of(each, known, topics, part_bytes)]
+    there = sorted({part.topic for part in found})
+    for lost in (topic for topic in topics if topic not in there):
+        places = ", ".join(str(each.place) for each in brokers)
+        raise RecordingError(places, 0, f"There is no log of a topic {lost!r} here.")
+    aside = tuple(a for b in brokers for a in b.set_aside if not _is_metadata(a.name))
+    return LogFolders(tuple(found), known, (*aside, *(a for _, more in told for a in more)))
+
+
+def _brokers_at(path: Path) -> list[Path]:
+    """Return a broker's folder, or the brokers' folders that lie in one."""
+    if path.is_dir() and not (path / ABOUT_BROKER).exists():
+        inside = sorted(each.parent for each in path.glob(f"*/{ABOUT_BROKER}"))
+        if inside:
+            return inside
+    return [path]
+
+
+def _is_metadata(name: str) -> bool:
+    return name.startswith("__cluster_metadata-")
+
+
+def _parts_of(
+    folder: BrokerFolder, known: ClusterMetadata, topics: Sequence[str], part_bytes: int
+) -> list[LogPart]:
+    compacted = (*COMPACTED_TOPICS, "__share_group_state", *compacted_in(known))
+    places = [*folder.partitions, *([folder.metadata] if folder.metadata else [])]
+    parts: list[LogPart] = []
+    for place in places:
+        if not PARTITION.fullmatch(place.name):
+            why = "A partition's folder is named topic-number, such as __transaction_state-45."
+            raise RecordingError(str(place), 0, why)
+        topic = topic_of(place.name)
+        if topics and topic not in topics:
+            continue
+        tiered = ("remote.storage.enable", "true") in known.settings_of("topic", topic)
+        files = sorted(each for each in place.iterdir() if each.suffix == ".log")
+        for file in files:
+            size = file.stat().st_size
+            parts += [
+                LogPart(
+                    folder.broker,
+                    place.name,
+                    file.name,
+                    str(file.resolve()),
+                    start,
+                    min(start + part_bytes, size),
+                    size,
+                    file == files[-1],
+                    topic in compacted,
+                    tiered,
+                    str(folder.place),
+                )
+                for start in range(0, size, part_bytes)
+            ]
+    return parts
+
+
+class PartContent(Value, frozen=True):
+    """The bytes of a part, with what its last batch needs behind them, and the headers of its batches.
+
+    Positions in `headers` count from the beginning of `data`, which is byte `part.start` of the file.
+    """
+
+    part: LogPart
+    data: bytes
+    headers: Headers
+
+
+def read_part(part: LogPart, *, check_crc: bool = True) -> PartContent:
+    """Read a part's bytes and the headers of the batches that begin in it.
+
+    Raises:
+        RecordingError: the file cannot be read.
+    """
+    behind = _BEHIND
+    while True:
+        wanted = part.end - part.start + behind
+        try:
+            data = outside_file.read_range(part.path, part.start, wanted)
+        except OSError as problem:
+            why = f"The file cannot be read ({problem.strerror})."
+            raise RecordingError(part.path, part.start, why) from problem
+        headers = headers_in(
+            data,
+            begins=-1 if part.start else 0,
+            ends=part.end - part.start,
+            least_offset=_first_offset(part.segment),
+            check_crc=check_crc,
+            torn_tail=part.last,
+        )
+        # What looks cut off at the end of the bytes may only need more of them.
+        if part.start + len(data) >= part.size or not headers.ran_out:
+            return PartContent(part, data, headers)
+        behind *= 8
+
+
+def _first_offset(segment: str) -> int:
+    name = segment.removesuffix(".log")
+    return int(name) if name.isdecimal() and len(name) == 20 else 0

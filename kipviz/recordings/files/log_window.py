@@ -1,0 +1,157 @@
+"""A window of a large log: the batches around one place, in all partitions, and what was open when it begins.
+
+Only headers are read to find them, and in other partitions only segments of the window's time. What stands before the
+window and still counts is put in front of it: the first batch of each transaction that is open then, and the last batches
+of internal topics. What else was written before is not there, so an old transactional id, offset or share-partition
+may be missing from the cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kipviz.core import outside_file
+from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
+from kipviz.recordings.files.batch_headers import CONTROL, HEADER
+from kipviz.recordings.files.checksums import Numbers
+from kipviz.recordings.files.log_parts import LogPart, log_folders, read_part
+from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, batches
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.placement import INTERNAL_TOPICS
+
+# How many batches of an internal topic before the window are read for what they say.
+SAID_BEFORE = 200
+_TRANSACTIONAL = 0x10
+
+
+class Window(NamedTuple):
+    """Batches by partition, each partition's in order; `begins_ms` is the time from which on they are steps."""
+
+    partitions: tuple[tuple[str, tuple[Segment, ...]], ...]
+    begins_ms: int
+
+
+class _Headers(NamedTuple):
+    """Batches of several parts: their parts' numbers, places in the files, and fields."""
+
+    parts: tuple[LogPart, ...]
+    part: Numbers
+    position: Numbers
+    fields: Numbers
+
+
+def window_at(path: Path, partition: str, offset: int, most: int) -> Window:
+    """Return at most so many batches around an offset of a partition, with what they need.
+
+    Raises:
+        RecordingError: if there is no such partition, or no batch with the offset.
+    """
+    by_name: dict[str, list[LogPart]] = {}
+    for part in log_folders([path]).parts:
+        if part.topic != CLUSTER_METADATA:
+            by_name.setdefault(part.partition, []).append(part)
+    if partition not in by_name:
+        names = ", ".join(sorted(by_name))
+        raise RecordingError(
+            str(path), 0, f"There is no log of {partition} here; there are {names}."
+        )
+    own = _headers_of(_around(by_name[partition], offset))
+    last = own.fields["base_offset"] + own.fields["last_delta"]
+    place = int(np.searchsorted(last, offset))
+    if place == len(last) or own.fields["base_offset"][place] > offset:
+        ends = f"they end at {int(last[-1])}" if len(last) else "none is left"
+        raise RecordingError(
+            str(path), 0, f"{partition} has no batch with offset {offset}; {ends}."
+        )
+    shares = most // 2 if len(by_name) > 1 else most
+    first = max(0, place - shares // 2)
+    window = np.arange(first, min(len(last), first + shares))
+    times = own.fields["max_timestamp"][window]
+    begins, ends_ms = int(times.min()), int(times.max())
+    chosen = {partition: (own, _with_before(own, window))}
+    others = sorted(name for name in by_name if name != partition)
+    for name in others:
+        found = _headers_of(_at_times(by_name[name], begins, ends_ms))
+        stamps = found.fields["max_timestamp"]
+        within = np.flatnonzero((stamps >= begins) & (stamps <= ends_ms))
+        if len(within) > max(1, most // 2 // len(others)):
+            middle = int(own.fields["max_timestamp"][place])
+            nearest = np.argsort(np.abs(stamps[within] - middle), kind="stable")
+            within = np.sort(within[nearest[: max(1, most // 2 // len(others))]])
+        begun = int(np.searchsorted(np.maximum.accumulate(stamps), begins)) if len(stamps) else 0
+        chosen[name] = (found, _with_before(found, within, begun))
+    logs = tuple((name, tuple(_segments(*chosen[name]))) for name in sorted(chosen))
+    return Window(tuple((name, found) for name, found in logs if found), begins)
+
+
+def _around(parts: list[LogPart], offset: int) -> list[LogPart]:
+    """Return the parts of the segment that has an offset, and of the one before it."""
+    names = sorted({part.segment for part in parts})
+    before = [name for name in names if int(name.removesuffix(".log") or 0) <= offset] or names[:1]
+    wanted = before[-2:]
+    return [part for part in parts if part.segment in wanted]
+
+
+def _at_times(parts: list[LogPart], begins: int, ends: int) -> list[LogPart]:
+    """Return the parts of the segments that may have batches of a time.
+
+    They begin before its end; the first of them is the last one that begins before its beginning.
+    """
+    names = sorted({part.segment for part in parts})
+    firsts = {part.segment: _first_time(part) for part in parts if part.start == 0}
+    from_here = [k for k, name in enumerate(names) if firsts.get(name, 0) <= begins]
+    wanted = [n for n in names[from_here[-1] if from_here else 0 :] if firsts.get(n, 0) <= ends]
+    return [part for part in parts if part.segment in wanted]
+
+
+def _first_time(part: LogPart) -> int:
+    data = outside_file.read_range(part.path, 0, HEADER_SIZE)
+    return int(np.frombuffer(data, HEADER)["max_timestamp"][0]) if len(data) == HEADER_SIZE else 0
+
+
+def _headers_of(parts: Iterable[LogPart]) -> _Headers:
+    read = tuple(parts)
+    found = [read_part(part, check_crc=False).headers for part in read]
+    counts = [len(each.positions) for each in found]
+    starts = np.repeat([part.start for part in read], counts) if read else np.zeros(0, np.int64)
+    empty = np.zeros(0, np.int64)
+    positions = np.concatenate([each.positions for each in found]) if found else empty
+    fields = np.concatenate([each.fields for each in found]) if found else np.zeros(0, HEADER)
+    return _Headers(read, np.repeat(np.arange(len(read)), counts), positions + starts, fields)
+
+
+def _with_before(found: _Headers, window: Numbers, begins: int = -1) -> Numbers:
+    """Return which batches to read: the window's, the first ones of what is open before it, and what was said last."""
+    start = int(window[0]) if len(window) else begins
+    start = start if start >= 0 else len(found.position)
+    first = max(0, start - SAID_BEFORE)
+    if found.parts and found.parts[0].topic in INTERNAL_TOPICS:
+        return np.union1d(np.arange(first, start), window).astype(np.int64)
+    bits, pids = found.fields["attributes"][:start], found.fields["producer_id"][:start]
+    marks = np.flatnonzero(bits & CONTROL)
+    data = np.flatnonzero((bits & (_TRANSACTIONAL | CONTROL)) == _TRANSACTIONAL)
+    ended = dict(zip(pids[marks].tolist(), marks.tolist(), strict=True))
+    # Of each producer the first batch behind its last marker.
+    opened: dict[int, int] = {}
+    last_of = np.array([ended.get(pid, -1) for pid in pids[data].tolist()], np.int64)
+    for at in data[data > last_of].tolist():
+        opened.setdefault(int(pids[at]), at)
+    return np.union1d(np.array(list(opened.values()), np.int64), window).astype(np.int64)
+
+
+def _segments(found: _Headers, chosen: Numbers) -> Iterator[Segment]:
+    """Read some batches whole; one that is damaged is left out."""
+    by_path: dict[str, list[LoggedBatch]] = {}
+    for k in chosen.tolist():
+        part = found.parts[int(found.part[k])]
+        at, size = int(found.position[k]), int(found.fields["length"][k]) + 12
+        damages: list[RecordingError] = []
+        data = outside_file.read_range(part.path, at, size)
+        whole = tuple(batches(data, part.path, compacted=True, damages=damages))
+        by_path.setdefault(part.path, []).extend(each.but(position=at) for each in whole)
+    for path, read in by_path.items():
+        yield Segment(path, tuple(read))

@@ -1,0 +1,1 @@
+"""Could the model have given a recorded answer? Questions, doubts, reports."""

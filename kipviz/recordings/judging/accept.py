@@ -1,0 +1,566 @@
+"""Could the model have given the answers that a broker gave? One question per recorded answer.
+
+The broker's logs are rebuilt (`cluster.real.rebuilt`), and the request is put to the model's broker as it was
+at each moment between the request's arrival and its answer: which of the things that were logged in that
+time came first is not recorded. It is put at the times of its line first, and then as early as it can have come
+(`arrival`). Which batch a producer sent is told by the other requests (`appends`), and what an answer must have
+left in a log has to be there (`effects`). The answer is accepted if one of these moments gives it, with all that it
+says. A coordinator may also still be loading; of several brokers only for a second after it was elected, and
+for as long a broker may not know of an election (`elections`).
+
+Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
+(`leaders`, `fetching`, `finding`). What is in a broker's memory alone is followed from the first request
+on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
+Beside the logs there is what a broker went by: ACLs (`admission`), and where its logs began (`fronts`).
+Of what is not asked `RequestBook.why_not` says the reason.
+NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
+order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
+batch of a new leader in an internal log, whoever asks may be told NOT_COORDINATOR. The epoch that a
+producer had before is in the coordinator's memory: the model is asked with it, and without.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any, TypeVar
+
+from kipviz.brokers.logs.partition_log import PartitionLog, forget
+from kipviz.cluster import dispatch, refusals
+from kipviz.cluster.real.rebuilt import BROKER, Entry, RebuiltModel
+from kipviz.cluster.world import World
+from kipviz.designs.catalogue import design
+from kipviz.messages.admin import DescribeProducers
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import Message
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions import EndTxn, InitProducerId
+from kipviz.messages.two_phase import answer_to
+from kipviz.recordings.decoded.elections import (
+    LEARNS_MS,
+    Known,
+    brokers_of,
+    elected_of,
+    known_between,
+    seated,
+    seen_from,
+)
+from kipviz.recordings.decoded.fronts import API as DELETE_RECORDS
+from kipviz.recordings.decoded.fronts import Fronts, deletion_said, deletions_in
+from kipviz.recordings.decoded.given_ids import GivenIds, gives_another
+from kipviz.recordings.followed import leaders
+from kipviz.recordings.followed.fetching import (
+    NOT_ALLOWED,
+    Read,
+    answers,
+    refusal_of,
+)
+from kipviz.recordings.followed.finding import refusal_to, said_of, sought
+from kipviz.recordings.followed.joining import JOINING, Joining
+from kipviz.recordings.followed.sayings import Asked, Question, Said, refused_in
+from kipviz.recordings.followed.share_groups_apart import group_by_group
+from kipviz.recordings.followed.share_sayings import at_broker
+from kipviz.recordings.followed.sharing import MEMBERS, Sharing
+from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said_in, serving
+from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
+from kipviz.recordings.judging.questions import questions
+from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.known.admission import Admission
+from kipviz.recordings.known.appends import PRODUCE, Appends
+from kipviz.recordings.known.arrival import as_early, as_written, span_of
+from kipviz.recordings.known.coordinator_memory import epoch_before, in_transition
+from kipviz.recordings.known.effects import Effects
+from kipviz.recordings.known.evidence import Evidence, cluster_of, elections_of
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
+
+T = TypeVar("T")
+
+
+def accept(evidence: Evidence) -> tuple[Asked, ...]:
+    """Put every request that can be asked to the model.
+
+    Raises:
+        RecordingError: if a request or an answer lacks what its API has.
+    """
+    return Acceptor(evidence).asked()
+
+
+class Acceptor(RequestBook):
+    """A broker's logs as the model reads them, and its worlds from the first request to the last."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        """Let the model read the logs.
+
+        Raises:
+            RecordingError: if a request or an answer lacks what its API has.
+        """
+        super().__init__(evidence)
+        self._levels = evidence.levels
+        self._configs = evidence.configs
+        self._changes = evidence.config_changes
+        self._entries = evidence.entries
+        # A merge of logs goes by their times.
+        self._times = [entry.at_ms for entry in self._entries]
+        self._places = {(e.partition, e.batch.base_offset): n for n, e in enumerate(self._entries)}
+        self._terms = _terms(self._entries)
+        self._effects = Effects(self._entries)
+        self._identities = leaders.identities_of(self._entries)
+        self._node = evidence.node
+        self._indexed = evidence.indexed
+        self._decisions = evidence.decisions
+        self._led = evidence.led
+        # What was known between two times: an exchange has many moments, and one such span.
+        self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
+        self._admission = Admission(evidence.allowed)
+        self._brought: dict[tuple[str, int], int] = {}
+        self._producer_expiry_ms = evidence.producer_expiry_ms
+        chosen = design("kafka")
+        rules = (chosen.broker_rules(), chosen.client_rules())
+        with self._reading("A request or its answer lacks what its API has"):
+            batches = leaders.batches_of(self._entries)
+            self._appends = Appends(self.exchanges, self.names, batches)
+            self._given = GivenIds(self.exchanges, evidence.first_producer_id)
+            self._fronts = Fronts(self.exchanges, evidence.prune_ms)
+            self._skipped = self._before_all()
+        spec = cluster_of(evidence)
+        self._model = RebuiltModel(spec, *rules, self._entries, self._skipped)
+        waiting = spec.but(settings=spec.settings.but(targets_wait=True))
+        self._waiting = RebuiltModel(waiting, *rules, self._entries, self._skipped)
+        self._worlds = [self._model.initial()]
+        while possible := self._model.enabled(self._worlds[-1]):
+            self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
+        times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
+        self._own = [
+            (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
+        ]
+        self._joining = self._setting_aside(self._follow)
+
+    @contextmanager
+    def _taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
+        """Say of one exchange that it is not what its API has."""
+        try:
+            yield
+        except UNUSUAL as problem:
+            why = why_set_aside(number, exchange, problem)
+            raise RecordingError(self._file, 0, why) from problem
+
+    def _before_all(self) -> int:
+        """Count the entries that were written before the first request: those that no request brought.
+
+        The time of a producer's batch is when it was made, and its request may have been sent much later.
+        """
+        first = min((x.received_ms for x in self.exchanges if not x.problem), default=0)
+        for number, exchange in enumerate(self.exchanges):
+            for one in self._produced(number, exchange):
+                self._brought.setdefault((one.partition, one.told), number)
+        brought = [self._times[self._places[at]] for at in self._brought if at in self._places]
+        # A line may be late, and each request may have written something before its line says that it came.
+        return max(bisect_left(self._times, min((first, *brought))) - len(self.exchanges), 0)
+
+    def asked(self) -> tuple[Asked, ...]:
+        """Ask for every answer."""
+        found = tuple(self.ask(range(len(self.exchanges))))
+        return self.judged((*found, *self.followed()))
+
+    def ask(self, numbers: Iterable[int]) -> Iterator[Asked]:
+        """Ask what some exchanges ask; one that turns out to be unreadable is passed over."""
+        for number in numbers:
+            try:
+                yield from tuple(self.of(number, self.exchanges[number]))
+            except RecordingError as problem:
+                self.unreadable[number] = problem.why
+
+    def followed(self) -> tuple[Asked, ...]:
+        """Follow the members of share groups and of classic groups from the first request to the last."""
+        return (*self.shared(), *self.joined())
+
+    def joined(self) -> tuple[Asked, ...]:
+        """Follow the members of classic groups, and say of each answer whether the model could give it."""
+        return self._joining.verdicts
+
+    def _setting_aside(self, follow: Callable[[], T]) -> T:
+        """Follow the exchanges, and again without each of them that the model cannot handle.
+
+        Raises:
+            RecordingError: if what cannot be handled is no request of its own.
+        """
+        while True:
+            try:
+                return follow()
+            except CannotHandleError as stuck:
+                exchange = self.exchanges[stuck.number]
+                why = why_set_aside(stuck.number, exchange, stuck.problem)
+                self.set_aside(stuck.number, why)
+
+    def _follow(self) -> Joining:
+        """Follow the classic groups: in the order of the lines, and if need be with requests that came earlier."""
+        exchanges = self.exchanges
+        roles = [world.roles for world in self._worlds]
+        contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
+        elections = elections_of(self._entries)
+        with self._reading("A request of a member of a group lacks what it has"):
+            found = Joining(exchanges, contexts, elections, self._admission)
+            if refused_in(found.verdicts):
+                other = as_early(exchanges, JOINING)
+                early = Joining(other, contexts, elections, self._admission)
+                found = min((found, early), key=lambda each: refused_in(each.verdicts))
+        return found
+
+    def shared(self) -> tuple[Asked, ...]:
+        """Follow the members of share groups, and say of each answer whether the model could give it."""
+        return self._setting_aside(self._followed)
+
+    def _followed(self) -> tuple[Asked, ...]:
+        """Follow the members of share groups, group by group."""
+        with self._reading("A share fetch or acknowledgement lacks what it has"):
+            groups = group_by_group(self.exchanges)
+            return tuple(each for group in groups for each in self._followed_in(group))
+
+    def _followed_in(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
+        """Follow in the order of the lines, and if need be with requests that came earlier than these say."""
+        best = self._shared(exchanges)
+        early = as_early(exchanges, MEMBERS)
+        for at_once in (False, True):
+            if refused_in(best):
+                other = self._shared(early, states_at_once=at_once)
+                best = min((best, other), key=refused_in)
+        return best
+
+    def _shared(
+        self, exchanges: tuple[Exchange, ...], *, states_at_once: bool = False
+    ) -> tuple[Asked, ...]:
+        """Follow the share-partition leaders of each broker."""
+        if not self._decisions:
+            contexts = self._fronts.contexts(self._own)
+            told = (exchanges, self.names, contexts, self._configs, self._admission)
+            sharing = Sharing(*told, config_changes=self._changes, states_at_once=states_at_once)
+            return tuple(sharing.verdicts())
+        worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
+        found: list[Asked] = []
+        for broker in brokers_of(self._decisions):
+            contexts = seen_from(broker, self._decisions, worlds, self._model.context)
+            mine = at_broker(exchanges, broker)
+            told = (mine, self.names, contexts, self._configs, self._admission)
+            follower = Sharing(
+                *told,
+                config_changes=self._changes,
+                leaders_known=True,
+                states_at_once=states_at_once,
+            )
+            found += follower.verdicts()
+        return tuple(found)
+
+    def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
+        """Ask what one exchange asks: at the times of its line, and if need be as early as it can have come.
+
+        Raises:
+            RecordingError: if it lacks what its API has.
+        """
+        asked = list(self._between(number, as_written(exchange)))
+        if all(each.accepted for each in asked):
+            yield from asked
+            return
+        for early, late in zip(self._between(number, exchange), asked, strict=True):
+            yield late if late.accepted else early
+
+    def _between(self, number: int, exchange: Exchange) -> Iterator[Asked]:
+        """Ask what an exchange asks between the times at which it may have been handled."""
+        with self._taking_apart(number, exchange):
+            taken = questions(exchange, self.names)
+        moments = tuple(self.moments(exchange))
+        with self._taking_apart(number, exchange):
+            yield from self._of_leaders(number, exchange, moments)
+            yield from self._of_coordinators(number, exchange, moments)
+        for question in taken:
+            if not self._is_here(question.message):
+                continue
+            with self._taking_apart(number, exchange):
+                said = dict.fromkeys(self._possible(moments, exchange, question))
+            yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
+
+    def _of_leaders(
+        self, number: int, exchange: Exchange, moments: tuple[int, ...]
+    ) -> Iterator[Asked]:
+        """Ask the leaders of partitions."""
+        places = self._worlds[0].image.leaders
+        for one in self._produced(number, exchange):
+            if one.partition in places or not one.messages:
+                told: list[Said] = []
+                for message, at in zip(one.messages, one.at, strict=True):
+                    question = Question(one.partition, message, one.recorded)
+                    before = self._appended(one.partition, at)
+                    if before < 0 or self._times[before + self._skipped] > exchange.answered_ms:
+                        told += self._possible(moments, exchange, question)
+                        continue
+                    # All else may be as it was at any moment; the log ends where the batch begins.
+                    ends = self._worlds[before].logs[one.partition]
+                    told += self._possible((*moments, before), exchange, question, ends)
+                said = tuple(dict.fromkeys(told))
+                yield Asked(number, exchange.api, one.partition, one.recorded, said)
+        for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
+            partition = deletion.partition
+            if partition in places:
+                logs = (world.logs[partition] for _, world in self._at(moments, exchange))
+                said = tuple(dict.fromkeys(deletion_said(log, deletion.before) for log in logs))
+                yield Asked(number, exchange.api, partition, deletion.recorded, said)
+        for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
+            if read.partition in places or read.reading is None:
+                said = tuple(dict.fromkeys(self._told(read, moments, exchange)))
+                yield Asked(number, exchange.api, read.partition, read.recorded, said)
+
+    def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
+        """Give what a reader may be told by the broker that it asks."""
+        logs = list(self._logs_of(read.partition, moments, exchange))
+        indexed = read.partition in self._indexed
+        refusals = tuple(
+            refusal_of(read, known, exchange.broker, exchange.version)
+            for known in self._known_at(exchange)
+        )
+        yield from (refused for refused in refusals if refused is not None)
+        admitted = self._admission.of_topic(exchange, read.partition)
+        if False in admitted:
+            yield NOT_ALLOWED
+        if True in admitted and (None in refusals or not refusals):
+            yield from (each for log in logs if log for each in answers(log, read, indexed=indexed))
+
+    def _logs_of(
+        self, partition: str, moments: tuple[int, ...], exchange: Exchange
+    ) -> Iterator[PartitionLog]:
+        """Give a partition's log as it may be at the time of an exchange."""
+        logs = (world.logs.get(partition) for _, world in self._at(moments, exchange))
+        if topic_of(partition) != SHARE_GROUP_STATE:
+            yield from (log for log in logs if log is not None)
+            return
+        history = [
+            (at, world.logs[partition])
+            for (at, _), world in zip(self._own, self._worlds, strict=True)
+            if at <= exchange.answered_ms and partition in world.logs
+        ]
+        for log in logs:
+            if log is not None:
+                yield from self._fronts.pruned(log, history, exchange.received_ms)
+
+    def _at(
+        self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None = None
+    ) -> Iterator[tuple[int, World]]:
+        """Give the worlds of some moments, with the starts that their logs may have, and one log as it ended."""
+        span = span_of(exchange)
+        for at in moments:
+            world = self._worlds[at]
+            if ends is not None:
+                world = world.but(logs=world.logs.set(ends.name, ends))
+            for logs in self._fronts.between(world.logs, *span):
+                yield at, world if logs is world.logs else world.but(logs=logs)
+
+    def _of_coordinators(
+        self, number: int, exchange: Exchange, moments: tuple[int, ...]
+    ) -> Iterator[Asked]:
+        """Ask who coordinates what, where it is known who leads everything."""
+        if exchange.api != "FIND_COORDINATOR" or (self._node < 0 and not self._decisions):
+            return
+        for one in sought(exchange, self._worlds[0].image):
+            admitted = self._admission.of_key(exchange, one.kind, one.key)
+            refused = tuple(refusal_to(e) for e in admitted if e is not Errors.NONE)
+            settled = not any(self._nobody_yet(at, one.home) for at in moments)
+            nodes = [
+                known.leader_of(one.home)
+                for known in known_between(self._led, *span_of(exchange))
+                if self._led
+            ]
+            said = tuple(
+                each
+                for node in dict.fromkeys(nodes or [self._node])
+                for each in said_of(node, settled=settled)
+            )
+            known = said if Errors.NONE in admitted else ()
+            yield Asked(number, exchange.api, one.key, one.recorded, (*refused, *known))
+
+    def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
+        """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
+        if not self._decisions:
+            return ()
+        times = span_of(exchange)
+        if times not in self._known:
+            self._known[times] = tuple(known_between(self._decisions, *times))
+        return self._known[times]
+
+    def _views(
+        self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None
+    ) -> list[tuple[int, World]]:
+        """Give the worlds of some moments, as they may look to who is asked."""
+        worlds = [
+            (at, admitting(world, acls))
+            for at, world in self._at(moments, exchange, ends)
+            for acls in self._admission.acls_of(exchange)
+        ]
+        known = self._known_at(exchange)
+        if not known:
+            return worlds
+        return [(at, seated(world, each)) for (at, world), each in product(worlds, known)]
+
+    def _produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
+        if exchange.api == PRODUCE:
+            known = (self._appends, self._identities, self._sent)
+            yield from leaders.produced(number, exchange, self.names, *known)
+
+    def _appended(self, partition: str, offset: int) -> int:
+        """Return the moment before a batch stood in the log, -1 where the log has it from the beginning on.
+
+        The time of a producer's batch is when it was made, and not when it was appended.
+        """
+        return max(self._places.get((partition, offset), -1) - self._skipped, -1)
+
+    def moments(self, exchange: Exchange) -> Iterator[int]:
+        """Give after how many entries the logs may have stood at some time of an exchange."""
+        first = bisect_left(self._times, span_of(exchange)[0])
+        last = bisect_right(self._times, exchange.answered_ms)
+        yield from (at - self._skipped for at in range(max(first, self._skipped), last + 1))
+
+    def _possible(
+        self,
+        moments: tuple[int, ...],
+        exchange: Exchange,
+        question: Question,
+        ends: PartitionLog | None = None,
+    ) -> Iterator[Said]:
+        api, message = exchange.api, question.message
+        heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
+        models = (self._model, self._waiting) if heartbeat else (self._model,)
+        if not self._decisions and any(self._between_leaders(at, message) for at in moments):
+            yield said_in(api, message, refusals.not_here(message))
+        if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
+            loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+            yield said_in(api, message, loading)
+        for model, (at, world) in product(models, self._views(moments, exchange, ends)):
+            for alike in self._alike(at, world, message, exchange):
+                who = exchange.principal or ANYBODY
+                reply = answer(model, alike, message, serving(alike, message, exchange), who)
+                if reply is not None and self._effects.allow(message, reply, *span_of(exchange)):
+                    yield said_in(api, message, reply)
+
+    def _is_here(self, message: Message) -> bool:
+        """Say whether the logs are there that answer a question: a broker leads some partitions only."""
+        image = self._worlds[0].image
+        home = (
+            image.home_of_transactions(message.transactional_id)
+            if isinstance(message, TxnOffsetCommit)
+            else ""
+        )
+        asked = dispatch.role_for(message, BROKER, image)[2]
+        return all(not p or p in image.leaders for p in (asked, home))
+
+    def _between_leaders(self, at: int, message: Message) -> bool:
+        """Say whether who is asked may not be in office."""
+        home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
+        return bool(home) and self._nobody_yet(at, home)
+
+    def _nobody_yet(self, at: int, home: str) -> bool:
+        """Say whether nobody may lead a partition: nothing is written yet, or a new leader will."""
+        places, epochs = self._terms.get(home, ([], []))
+        here = bisect_left(places, at + self._skipped)
+        return here == 0 or (here < len(epochs) and epochs[here] > epochs[here - 1])
+
+    def _alike(
+        self, at: int, world: World, message: Message, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds that a log leaves open: feature level, who is loading, what is in memory."""
+        for level in self._levels:
+            features = world.image.features.but(transaction_version=level)
+            image = world.image.but(features=features)
+            leveled = world if image == world.image else world.but(image=image)
+            key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
+            if isinstance(message, InitProducerId):
+                yield from self._initialized(at, leveled, message, exchange)
+            elif isinstance(message, EndTxn) and gives_another(exchange):
+                given = self._given.next_of(exchange)
+                yield from (leveled.but(next_producer_id=each) for each in given)
+            elif isinstance(message, DescribeProducers):
+                yield from self._remembering(at, leveled, message.partition, exchange)
+            elif isinstance(message, OffsetCommit | TxnOffsetCommit):
+                yield from self._grouped(leveled, message, exchange)
+            else:
+                yield leveled
+            if name := getattr(message, "transactional_id", None):
+                coming = self._coming(at, exchange)
+                yield from in_transition(leveled, exchange.broker or BROKER, name, coming)
+            role: Any = world.roles.get(key)
+            if hasattr(role, "loading") and self._may_load(key[2], exchange):
+                yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _coming(self, at: int, exchange: Exchange) -> tuple[Entry, ...]:
+        """Return the entries behind a moment that were written before an answer."""
+        first = at + self._skipped
+        return self._entries[first : max(first, bisect_right(self._times, exchange.answered_ms))]
+
+    def _may_load(self, home: str, exchange: Exchange) -> bool:
+        """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
+        if not self._decisions:
+            return True
+        began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
+        since = span_of(exchange)[0] - LEARNS_MS
+        return any(since < at <= exchange.answered_ms for at in began)
+
+    def _remembering(
+        self, at: int, world: World, partition: str, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds in which a log has forgotten producers that were silent, and has not yet."""
+        yield world
+        heard: dict[int, int] = {}
+        for entry in self._entries[: at + self._skipped]:
+            if entry.partition == partition:
+                heard[entry.batch.producer_id] = entry.at_ms
+        log = world.logs[partition]
+        for producer_id, last_ms in heard.items():
+            silent = exchange.answered_ms - last_ms >= self._producer_expiry_ms
+            known = log.producers.get(producer_id)
+            if silent and known is not None and known.transaction_first_offset < 0:
+                log = forget(log, producer_id)
+                yield world.but(logs=world.logs.set(partition, log))
+
+    def _grouped(
+        self, world: World, message: OffsetCommit | TxnOffsetCommit, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds in which a classic group is where following it has led."""
+        key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
+        role: Any = world.roles.get(key)
+        times = span_of(exchange)
+        known = [g for g in self._joining.groups_between(*times) if message.group_id in g]
+        if not known:
+            yield world
+        for groups in known:
+            group = groups[message.group_id]
+            there = role.classic_groups.set(message.group_id, group)
+            yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))
+
+    def _initialized(
+        self, at: int, world: World, message: InitProducerId, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the worlds in which a producer id is given, and who remembers the epoch before."""
+        key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
+        role: Any = world.roles.get(key)
+        name = message.transactional_id
+        roles = [world.roles]
+        known = role.transactions.get(name) if name and role is not None else None
+        if known is not None:
+            entries = self._entries[: at + self._skipped]
+            last = known.but(last_producer_epoch=epoch_before(entries, known))
+            remembering = role.but(transactions=role.transactions.set(name, last))
+            roles.append(world.roles.set(key, remembering))
+        for each, given in product(roles, self._given.next_of(exchange)):
+            yield world.but(roles=each, next_producer_id=given)
+
+
+def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
+    """Give where the entries of each partition stand, and the epochs of the leaders that wrote them."""
+    found: dict[str, tuple[list[int], list[int]]] = {}
+    for at, entry in enumerate(entries):
+        places, epochs = found.setdefault(entry.partition, ([], []))
+        places.append(at)
+        epochs.append(entry.leader_epoch)
+    return found

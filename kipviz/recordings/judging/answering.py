@@ -1,0 +1,81 @@
+"""The model's answer to one request in one world."""
+
+from __future__ import annotations
+
+from kipviz.cluster.real.rebuilt import BROKER, RebuiltModel
+from kipviz.cluster.turn import Turn
+from kipviz.cluster.world import Envelope, World
+from kipviz.messages.admin import DescribeProducers
+from kipviz.messages.message import Message
+from kipviz.recordings.followed import leaders
+from kipviz.recordings.followed.sayings import Said
+from kipviz.recordings.judging.questions import reply_said
+from kipviz.recordings.known.admission import Acls
+from kipviz.recordings.recorded import Exchange
+
+# Who asks is a process of its own, named after its principal; without one it may do everything.
+CLIENT = "/client"
+ANYBODY = "recorded"
+
+
+def answer(
+    model: RebuiltModel,
+    world: World,
+    message: Message,
+    broker: int = BROKER,
+    who: str = ANYBODY,
+) -> Message | None:
+    """Give the model's answer to a request in a world, or None where there is none yet.
+
+    All that the brokers ask each other is answered, and what is appended is replicated at once.
+    """
+    turn = model.turn(world)
+    source = f"{who}{CLIENT}"
+    turn.put_request(source, broker, Envelope(message))
+    turn.deliver_request(source, broker)
+    settle(turn, source, broker)
+    found = turn.connections[source, broker].responses
+    return found[0].message if found else None
+
+
+def settle(turn: Turn, client: str, asked: int) -> None:
+    """Let the brokers' own messages arrive until there is an answer, or nothing left.
+
+    What is behind an answer may go on for ever: markers are tried again as long as replicas are missing.
+    """
+    while not turn.connections[client, asked].responses:
+        moved = False
+        for source, broker in tuple(turn.connections):
+            if source.endswith(CLIENT):
+                continue
+            connection = turn.connections[source, broker]
+            if connection.responses:
+                turn.deliver_response(source, broker)
+                moved = True
+            elif connection.requests and connection.serving is None:
+                turn.deliver_request(source, broker)
+                moved = True
+        if not moved:
+            return
+
+
+def admitting(world: World, acls: Acls | None) -> World:
+    """Give a world in which a broker goes by some ACLs."""
+    return world if acls is None else world.but(image=world.image.but(acls=acls))
+
+
+def serving(world: World, message: Message, exchange: Exchange) -> int:
+    """Give the broker that serves a request: any replica describes producers, and the model asks the leader."""
+    broker = exchange.broker or BROKER
+    if isinstance(message, DescribeProducers):
+        held = world.image.leaders.get(message.partition)
+        if held is not None and broker in held.replicas:
+            return held.leader
+    return broker
+
+
+def said_in(api: str, message: Message, reply: Message) -> Said:
+    """Return what of the model's reply stands against the recorded answer."""
+    if api == "PRODUCE":
+        return leaders.produce_said(reply)
+    return reply_said(api, message, reply)

@@ -1,0 +1,80 @@
+"""Which of several refused answers came first, and which may follow from it.
+
+Once a share session, a group, a producer or a partition is not where the model has it, later answers about it differ,
+too. So the refused answers that share one of these are one cause: the first of them, in the order of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kipviz.core.values import Value
+from kipviz.recordings.followed.sayings import Asked, Names
+from kipviz.recordings.followed.sharing import MEMBERS
+from kipviz.recordings.known.appends import PRODUCE
+from kipviz.recordings.recorded import Exchange
+
+Subject = tuple[str, str]
+# Whose requests are about share-partitions, which they name by group, topic id and number.
+OF_STATES = (
+    "INITIALIZE_SHARE_GROUP_STATE",
+    "READ_SHARE_GROUP_STATE",
+    "READ_SHARE_GROUP_STATE_SUMMARY",
+    "WRITE_SHARE_GROUP_STATE",
+    "DELETE_SHARE_GROUP_STATE",
+)
+OF_PARTITIONS = (PRODUCE, "FETCH", "DELETE_RECORDS", "DESCRIBE_PRODUCERS")
+
+
+class Cause(Value, frozen=True):
+    """A refused answer, and the later ones that may follow from it."""
+
+    first: Asked
+    follow_ups: tuple[Asked, ...] = ()
+
+
+def first_causes(
+    refused: Iterable[Asked], subjects: Mapping[Asked, frozenset[Subject]]
+) -> tuple[Cause, ...]:
+    """Return the causes in the order of their first answers; `subjects` are what each answer is about.
+
+    What a follow-up is about counts for the answers behind it, too.
+    """
+    found: list[tuple[list[Asked], set[Subject]]] = []
+    for each in refused:
+        about = subjects[each]
+        cause = next((known for known in found if known[1] & about), None)
+        if cause is None:
+            found.append(([each], set(about)))
+        else:
+            cause[0].append(each)
+            cause[1].update(about)
+    return tuple(Cause(answers[0], tuple(answers[1:])) for answers, _ in found)
+
+
+def subjects_of(asked: Asked, exchange: Exchange, names: Names) -> frozenset[Subject]:
+    """Return what an answer is about: share session, share-partition, group, producer, partition."""
+    return frozenset(_subjects(asked, exchange, names))
+
+
+def _subjects(asked: Asked, exchange: Exchange, names: Names) -> Iterator[Subject]:
+    said, api = exchange.request, exchange.api
+    group = said.get("groupId")
+    if api in MEMBERS:
+        yield "share session", f"{exchange.broker} {group} {said['memberId']}"
+        yield "share-partition", f"{group} {asked.about.rpartition(' ')[2]}"
+        return
+    if api in OF_STATES:
+        of_group, topic_id, index = asked.about.partition(",")[0].rsplit(":", 2)
+        yield "share-partition", f"{of_group} {names.get(topic_id, topic_id)}-{index}"
+        return
+    if api in OF_PARTITIONS:
+        yield "partition", asked.about
+    elif isinstance(group, str):
+        yield "group", group
+    name = said.get("transactionalId") or said.get("v3AndBelowTransactionalId")
+    if isinstance(name, str):
+        yield "producer", name
+    elif api not in OF_PARTITIONS and not isinstance(group, str):
+        # It names several, and each has an answer of its own.
+        yield ("group" if said.get("groups") else "producer"), asked.about.partition(" ")[0]

@@ -1,0 +1,452 @@
+"""Recorded requests and answers in the model's words: one question per thing that has an answer.
+
+A request may be about several things (partitions, groups, transactions), each with an answer of its own,
+and the model's messages are about one. `ASKED` says per API how an exchange is taken apart, and what of
+the model's reply stands against it. Fields that say nothing about the protocol's decisions are left
+out: `left_out.LEFT_OUT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import Message
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    InitializeShareGroupState,
+    ReadShareGroupState,
+    ReadShareGroupStateSummary,
+    WriteShareGroupState,
+)
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    WriteTxnMarkers,
+)
+from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.recordings.decoded.group_records import subscribed
+from kipviz.recordings.followed.operators import OF_OPERATORS
+from kipviz.recordings.followed.sayings import (
+    Names,
+    Question,
+    Said,
+    Taken,
+    error_name,
+    named,
+    only,
+    partitions_of,
+    with_more,
+)
+from kipviz.recordings.recorded import Exchange
+from kipviz.records.share_group_state import RecordState, StateBatch
+
+# -- transactions ------------------------------------------------------------------------------
+
+
+def _init_producer_id(x: Exchange, names: Names) -> Taken:
+    said, answer = x.request, x.response
+    name = said["transactionalId"]
+    asked = (name, said["transactionTimeoutMs"], said["producerId"], said["producerEpoch"])
+    message: Message = InitProducerId(*asked, version=x.version)
+    identity = [("producer id", answer["producerId"]), ("epoch", answer["producerEpoch"])]
+    if x.version >= InitProducerId2Pc.VERSION:
+        message = InitProducerId2Pc(
+            *asked, enable_2pc=said["enable2Pc"], keep_prepared_txn=said["keepPreparedTxn"]
+        )
+        identity += [
+            ("ongoing producer id", answer["ongoingTxnProducerId"]),
+            ("ongoing epoch", answer["ongoingTxnProducerEpoch"]),
+        ]
+    yield name or "nobody", message, with_more(answer["errorCode"], *identity)
+
+
+def _identity(reply: Any) -> Said:
+    more = [("producer id", reply.producer_id), ("epoch", reply.producer_epoch)]
+    if hasattr(reply, "ongoing_txn_producer_id"):
+        more += [
+            ("ongoing producer id", reply.ongoing_txn_producer_id),
+            ("ongoing epoch", reply.ongoing_txn_producer_epoch),
+        ]
+    return with_more(reply.error, *more)
+
+
+def _add_partitions(x: Exchange, names: Names) -> Taken:
+    """Take one transaction at a time: up to version 3 there is one, a client's."""
+    said, answer = x.request, x.response
+    if x.version <= 3:
+        partitions = partitions_of(said["v3AndBelowTopics"], names)
+        message = AddPartitionsToTxn(
+            said["v3AndBelowTransactionalId"],
+            said["v3AndBelowProducerId"],
+            said["v3AndBelowProducerEpoch"],
+            partitions,
+            version=x.version,
+        )
+        results = answer["resultsByTopicV3AndBelow"]
+        yield message.transactional_id, message, _added(0, results, partitions)
+        return
+    found = {r["transactionalId"]: r["topicResults"] for r in answer["resultsByTransaction"]}
+    for one in said["transactions"]:
+        name = one["transactionalId"]
+        partitions = partitions_of(one["topics"], names)
+        identity = (one["producerId"], one["producerEpoch"])
+        message = AddPartitionsToTxn(name, *identity, partitions, one["verifyOnly"], x.version)
+        yield name, message, _added(answer["errorCode"], found.get(name, ()), partitions)
+
+
+def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
+    """Give the answer for each partition; an error of the whole request is that of all of them."""
+    if code:
+        return tuple(sorted((partition, error_name(code)) for partition in partitions))
+    return tuple(
+        sorted(
+            (f"{t['name']}-{p['partitionIndex']}", error_name(p["partitionErrorCode"]))
+            for t in results
+            for p in t["resultsByPartition"]
+        )
+    )
+
+
+def _add_offsets(x: Exchange, names: Names) -> Taken:
+    said = x.request
+    name = said["transactionalId"]
+    identity = (said["producerId"], said["producerEpoch"])
+    message = AddOffsetsToTxn(name, *identity, said["groupId"], x.version)
+    yield name, message, only(x.response["errorCode"])
+
+
+def _end_txn(x: Exchange, names: Names) -> Taken:
+    said, answer = x.request, x.response
+    name = said["transactionalId"]
+    identity = (said["producerId"], said["producerEpoch"], said["committed"])
+    message = EndTxn(name, *identity, x.version)
+    # Below version 5 the answer has no identity.
+    more = (answer.get("producerId", -1), answer.get("producerEpoch", -1))
+    told = (("producer id", more[0]), ("epoch", more[1]))
+    yield name, message, with_more(answer["errorCode"], *told)
+
+
+def _write_markers(x: Exchange, names: Names) -> Taken:
+    answers = {m["producerId"]: m["topics"] for m in x.response["markers"]}
+    for marker in x.request["markers"]:
+        topics = marker["topics"]
+        partitions = tuple(f"{t['name']}-{p}" for t in topics for p in t["partitionIndexes"])
+        message = WriteTxnMarkers(
+            marker["producerId"],
+            marker["producerEpoch"],
+            marker["transactionResult"],
+            partitions,
+            marker["coordinatorEpoch"],
+            marker.get("transactionVersion", 0),
+        )
+        told = sorted(
+            (f"{t['name']}-{p['partitionIndex']}", error_name(p["errorCode"]))
+            for t in answers.get(message.producer_id, ())
+            for p in t["partitions"]
+        )
+        yield f"producer id {message.producer_id}", message, (("results", tuple(told)),)
+
+
+def _results(reply: Any) -> Said:
+    return (("results", tuple(sorted((r.partition, r.error.name) for r in reply.results))),)
+
+
+# -- regular groups ----------------------------------------------------------------------------
+
+
+def _txn_offset_commit(x: Exchange, names: Names) -> Taken:
+    said = x.request
+    message = TxnOffsetCommit(
+        said["transactionalId"],
+        said["groupId"],
+        said["producerId"],
+        said["producerEpoch"],
+        *_member(said),
+        _offsets(said["topics"], names),
+        x.version,
+    )
+    yield said["groupId"], message, _per_partition(x.response["topics"], names)
+
+
+def _offset_commit(x: Exchange, names: Names) -> Taken:
+    said = x.request
+    message = OffsetCommit(said["groupId"], *_member(said), _offsets(said["topics"], names))
+    yield said["groupId"], message, _per_partition(x.response["topics"], names)
+
+
+def _member(said: Any) -> tuple[str, int]:
+    """Give member and epoch; until 4.4 Kafka named the field after the classic protocol alone."""
+    epoch = said.get("generationIdOrMemberEpoch", said.get("generationId", -1))
+    return said.get("memberId", ""), epoch
+
+
+def _offsets(topics: Any, names: Names) -> tuple[GroupOffset, ...]:
+    return tuple(
+        GroupOffset(f"{named(t, names)}-{p['partitionIndex']}", p["committedOffset"])
+        for t in topics
+        for p in t["partitions"]
+    )
+
+
+def _per_partition(topics: Any, names: Names) -> Said:
+    return tuple(
+        sorted(
+            (f"{named(t, names)}-{p['partitionIndex']}", error_name(p["errorCode"]))
+            for t in topics
+            for p in t["partitions"]
+        )
+    )
+
+
+def _each_offset(message: Any, reply: Any) -> Said:
+    own = {each.partition: each.error for each in reply.refused}
+    parts = (offset.partition for offset in message.offsets)
+    return tuple(sorted((p, own.get(p, reply.error).name) for p in parts))
+
+
+def _offset_fetch(x: Exchange, names: Names) -> Taken:
+    """Take one partition of one group at a time; before version 8 there is one group."""
+    said, answer = x.request, x.response
+    groups, answers = ([said], [answer]) if x.version < 8 else (said["groups"], answer["groups"])
+    for group, told in zip(groups, answers, strict=True):
+        own = {
+            f"{named(t, names)}-{p['partitionIndex']}": p
+            for t in told["topics"]
+            for p in t["partitions"]
+        }
+        for topic in group["topics"] or ():
+            for index in topic["partitionIndexes"]:
+                partition = f"{named(topic, names)}-{index}"
+                member = (group.get("memberId") or "", group.get("memberEpoch", -1))
+                stable = bool(said.get("requireStable", False))
+                message = OffsetFetch(group["groupId"], partition, stable, *member, x.version)
+                yield f"{group['groupId']} {partition}", message, _fetched(told, own.get(partition))
+
+
+def _fetched(group: Any, one: Any) -> Said:
+    """Give the answer for one partition; where the whole group has an error there is none."""
+    if group.get("errorCode", 0):
+        return with_more(group["errorCode"], ("offset", -1))
+    if one is None:
+        return (("error", "no answer"),)
+    return with_more(one["errorCode"], ("offset", one["committedOffset"]))
+
+
+def _group_heartbeat(x: Exchange, names: Names) -> Taken:
+    said = x.request
+    owned = said["topicPartitions"]
+    topics, regex = said["subscribedTopicNames"], said["subscribedTopicRegex"]
+    topic, *further = topics or ("",)
+    if topics == () and regex is None:
+        # An empty list subscribes to nothing, where none at all leaves it as it was.
+        regex = ""
+    message = ConsumerGroupHeartbeat(
+        said["groupId"],
+        said["memberId"],
+        said["memberEpoch"],
+        topic,
+        None if owned is None else tuple(sorted(partitions_of(owned, names))),
+        said["instanceId"] or "",
+        tuple(further),
+        regex,
+        said["rackId"] or "",
+    )
+    yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
+
+
+def _share_heartbeat(x: Exchange, names: Names) -> Taken:
+    """Take it as it is, unless it was let in with several topics, or with none any more.
+
+    The model's subscription is one topic; who may not use one of several is refused here, too.
+    """
+    said, error = x.request, x.response["errorCode"]
+    topics = said["subscribedTopicNames"]
+    several, none_any_more = len(set(topics or ())) > 1, topics == () and said["memberEpoch"] > 0
+    if error == 0 and (several or none_any_more):
+        return
+    message = ShareGroupHeartbeat(
+        said["groupId"],
+        said["memberId"],
+        said["memberEpoch"],
+        subscribed(topics or ()),
+    )
+    yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
+
+
+def _heartbeat_answer(answer: Any, names: Names) -> Said:
+    given = answer["assignment"]
+    partitions = None if given is None else partitions_of(given["topicPartitions"], names)
+    return with_more(
+        answer["errorCode"],
+        ("member epoch", answer["memberEpoch"]),
+        ("assignment", None if partitions is None else tuple(sorted(partitions))),
+    )
+
+
+def _membership(reply: Any) -> Said:
+    given = None if reply.assignment is None else tuple(sorted(reply.assignment.partitions))
+    return with_more(reply.error, ("member epoch", reply.member_epoch), ("assignment", given))
+
+
+# -- the state of share groups -----------------------------------------------------------------
+
+
+def _keyed(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
+    """Give (key, question, answer) for every share-partition of a request."""
+    group = x.request["groupId"]
+    answers = {
+        (t["topicId"], p["partition"]): p for t in x.response["results"] for p in t["partitions"]
+    }
+    for topic in x.request["topics"]:
+        for one in topic["partitions"]:
+            place = (topic["topicId"], one["partition"])
+            yield f"{group}:{place[0]}:{place[1]}", one, answers[place]
+
+
+def _initialize_state(x: Exchange, names: Names) -> Taken:
+    for key, one, told in _keyed(x):
+        message = InitializeShareGroupState(key, one["stateEpoch"], one["startOffset"])
+        yield key, message, only(told["errorCode"])
+
+
+def _delete_state(x: Exchange, names: Names) -> Taken:
+    for key, _, told in _keyed(x):
+        yield key, DeleteShareGroupState(key), only(told["errorCode"])
+
+
+def _read_state(x: Exchange, names: Names) -> Taken:
+    for key, one, told in _keyed(x):
+        yield (
+            key,
+            ReadShareGroupState(key, one["leaderEpoch"]),
+            with_more(
+                told["errorCode"],
+                ("state epoch", told["stateEpoch"]),
+                ("start offset", told["startOffset"]),
+                ("batches", _batches(state_batches_of(told["stateBatches"]))),
+            ),
+        )
+
+
+def _state(reply: Any) -> Said:
+    if reply.error is not Errors.NONE:
+        # An answer with an error has nothing else: the other fields are the schema's zeros.
+        reply = reply.but(state_epoch=0, start_offset=0, batches=())
+    return with_more(
+        reply.error,
+        ("state epoch", reply.state_epoch),
+        ("start offset", reply.start_offset),
+        ("batches", _batches(reply.batches)),
+    )
+
+
+def _read_summary(x: Exchange, names: Names) -> Taken:
+    for key, _, told in _keyed(x):
+        said = with_more(
+            told["errorCode"],
+            ("state epoch", told["stateEpoch"]),
+            ("leader epoch", told.get("leaderEpoch", 0)),
+            ("start offset", told["startOffset"]),
+            ("delivery complete", told.get("deliveryCompleteCount", -1)),
+        )
+        yield key, ReadShareGroupStateSummary(key), said
+
+
+def _summary(reply: Any) -> Said:
+    if reply.error is not Errors.NONE:
+        reply = reply.but(state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=-1)
+    return with_more(
+        reply.error,
+        ("state epoch", reply.state_epoch),
+        ("leader epoch", reply.leader_epoch),
+        ("start offset", reply.start_offset),
+        ("delivery complete", reply.delivery_complete_count),
+    )
+
+
+def _write_state(x: Exchange, names: Names) -> Taken:
+    for key, one, told in _keyed(x):
+        message = write_of(key, one)
+        yield key, message, only(told["errorCode"])
+
+
+def write_of(key: str, one: Any) -> WriteShareGroupState:
+    """Give what a share-partition leader has written, as the model has it."""
+    return WriteShareGroupState(
+        key,
+        one["stateEpoch"],
+        one["leaderEpoch"],
+        one["startOffset"],
+        one.get("deliveryCompleteCount", -1),
+        state_batches_of(one["stateBatches"]),
+    )
+
+
+def state_batches_of(batches: Any) -> tuple[StateBatch, ...]:
+    """Give recorded state batches as the model has them."""
+    return tuple(
+        StateBatch(
+            b["firstOffset"], b["lastOffset"], RecordState(b["deliveryState"]), b["deliveryCount"]
+        )
+        for b in batches
+    )
+
+
+def _batches(batches: tuple[StateBatch, ...]) -> tuple[tuple[int, int, str, int], ...]:
+    return tuple((b.first, b.last, b.state.name, b.delivery_count) for b in batches)
+
+
+def _error(reply: Any) -> Said:
+    return only(reply.error)
+
+
+def _reply(read: Callable[[Any], Said]) -> Callable[[Any, Any], Said]:
+    return lambda _, reply: read(reply)
+
+
+# Per API: how an exchange is taken apart, and what of (the model's message, its reply) is compared.
+ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
+    "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
+    "ADD_PARTITIONS_TO_TXN": (
+        _add_partitions,
+        _reply(lambda r: tuple(sorted((p, r.error_of(p).name) for p in r.partitions))),
+    ),
+    "ADD_OFFSETS_TO_TXN": (_add_offsets, _reply(_error)),
+    "END_TXN": (_end_txn, _reply(_identity)),
+    "WRITE_TXN_MARKERS": (_write_markers, _reply(_results)),
+    "TXN_OFFSET_COMMIT": (_txn_offset_commit, _each_offset),
+    "OFFSET_COMMIT": (_offset_commit, _each_offset),
+    "OFFSET_FETCH": (_offset_fetch, _reply(lambda r: with_more(r.error, ("offset", r.offset)))),
+    "CONSUMER_GROUP_HEARTBEAT": (_group_heartbeat, _reply(_membership)),
+    "SHARE_GROUP_HEARTBEAT": (_share_heartbeat, _reply(_membership)),
+    "INITIALIZE_SHARE_GROUP_STATE": (_initialize_state, _reply(_error)),
+    "DELETE_SHARE_GROUP_STATE": (_delete_state, _reply(_error)),
+    "READ_SHARE_GROUP_STATE": (_read_state, _reply(_state)),
+    "READ_SHARE_GROUP_STATE_SUMMARY": (_read_summary, _reply(_summary)),
+    "WRITE_SHARE_GROUP_STATE": (_write_state, _reply(_error)),
+    **OF_OPERATORS,
+}
+
+
+def questions(exchange: Exchange, names: Names) -> tuple[Question, ...]:
+    """Take an exchange apart; empty for what is not asked.
+
+    Raises:
+        KeyError, TypeError, ValueError: the exchange lacks what its API and version have.
+    """
+    if exchange.api not in ASKED:
+        return ()
+    take, _ = ASKED[exchange.api]
+    return tuple(Question(*found) for found in take(exchange, names))
+
+
+def reply_said(api: str, message: Message, reply: Message) -> Said:
+    """Give what of the model's reply stands against the recorded answer."""
+    return ASKED[api][1](message, reply)

@@ -1,0 +1,253 @@
+"""What came of holding a broker's answers against the model: in words, and as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kipviz.core.given import path as path_given
+from kipviz.core.values import Value
+from kipviz.recordings.files.request_log import UTC
+from kipviz.recordings.followed.sayings import Asked, sayings
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.judging.causes import Cause, first_causes, subjects_of
+from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.known.clocks import hours_apart, shifted
+from kipviz.recordings.known.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
+from kipviz.recordings.recorded import ABOUT
+from kipviz.recordings.recording_error import RecordingError
+
+
+class Report(Value, frozen=True):
+    """A broker's answers in three groups: accepted, refused, and those that cannot be judged.
+
+    `asked` are the answers that were compared, `causes` the first ones of those that are refused with what may
+    follow from them. `not_asked` are (API, reason, number of requests) that were not compared, `not_read` says what
+    of the logs could not be read, and `clock` is a sentence about an offset from UTC that fits better, or "".
+    """
+
+    requests: int
+    asked: tuple[Asked, ...]
+    not_asked: tuple[tuple[str, str, int], ...]
+    not_read: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    clock: str = ""
+
+    @property
+    def accepted(self) -> tuple[Asked, ...]:
+        """The answers that the model could have given."""
+        return tuple(each for each in self.asked if each.accepted)
+
+    @property
+    def refused(self) -> tuple[Asked, ...]:
+        """The answers that the model could not have given."""
+        return tuple(each for each in self.asked if each.refused)
+
+    @property
+    def doubted(self) -> tuple[Asked, ...]:
+        """The answers that differ from the model's, of which the difference cannot be judged."""
+        return tuple(each for each in self.asked if not each.accepted and each.doubt)
+
+    @property
+    def cannot_judge(self) -> tuple[tuple[str, str, int], ...]:
+        """What cannot be judged: (API, reason, number of requests), the requests that were not compared first."""
+        doubted = Counter((each.api, each.doubt) for each in self.doubted)
+        return (*self.not_asked, *((*what, n) for what, n in sorted(doubted.items())))
+
+    def lines(self) -> Iterator[str]:
+        """Return the report as lines of text."""
+        refused, doubted = self.refused, len(self.doubted)
+        yield (
+            f"{self.requests} requests, {len(self.asked)} answers compared: {len(self.accepted)} accepted, "
+            f"{len(refused)} refused, {doubted} that cannot be judged."
+        )
+        yield from (self.clock,) if self.clock else ()
+        yield from (f"not read: {each}" for each in self.not_read)
+        yield "accepted (the model could have given them):"
+        for api, count in sorted(Counter(each.api for each in self.accepted).items()):
+            yield f"  {count:>5}  {api}"
+        if refused:
+            yield from ("", "refused (the model could not have given them):")
+            yield f"  {len(refused)} answers, {_first_causes(len(self.causes))}"
+            for cause in self.causes:
+                yield from _differs(cause)
+        if rows := self.cannot_judge:
+            yield from ("", "cannot judge (no evidence, not modelled, or nothing to compare):")
+            for reason in dict.fromkeys(reason for _, reason, _ in rows):
+                which = [(api, n) for api, why, n in rows if why == reason]
+                told = ", ".join(f"{n} {api}" for api, n in which)
+                yield f"  {sum(n for _, n in which):>5}  {reason}: {told}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            "requests": self.requests,
+            "answers": len(self.asked),
+            "accepted": len(self.accepted),
+            "refused": [_told(each) for each in self.refused],
+            "first_causes": [
+                {"request": c.first.number, "follow_ups": [each.number for each in c.follow_ups]}
+                for c in self.causes
+            ],
+            "cannot_judge": [
+                {"api": api, "reason": reason, "requests": n}
+                for api, reason, n in self.cannot_judge
+            ],
+            "doubted": [_told(each) | {"reason": each.doubt} for each in self.doubted],
+            "asked": dict(sorted(Counter(each.api for each in self.asked).items())),
+            "not_read": list(self.not_read),
+            "clock": self.clock,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+# Puts all requests of some evidence to the model: here, or shared out among processes.
+Judge = Callable[[Evidence], tuple[RequestBook, tuple[Asked, ...]]]
+
+
+def in_this_process(evidence: Evidence) -> tuple[RequestBook, tuple[Asked, ...]]:
+    """Put all requests to the model, one after the other.
+
+    Raises:
+        RecordingError: if a request or an answer lacks what its API has.
+    """
+    acceptor = Acceptor(evidence)
+    return acceptor, acceptor.asked()
+
+
+def report(
+    folder: str | Path,
+    requests: str | Path | Sequence[str | Path] | None = None,
+    *,
+    topics: tuple[str, ...] = (),
+    utc_offset: str = UTC,
+    settings: Mapping[str, str] = NO_SETTINGS,
+    judge: Judge = in_this_process,
+) -> Report:
+    """Say whether the model could have given a broker's answers.
+
+    `folder` is a recording, or a broker's folder of logs; then `requests` is what its logger
+    kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
+    that are not Kafka's defaults, by their names there. `judge` puts the requests to the model (`spark.conformance` shares them out).
+
+    Example:
+        >>> import kipviz
+        >>> report = kipviz.accept("tests/recordings/kafka-4.4.0/commit-and-abort")
+        >>> print(next(report.lines()))
+        39 requests, 38 answers compared: 38 accepted, 0 refused, 0 that cannot be judged.
+
+    Raises:
+        RecordingError: if logs or requests cannot be read.
+        ValueError: if the offset is none, or a recording is given what it brings itself.
+    """
+    place = path_given("the folder of logs", folder)
+    if (place / ABOUT).exists():
+        if requests is not None or topics or settings or utc_offset != UTC:
+            raise ValueError(
+                f"{place} is a recording: it brings its own requests, topics, times and settings; leave "
+                "out those that you name"
+            )
+        evidence = of_recording(place)
+    elif requests is None:
+        why = (
+            "This is no recording, so the requests are needed, too: name the broker's request log, "
+            "which its logger kafka.request.logger writes at DEBUG."
+        )
+        raise RecordingError(str(place), 0, why)
+    else:
+        several = requests if isinstance(requests, list | tuple) else (requests,)
+        evidence = of_broker(
+            place,
+            tuple(path_given("the request log", each) for each in several),
+            topics=topics,
+            utc_offset=utc_offset,
+            settings=settings,
+        )
+        found = of_evidence(evidence, judge)
+        if not found.refused:
+            return found
+        return found.but(clock=_about_clock(evidence, found, utc_offset, judge))
+    return of_evidence(evidence, judge)
+
+
+def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judge) -> str:
+    """Return which other offset from UTC fits better; "" unless fewer answers are refused with it."""
+    apart = hours_apart(evidence)
+    other = shifted(utc_offset, apart)
+    if not apart or not other:
+        return ""
+    moved = tuple(
+        x.but(received_ms=x.received_ms - apart, answered_ms=x.answered_ms - apart)
+        if not x.problem
+        else x
+        for x in evidence.exchanges
+    )
+    left = len(of_evidence(evidence.but(exchanges=moved), judge).refused)
+    if left >= len(found.refused):
+        return ""
+    return (
+        f"The clocks differ: the times of the request log fit those of the partitions' logs with --utc-offset="
+        f"{other} instead of {utc_offset}, and then {left} answers are refused instead of {len(found.refused)}."
+    )
+
+
+def of_evidence(evidence: Evidence, judge: Judge = in_this_process) -> Report:
+    """Compare every answer that can be compared, and count what cannot.
+
+    Raises:
+        RecordingError: if a request or an answer lacks what its API has.
+    """
+    book, asked = judge(evidence)
+    compared = {each.number for each in asked}
+    left = Counter(
+        (exchange.api, book.why_not(number))
+        for number, exchange in enumerate(evidence.exchanges)
+        if number not in compared
+    )
+    refused = [each for each in asked if each.refused]
+    exchanges = evidence.exchanges
+    about = {each: subjects_of(each, exchanges[each.number], book.names) for each in refused}
+    return Report(
+        len(exchanges),
+        asked,
+        tuple((*what, n) for what, n in sorted(left.items())),
+        evidence.not_read,
+        first_causes(refused, about),
+    )
+
+
+# How many requests that follow from a first cause are listed by their numbers.
+LISTED_MAX = 12
+
+
+def _first_causes(count: int) -> str:
+    return f"{count} first cause{'' if count == 1 else 's'}"
+
+
+def _differs(cause: Cause) -> Iterator[str]:
+    asked = cause.first
+    yield from ("", f"request {asked.number}, {asked.api}, {asked.about}")
+    yield f"  the broker: {sayings(asked.recorded)}"
+    for said in asked.possible:
+        yield f"  the model:  {sayings(said)}"
+    if not asked.possible:
+        yield "  the model:  no answer yet"
+    if more := cause.follow_ups:
+        numbers = [str(number) for number in dict.fromkeys(each.number for each in more)]
+        listed = ", ".join(numbers[:LISTED_MAX]) + (", …" if len(numbers) > LISTED_MAX else "")
+        answers = "1 later answer" if len(more) == 1 else f"{len(more)} later answers"
+        yield f"  {answers} may follow from this one: request{'s' if len(numbers) > 1 else ''} {listed}"
+
+
+def _told(asked: Asked) -> dict[str, Any]:
+    return {
+        "request": asked.number,
+        "api": asked.api,
+        "about": asked.about,
+        "said": sayings(asked.recorded),
+        "possible": [sayings(said) for said in asked.possible],
+    }

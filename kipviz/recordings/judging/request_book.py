@@ -1,0 +1,87 @@
+"""The requests of a log: which of them can be read, why one is not asked, and what differs without being a divergence.
+
+It needs no logs of partitions. Whoever puts the requests to the model, one process or many, keeps its notes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from kipviz.recordings.decoded.group_configs import groups_by_duration
+from kipviz.recordings.followed.fetching import Fetching
+from kipviz.recordings.followed.sayings import Asked
+from kipviz.recordings.judging.doubts import doubts_about
+from kipviz.recordings.judging.handling import LACKS
+from kipviz.recordings.judging.not_judged import why_not, words_of_removed
+from kipviz.recordings.judging.unreadable import unreadable
+from kipviz.recordings.known.arrival import with_earliest
+from kipviz.recordings.known.evidence import Evidence
+from kipviz.recordings.known.sent import by_request, request_of
+from kipviz.recordings.recording_error import RecordingError
+
+
+class RequestBook:
+    """The requests of some evidence, and those that turn out to be unreadable.
+
+    Attributes:
+        names: the topics by their ids.
+        exchanges: the requests with their answers; one that is not read has "" for its API.
+        unreadable: the reasons of those that are not read or not asked, by their numbers.
+        aside: of these, the ones that the model cannot handle.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        """Read every request.
+
+        Raises:
+            RecordingError: a fetch lacks what its version has.
+        """
+        # A topic that was made again has another id, and a log of its own.
+        self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
+        self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
+        self._removed = words_of_removed(evidence)
+        self.unreadable = unreadable(evidence.exchanges, self.names)
+        self.exchanges = tuple(
+            x.but(api="") if number in self.unreadable else x
+            for number, x in enumerate(with_earliest(evidence.exchanges))
+        )
+        self.aside: dict[int, str] = {}
+        self._file = evidence.file
+        self._sent = by_request(evidence.sent)
+        self._by_duration = groups_by_duration(evidence.configs, evidence.config_changes)
+        with self._reading("A request or its answer lacks what its API has"):
+            self._fetching = Fetching(self.exchanges, self.names)
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Say of what is read meanwhile that it is not what it has to be."""
+        try:
+            yield
+        except LACKS as problem:
+            raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
+
+    def set_aside(self, number: int, why: str) -> None:
+        """Take a request out that the model cannot handle.
+
+        Raises:
+            RecordingError: nothing was asked about the request already, so that leaving it out changes nothing.
+        """
+        if number in self.unreadable:
+            raise RecordingError(self._file, 0, why)
+        self.unreadable[number] = self.aside[number] = why
+        before, behind = self.exchanges[:number], self.exchanges[number + 1 :]
+        self.exchanges = (*before, self.exchanges[number].but(api=""), *behind)
+
+    def why_not(self, number: int) -> str:
+        """Return the reason why nothing of a request is asked."""
+        if number in self.unreadable:
+            return self.unreadable[number]
+        return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
+
+    def judged(self, answers: Iterable[Asked]) -> tuple[Asked, ...]:
+        """Return all answers in the order of their requests, with the reasons why some cannot be judged."""
+        told = sorted(answers, key=lambda asked: asked.number)
+        sent = {request for request, _ in self._sent}
+        noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
+        return doubts_about(told, self.exchanges, frozenset(noted), self._by_duration, self.names)

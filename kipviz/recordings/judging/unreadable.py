@@ -1,0 +1,133 @@
+"""Requests of a log that cannot be taken apart: each is a row of the report, and the others are judged.
+
+A field may be missing, of another type, or hold what its API does not know. Nothing is asked about such a
+request, and whoever is followed from one request to the next has not heard of it: an answer behind it may
+then be one that the model could not have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kipviz.core.field_types import why_no_value
+from kipviz.core.table import Table
+from kipviz.recordings.decoded.fronts import API as DELETE_RECORDS
+from kipviz.recordings.decoded.fronts import deletions_in
+from kipviz.recordings.followed import leaders
+from kipviz.recordings.followed.fetching import taken_apart
+from kipviz.recordings.followed.join_sayings import asked_of
+from kipviz.recordings.followed.join_sayings import recorded_of as joined_of
+from kipviz.recordings.followed.joining import JOINING
+from kipviz.recordings.followed.sayings import partitions_of
+from kipviz.recordings.followed.share_sayings import (
+    STATES,
+    acknowledgements_of,
+    count_of,
+    message_of,
+    parts_of,
+    recorded_of,
+    renews,
+    told_of,
+)
+from kipviz.recordings.followed.sharing import MEMBERS
+from kipviz.recordings.judging.handling import LACKS, reason
+from kipviz.recordings.judging.questions import questions
+from kipviz.recordings.known.appends import PRODUCE, Appends
+from kipviz.recordings.recorded import Exchange
+
+# Whose answers may give a producer its id: ids are counted, so each has to be a number.
+GIVES_IDS = ("INIT_PRODUCER_ID", "END_TXN")
+# Fields that are compared as whole numbers from one request to the next.
+NUMBERS = {
+    PRODUCE: ("index", "errorCode", "baseOffset"),
+    "FETCH": (
+        *("sessionId", "sessionEpoch", "fetchOffset", "currentLeaderEpoch", "errorCode"),
+        *("highWatermark", "lastStableOffset", "logStartOffset", "recordsSizeInBytes"),
+    ),
+    **dict.fromkeys(
+        MEMBERS,
+        (
+            *("shareSessionEpoch", "maxRecords", "batchSize", "firstOffset", "lastOffset"),
+            *("deliveryCount", "partitionIndex", "errorCode", "acknowledgeErrorCode"),
+        ),
+    ),
+}
+
+
+def unreadable(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[int, str]:
+    """Return the exchanges that cannot be taken apart, by their number, each with the reason."""
+    found = ((number, _why(number, x, names)) for number, x in enumerate(exchanges))
+    return {number: why for number, why in found if why}
+
+
+def _why(number: int, exchange: Exchange, names: Mapping[str, str]) -> str:
+    if exchange.problem:
+        return exchange.problem
+    try:
+        _take_apart(exchange, names)
+    except LACKS as problem:
+        return reason(number, exchange, problem)
+    return ""
+
+
+def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+    api = exchange.api
+    for question in questions(exchange, names):
+        message = question.message
+        if wrong := why_no_value(message, type(message), type(message).__name__):
+            raise TypeError(wrong)
+    if api in GIVES_IDS and (wrong := why_no_value(_given_id(exchange), int, "producerId")):
+        raise TypeError(wrong)
+    if api in STATES:
+        told_of((exchange,))
+    if api in NUMBERS:
+        _check_numbers(exchange.request, NUMBERS[api])
+        _check_numbers(exchange.response, NUMBERS[api])
+    if api == PRODUCE:
+        tuple(leaders.produced(0, exchange, names, Appends((exchange,), names, {}), {}, {}))
+    elif api == "FETCH":
+        taken_apart(exchange, names)
+    elif api == DELETE_RECORDS:
+        tuple(deletions_in(exchange))
+    elif api in JOINING:
+        for asking in asked_of(exchange):
+            joined_of(exchange, asking)
+    elif api in MEMBERS:
+        _take_member_apart(exchange, names)
+
+
+def _check_numbers(found: object, names: tuple[str, ...]) -> None:
+    """Look for fields with some names, at any depth.
+
+    Raises:
+        TypeError: if one of them is no whole number.
+    """
+    if isinstance(found, Table):
+        for name, value in found.items():
+            if name in names and (wrong := why_no_value(value, int, name)):
+                raise TypeError(wrong)
+            _check_numbers(value, names)
+    elif isinstance(found, tuple):
+        for each in found:
+            _check_numbers(each, names)
+
+
+def _given_id(exchange: Exchange) -> object:
+    """Return the producer id of an answer; where it has none nothing is wrong with it."""
+    return exchange.response.get("producerId", -1)
+
+
+def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+    """Take apart what a member of a share group asks of each partition, and what it is told."""
+    said = exchange.request
+    for who in ("groupId", "memberId"):
+        if wrong := why_no_value(said[who], str, who):
+            raise TypeError(wrong)
+    partitions_of(said.get("forgottenTopicsData", ()), names)
+    named = parts_of(said["topics"], names)
+    told = parts_of(exchange.response["responses"], names)
+    most = said.get("maxRecords", said.get("batchSize", 0)) - sum(map(count_of, told.values()))
+    for partition in (*named, *told):
+        batches = named.get(partition, {}).get("acknowledgementBatches", ())
+        message_of(exchange, partition, acknowledgements_of(batches, renews=renews(exchange)), most)
+        recorded_of(exchange, partition, names, [])

@@ -1,0 +1,1 @@
+"""What the texts claim, section by section, and how each claim is judged."""

@@ -1,0 +1,1 @@
+"""Studies that count what every interleaving comes to."""

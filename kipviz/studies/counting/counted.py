@@ -1,0 +1,137 @@
+"""Studies that count: what comes of every interleaving, in figures instead of verdicts."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.outcomes import endings
+from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.found import Bounds
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.world import World
+from kipviz.designs.catalogue import design as design_named
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios import programs
+from kipviz.scenarios.changes import changed
+from kipviz.scenarios.library import scenario
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
+
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+SMALL = "kip-1289-small"
+BOUNDS = Bounds(states_max=40_000)
+
+
+def window() -> Table:
+    """In how many states the producer has heard of its commit and the share side has not."""
+    rows = []
+    for label, design in (
+        ("markers that fit (repaired)", "repaired"),
+        ("markers that do not (finding I)", "finding-I"),
+    ):
+        search = _Window(scenario(SMALL).model(design_named(design), FaultBudget()))
+        explored = search.run(BOUNDS)
+        for words, seen in (
+            ("at PREPARE_COMMIT", search.told),
+            ("at COMPLETE_COMMIT", search.over),
+        ):
+            counts = (explored.states, seen.states, seen.pending, seen.held)
+            rows.append((label, design, words, *(f"{count:,}" for count in counts)))
+    heads = (
+        "rival",
+        "design",
+        "the coordinator responds",
+        "states",
+        "commitTransaction() may have returned",
+        "of them: the record is TX_PENDING",
+        "of them: the output is not visible",
+    )
+    return heads, tuple(rows)
+
+
+class _Unfinished:
+    """How many states there are behind a moment, and in how many of them something is unfinished."""
+
+    def __init__(self) -> None:
+        self.states = self.pending = self.held = 0
+
+    def note(self, world: World, output: str) -> None:
+        """Count a state."""
+        self.states += 1
+        self.pending += has_staged(world)
+        self.held += bool(world.logs[output].open)
+
+
+class _Window(Search):
+    """A search that looks at what is unfinished after a commit has returned.
+
+    `told` is behind the response as Kafka sends it. `over` is behind COMPLETE_COMMIT, before which a
+    coordinator that waits for every marker would not respond.
+    """
+
+    def __init__(self, model: ClusterModel) -> None:
+        self.told, self.over = _Unfinished(), _Unfinished()
+        super().__init__(model, ())
+
+    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+        """Count a new state."""
+        app = next(iter(world.applications.values()))
+        if app.producer.producer_epoch > 0:  # the answer to EndTxn has brought the next epoch
+            self.told.note(world, app.output)
+        if _is_complete(world):
+            self.over.note(world, app.output)
+        super().note(number, world, states, depth)
+
+
+def _is_complete(world: World) -> bool:
+    return any(
+        known.state is TransactionState.COMPLETE_COMMIT
+        for role in world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for known in role.transactions.values()
+    )
+
+
+def has_staged(world: World) -> bool:
+    """Say whether a record is TX_PENDING at some share-partition leader."""
+    return any(
+        record.state is RecordState.TX_PENDING
+        for role in world.roles.values()
+        if isinstance(role, ShareLeader)
+        for share in role.shares.values()
+        for record in share.records.values()
+    )
+
+
+def _given_up(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
+    """Count in how many endings a record is given up: one abort, one lock that runs out, two attempts."""
+    story, chosen = scenario(SMALL), design_named(design)
+    (app,) = story.spec.applications
+    spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))
+    spec, chosen = changed(spec, chosen, ("delivery_count_limit=2",))
+    model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1"))
+    found, explored = endings(model, BOUNDS, searching(tell))
+    if explored.stopped == CANCELLED:
+        raise StoppedEarly
+    lost = [e for e in found if any(not count for _, count in e.outputs)]
+    finals = sum(count for count, _ in found.values())
+    given_up = sum(found[ended][0] for ended in lost)
+    states = f"{explored.states:,}" + ("" if explored.complete else ", not complete")
+    return ((label, design, states, str(finals), str(given_up)),)
+
+
+ATTEMPTS = Parts(
+    ("rival", "design", "states", "final states", "of them: the record is given up"),
+    tuple(
+        Part(label, partial(_given_up, label, design))
+        for label, design in (
+            ("the delivery counts", "repaired"),
+            ("an abort gives it back", "repaired+abort_target=available_uncounted"),
+        )
+    ),
+)

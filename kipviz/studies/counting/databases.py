@@ -1,0 +1,111 @@
+"""A share group, an output and an external database in one transaction, with a crash at every point.
+
+The draft defers databases to a follow-up KIP; the program is KIP-939's dual write with a staging in
+it: our inference. It is run to its end twice: once so that every message is taken before the application
+goes on, once so that the application goes on wherever it can, with its messages still on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from kipviz.cluster.actions import CrashBroker, CrashClient, Send, StartBroker, StartClient, Step
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import next_by_itself
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
+from kipviz.studies.test_plan.chaos import BROKEN_WORD, KEPT, STUCK, go_on, judged
+
+APART, TOGETHER = "kip-1289-small-database", "kip-1289-small-database-together"
+PROMPT, HASTY = "messages first", "the application first"
+# More steps than any of these programs takes until nothing is left to do.
+LONGEST = 200
+# what is different, the design, the story.
+RIVALS = (
+    ("waits for the vote, which is in the log (repaired)", "repaired", APART),
+    (
+        "a prepareTransaction() that flushes alone",
+        "repaired+prepare_waits=for_batches_alone",
+        APART,
+    ),
+    ("a vote in memory (findings E and X5)", "finding-X5", TOGETHER),
+)
+
+
+class Death(Value, frozen=True):
+    """One crash: before which step, of whom, and what came of it."""
+
+    step: int
+    before: str
+    who: str
+    outcome: str
+    reason: str
+
+
+def run(model: ClusterModel, schedule: str) -> Trace:
+    """Run a program until nothing is left to do; who goes first is the schedule's to say."""
+    trace = Trace.start(model, PROPERTIES)
+    for _ in range(LONGEST):
+        enabled = model.enabled(trace.world)
+        steps: list[Any] = [a for a in enabled if isinstance(a, Step)]
+        # What is not on the wire yet goes out behind a staging: Kafka's sender has an order.
+        hasty = [a for a in enabled if isinstance(a, Send)] + steps
+        if schedule == HASTY and hasty:
+            trace = trace.take(hasty[0])
+            continue
+        by_itself = next_by_itself(model, trace.world)
+        if by_itself is None and not steps:
+            break
+        trace = trace.take(by_itself if by_itself is not None else steps[0])
+    return trace
+
+
+def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
+    """Crash the application, and every broker, at every step of a run, in a run each."""
+    scenario, chosen = scenario_named(story), design_named(design)
+    model = scenario.model(chosen)
+    trace = run(model, schedule)
+    (name,) = trace.world.applications.keys()
+    line = trace.line
+    for step, number in enumerate(line[:-1]):
+        at = trace.jump(number)
+        before = label(at.world, trace.node(line[step + 1]).action)
+        for who, crash, start in (
+            (name, CrashClient(name), StartClient(name)),
+            *((f"B{b}", CrashBroker(b), StartBroker(b)) for b in scenario.spec.brokers),
+        ):
+            ended = go_on(at.take(crash).take(start), model)
+            yield Death(step, before, who, *judged(ended, model))
+
+
+HEADS = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, "the first")
+
+
+def _crashed(words: str, design: str, story: str, schedule: str, tell: Tell) -> tuple[Row, ...]:
+    """Count in how many of a rival's runs what holds, and give the first that does not."""
+    deaths = []
+    for death in sweep(design, story, schedule):
+        deaths.append(death)
+        if not tell(f"{len(deaths)} crashes"):
+            raise StoppedEarly
+    bad = [death for death in deaths if death.outcome != KEPT]
+    first = f"{bad[0].who} before “{bad[0].before}”: {bad[0].reason}" if bad else ""
+    counts = [sum(d.outcome == o for d in deaths) for o in (KEPT, BROKEN_WORD, STUCK)]
+    return ((words, schedule, str(len(deaths)), *map(str, counts), first),)
+
+
+PARTS = Parts(
+    HEADS,
+    tuple(
+        Part(f"{words}, {schedule}", partial(_crashed, words, design, story, schedule))
+        for words, design, story in RIVALS
+        for schedule in (PROMPT, HASTY)
+    ),
+)

@@ -1,0 +1,115 @@
+"""Findings about KIP-447 and KIP-1319 that are a matter of numbers: waiting times, fields and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kipviz.brokers.groups import group_kinds
+from kipviz.brokers.groups.group_coordinator import spoken_in
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.share_group import ShareGroup
+from kipviz.cluster.timing.clock import ms
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.wire.frame import KINDS
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.studies.timed.takeover import SESSIONS_MS, taken_over
+
+SHIPPED = "shipped"
+# How Kafka's schemas name a generation or an epoch of a member.
+GENERATIONS = frozenset({"GenerationId", "GenerationIdOrMemberEpoch", "MemberEpoch"})
+# The requests that a transactional producer sends, and the one that ends at partition leaders.
+OF_A_TRANSACTION = (
+    "InitProducerIdRequest",
+    "AddPartitionsToTxnRequest",
+    "AddOffsetsToTxnRequest",
+    "ProduceRequest",
+    "TxnOffsetCommitRequest",
+    "EndTxnRequest",
+)
+
+
+def takeovers() -> str:
+    """Say how long a new owner waits for one that stands still, by the default time-out."""
+    session_ms = SESSIONS_MS[0]
+    waits = {
+        name: ms(taken_over(design, session_ms).stands_still_ms)
+        for name, design in (
+            ("second draft (10 s)", "kip-447-init-consumer"),
+            ("Kafka 4.4.0 (60 s)", "kafka"),
+        )
+    }
+    told = "; ".join(f"{name}: {wait}" for name, wait in waits.items())
+    return f"the partition stands still, session.timeout.ms {ms(session_ms)}: {told}"
+
+
+def _released() -> Iterator[Schema]:
+    """Yield the released requests of a transactional producer, each schema once."""
+    seen: set[str] = set()
+    for kind in KINDS.values():
+        schema = kind.schema
+        released = all(field.status == SHIPPED for field in schema.fields)
+        if schema.name in OF_A_TRANSACTION and released and schema.name not in seen:
+            seen.add(schema.name)
+            yield schema
+
+
+def _by(asked: Callable[[Schema], bool]) -> str:
+    schemas = tuple(_released())
+    yes = [schema.name for schema in schemas if asked(schema)]
+    no = [schema.name for schema in schemas if schema.name not in yes]
+    return f"yes: {', '.join(yes) or 'none'}; no: {', '.join(no) or 'none'}"
+
+
+def requests_with_a_generation() -> str:
+    """Say which requests of a transaction name a member's generation or epoch."""
+    return (
+        f"names a generation? {_by(lambda schema: bool(GENERATIONS & set(_names(schema.fields))))}"
+    )
+
+
+def requests_with_a_transactional_id() -> str:
+    """Say which requests of a transaction need a transactional id that is not null."""
+
+    def needs(schema: Schema) -> bool:
+        named = [field for field in schema.fields if field.name.endswith("TransactionalId")]
+        return any(not field.nullable for field in named)
+
+    return f"needs a transactional id? {_by(needs)}"
+
+
+def fields_of_the_first_draft() -> str:
+    """Say which fields the first draft's InitProducerId has by its text, and which are added here."""
+    fields = KINDS[InitProducerIdOfGroup].schema.fields
+    by_text = [field.name for field in fields if field.status == "draft"]
+    ours = [field.name for field in fields if field.status == "our inference"]
+    return f"by the text: {', '.join(by_text)}; added by the model: {', '.join(ours)}"
+
+
+def a_share_group_by_version() -> str:
+    """Say what TxnOffsetCommit hears of a missing group and of a share group, by its version."""
+    shared = GroupCoordinator("__consumer_offsets-0", share_groups=Table.of({"g": ShareGroup()}))
+    first, _, last = KINDS[TxnOffsetCommit].schema.versions.partition("-")
+    versions = range(int(first), int(last) + 1)
+    missing = {version: spoken_in(version, Errors.GROUP_ID_NOT_FOUND) for version in versions}
+    share = dict.fromkeys(versions, group_kinds.why_not_regular(shared, "g"))
+    return f"a group that is not there: {_spans(missing)}; a share group: {_spans(share)}"
+
+
+def _spans(heard: dict[int, Errors]) -> str:
+    """Return each error with the versions that hear it."""
+    by_error: dict[str, list[int]] = {}
+    for version, error in heard.items():
+        by_error.setdefault(error.name, []).append(version)
+    return ", ".join(
+        f"{error} in {f'versions {vs[0]} to {vs[-1]}' if vs[1:] else f'version {vs[0]}'}"
+        for error, vs in by_error.items()
+    )
+
+
+def _names(fields: tuple[Field, ...]) -> Iterator[str]:
+    for field in fields:
+        yield field.name
+        yield from _names(field.fields)

@@ -1,0 +1,201 @@
+"""What to look for in a story: moments that a finding is about, told from a world and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import COMPLETED
+from kipviz.cluster.world import World
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    BatchAppended,
+    CallReturned,
+    MessageSent,
+    SharePartitionLoaded,
+)
+from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
+from kipviz.records.batches import COMMIT
+from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
+from kipviz.records.share_group_state import RecordState
+
+S = RecordState
+Look: TypeAlias = Callable[[World, Sequence[Event]], bool]
+
+
+def committed_and_pending(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a commit has just returned while a record is still staged."""
+    returned = any(
+        isinstance(event, CallReturned) and event.call == "commitTransaction" and not event.raised
+        for event in events
+    )
+    return returned and any(record.state is S.TX_PENDING for record in _records(world))
+
+
+def waits_behind_a_vote(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a fetch waits although the log has a record, because a vote is at the front."""
+    for share in _shares(world):
+        first = share.records.get(share.start_offset)
+        more = world.logs[share.partition].high_watermark > share.next_offset
+        if first is not None and first.state is S.TX_PENDING and more and share.parked:
+            return not any(parked.acknowledging for parked in share.parked)
+    return False
+
+
+def staged_before_the_start(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a record is staged that the start offset has passed, because its log was deleted."""
+    return any(
+        record.state is S.TX_PENDING and offset < share.start_offset
+        for share in _shares(world)
+        for offset, record in share.records.items()
+    )
+
+
+def whole_batch_refused(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a poll's acknowledgements were just refused, all for the sake of a staged one."""
+    return any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, ShareFetchResponse)
+        and event.message.acknowledge_error is Errors.INVALID_RECORD_STATE
+        for event in events
+    )
+
+
+def staging_refused(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a staging was just refused because of the state of its records."""
+    return any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, TxnShareAcknowledgeResponse)
+        and event.message.error is Errors.INVALID_RECORD_STATE
+        for event in events
+    )
+
+
+def half_of_a_call(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a part of a staging call was just refused while another part of it is staged."""
+    refused = {
+        event.source
+        for event in events
+        if isinstance(event, MessageSent)
+        and isinstance(event.message, TxnShareAcknowledgeResponse)
+        and event.message.error is not Errors.NONE
+    }
+    callers = {
+        app.producer.producer_id
+        for app in world.applications.values()
+        if app.producer.source in refused
+    }
+    return any(
+        record.state is S.TX_PENDING and record.staged_producer_id in callers
+        for record in _records(world)
+    )
+
+
+def held_and_stale(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a staging was just refused for its epoch although its member holds the record."""
+    refused = any(
+        isinstance(event, MessageSent)
+        and isinstance(event.message, TxnShareAcknowledgeResponse)
+        and event.message.error is Errors.STALE_MEMBER_EPOCH
+        for event in events
+    )
+    return refused and any(record.state is S.ACQUIRED for record in _records(world))
+
+
+def committed_and_loaded_without(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a share-partition was just loaded that has no trace of a committed vote."""
+    committed = any(
+        batch.control == COMMIT
+        for name, log in world.logs.items()
+        if name.startswith(SHARE_GROUP_STATE)
+        for batch in log.batches
+    )
+    return committed and any(isinstance(e, SharePartitionLoaded) and not e.held for e in events)
+
+
+def waits_for_nobody(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a record is staged, its transaction is complete, and no log says what became of it."""
+    done = _completed(world)
+    kept = [role for role in world.roles.values() if isinstance(role, ShareCoordinator)]
+    for share in _shares(world):
+        state = next((role.states[share.key] for role in kept if share.key in role.states), None)
+        if state is None or share.writes:
+            continue
+        for offset, record in share.records.items():
+            pending = record.state is S.TX_PENDING and record.staged_producer_id in done
+            told = any(batch.first <= offset <= batch.last for batch in state.batches)
+            if pending and not told and state.start_offset <= offset:
+                return True
+    return False
+
+
+def letter_outside(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a dead letter was just written in nobody's transaction, after the decision."""
+    letters = world.image.dead_letter_topics
+    outside = any(
+        isinstance(event, BatchAppended)
+        and event.producer_id < 0
+        and topic_of(event.partition) in letters
+        for event in events
+    )
+    return outside and not any(record.state is S.TX_PENDING for record in _records(world))
+
+
+def complete_but_open(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a transaction is complete at its coordinator and still open in some log."""
+    done = _completed(world)
+    return any(pid in done for log in world.logs.values() for _, pid in log.open)
+
+
+def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a staging has just thrown although the feature is finalized."""
+    return world.image.features.staging and any(
+        isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        for event in events
+    )
+
+
+def ended_with_its_output_open(world: World, events: Sequence[Event]) -> bool:
+    """Say whether a program has just ended with an exception while its transaction is open."""
+    ended = {e.application for e in events if isinstance(e, CallReturned) and e.raised}
+    return any(
+        any(producer_id == app.producer.producer_id for _, producer_id in log.open)
+        for name in ended
+        if (app := world.applications[name]).ended
+        for log in world.logs.values()
+    )
+
+
+def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
+    """Say whether commitTransaction() has just thrown what a staging was answered."""
+    return any(
+        isinstance(event, CallReturned)
+        and event.call == "commitTransaction"
+        and event.raised.startswith("TxnShareAcknowledge: ")
+        for event in events
+    )
+
+
+def _completed(world: World) -> set[int]:
+    """Give the producer ids whose transactions are complete at their coordinators."""
+    return {
+        known.producer_id
+        for role in world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for known in role.transactions.values()
+        if known.state in COMPLETED
+    }
+
+
+def _shares(world: World) -> Iterator[Any]:
+    for role in world.roles.values():
+        yield from getattr(role, "shares", Table.of()).values()
+
+
+def _records(world: World) -> Iterator[Any]:
+    for share in _shares(world):
+        yield from share.records.values()

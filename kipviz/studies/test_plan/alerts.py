@@ -1,0 +1,120 @@
+"""What KIP-1289's two alerts would show, counted on the timed clock with Kafka's defaults.
+
+The primary alert is TxnPendingRecordsCount above 0 for more than 60 s; TxnPendingLockExpiredCount is
+critical at any number but 0. Both are counted here from the steps of a run that nothing disturbs.
+Messages take no time, and every timer fires as late as it may: the coordinator looks for late
+transactions every 10 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.cluster.actions import ExpireLock, Tick, TimeOutTransaction
+from kipviz.cluster.timing.clock import Clock
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.events import LOCK_RAN_OUT, RecordsMoved, TimePassed
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import Beat, play
+
+ALERT_AFTER_MS = 60_000
+# The text's own rule of corner case 6 alone, and the text as a whole.
+OWN_RULE, AS_WRITTEN = "finding-D", "as-written"
+# How many beats of the story come up to where the records are staged, and to the decision.
+STAGED, DECIDED = 6, 8
+MARKERS = Beat("", "", ("quiet", "maybe B5 refreshes src-0", "quiet"))
+# Ticks after the last call: enough for every lock and every scan for late transactions.
+TICKS_MAX = 20
+
+
+class Gauge(Value, frozen=True):
+    """What the metrics of one run come to.
+
+    `pending_ms` is the longest time for which a record was TX_PENDING, in ms, `expired` counts the records
+    that a lock took out of that state, `staged` those that were in it.
+    """
+
+    pending_ms: int
+    expired: int
+    staged: int
+
+
+def watched(design: str, *, commits: bool, lock_ms: int = 30_000) -> Gauge:
+    """Return what the metrics come to in the run that `undisturbed` gives for the same arguments."""
+    return _gauge(undisturbed(design, commits=commits, lock_ms=lock_ms))
+
+
+def undisturbed(design: str, *, commits: bool, lock_ms: int = 30_000) -> Trace:
+    """Run one batch of `kip-1289-small` up to its staging or its commit, and let time pass.
+
+    `lock_ms` is group.share.record.lock.duration.ms. Without `commits` the producer does nothing more
+    after the staging, as in corner cases 6 and 7.
+    """
+    story = scenario("kip-1289-small")
+    settings = story.spec.settings.but(record_lock_duration_ms=lock_ms)
+    spec = story.spec.but(clock=Clock("timed", tick="next"), settings=settings)
+    model = story.but(spec=spec).model(design_named(design))
+    beats = (*story.beats[:DECIDED], MARKERS) if commits else story.beats[:STAGED]
+    trace, _ = play(Trace.start(model), model, beats)
+    for _ in range(TICKS_MAX):
+        # As late as it may be: time passes as long as it can, and then what is due happens.
+        actions = model.enabled(trace.world)
+        passes = next((a for a in actions if isinstance(a, Tick)), None)
+        due = next((a for a in actions if isinstance(a, ExpireLock | TimeOutTransaction)), None)
+        chosen = passes or due
+        if chosen is None:
+            break
+        trace, _ = play(trace.take(chosen), model, (MARKERS,))
+    return trace
+
+
+def _gauge(trace: Trace) -> Gauge:
+    now = longest = expired = 0
+    since: dict[int, int] = {}
+    staged: set[int] = set()
+    for event in _events(trace):
+        match event:
+            case TimePassed(ms=ms):
+                now += ms
+                longest = max((longest, *(now - begun for begun in since.values())))
+            case RecordsMoved(after=RecordState.TX_PENDING, first=first):
+                since.setdefault(first, now)
+                staged.add(first)
+            case RecordsMoved(before=RecordState.TX_PENDING, first=first, because=because):
+                since.pop(first, None)
+                expired += because == LOCK_RAN_OUT
+            case _:
+                pass
+    return Gauge(longest, expired, len(staged))
+
+
+def _events(trace: Trace) -> Iterator[Any]:
+    for number in trace.line:
+        yield from trace.node(number).events
+
+
+def never_raised() -> str:
+    """Say how long the records of an abandoned batch are TX_PENDING, by the text's own lock rule."""
+    told = []
+    for label, design, lock_ms in (
+        ("a lock of 30 s, the default", OWN_RULE, 30_000),
+        ("a lock of 60 s, the longest that a group may ask for by default", OWN_RULE, 60_000),
+        ("repaired, with a lock of 30 s", "repaired", 30_000),
+    ):
+        lasts = watched(design, commits=False, lock_ms=lock_ms).pending_ms
+        raised = "the alert is raised" if lasts > ALERT_AFTER_MS else "no alert"
+        told.append(f"{label}: at most {lasts / 1000:g} s, {raised}")
+    return f"how long an abandoned batch is TX_PENDING: {'; '.join(told)}"
+
+
+def raised_by_a_commit() -> str:
+    """Say how many records of a commit that nothing disturbs are counted as expired."""
+    written, repaired = (watched(name, commits=True) for name in (AS_WRITTEN, "repaired"))
+    return (
+        f"as written {written.expired} of {written.staged} records of an undisturbed commit leave "
+        f"TX_PENDING because their lock ran out; repaired: {repaired.expired} of {repaired.staged}"
+    )

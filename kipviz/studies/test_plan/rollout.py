@@ -1,0 +1,83 @@
+"""The client and broker matrix of KIP-1289, cell by cell, each a run of one round of the loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.cluster.actions import UpgradeFeature
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
+from kipviz.messages.features import STAGING_LEVEL
+from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios import programs
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import Beat, play
+from kipviz.studies.test_plan.rounds import PLAIN
+
+BELOW = STAGING_LEVEL - 1
+ROUNDS = 8
+# The new client outlives a refusal: its one catch block is that of corner case 9. With those of the
+# pseudo code it would end there (finding X28).
+CLIENTS = (("new", programs.SHARE_LOOP_OF_CASE_9), ("old", PLAIN))
+OLD, NEW = "4.4", "kip-1289"
+BROKERS = (1, 3, 5, 7)
+# What a cluster is called, its brokers without the code, the level at its start, and whether the
+# level changes under a client.
+CLUSTERS: tuple[tuple[str, tuple[int, ...], int, int], ...] = (
+    ("the level finalized", (), STAGING_LEVEL, 0),
+    ("the code, below the level", (), BELOW, 0),
+    ("no code", BROKERS, BELOW, 0),
+    ("one broker of four without the code", (7,), BELOW, 0),
+    ("finalized while the client is connected", (), BELOW, STAGING_LEVEL),
+    ("taken back while the client is connected", (), STAGING_LEVEL, BELOW),
+)
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+
+
+def matrix(design: str = "repaired") -> Table:
+    """Play every cell and say what the client gets of it."""
+    rows = []
+    for cluster, lacking, start, then in CLUSTERS:
+        cells = [_cell(design, program, lacking, start, then) for _, program in CLIENTS]
+        rows.append((cluster, *cells))
+    return ("cluster", *(f"{name} client" for name, _ in CLIENTS)), tuple(rows)
+
+
+def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then: int) -> str:
+    """Run one round: initTransactions(), a change of level if there is one, and the loop."""
+    story = scenario("kip-1289-corner-9")
+    (app,) = story.spec.applications
+    spec: ClusterSpec = story.spec.but(
+        applications=(app.but(program=program),),
+        share_rollout=start,
+        releases=tuple((b, OLD if b in lacking else NEW) for b in BROKERS),
+        budget=FaultBudget(upgrade=1),
+    )
+    chosen = design_named(design)
+    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    go_on = Beat("", "", ("maybe app-1 goes on", "quiet"))
+    trace, _ = play(Trace.start(model), model, (go_on,) * 6)
+    if then:
+        trace = trace.take(UpgradeFeature("share_version", then))
+    trace, _ = play(trace, model, (go_on,) * ROUNDS)
+    return outcome([e for number in trace.line for e in trace.node(number).events])
+
+
+def outcome(events: list[Any]) -> str:
+    """Say what a client got of a round: it works, or what it throws and what was sent before."""
+    thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    sent = sum(
+        isinstance(e, MessageSent) and isinstance(e.message, TxnShareAcknowledge) for e in events
+    )
+    committed = any(
+        isinstance(e, TransactionMoved) and e.after is TransactionState.COMPLETE_COMMIT
+        for e in events
+    )
+    if not thrown:
+        return "works" if committed else "does not come to a commit"
+    what = thrown[0].partition(";")[0].partition(": no connection")[0]
+    return f"throws {what}, after {sent or 'no'} staging{'' if sent == 1 else 's'} on the wire"

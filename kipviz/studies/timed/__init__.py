@@ -1,0 +1,1 @@
+"""Studies in seconds, on the timed clock."""

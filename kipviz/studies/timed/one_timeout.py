@@ -1,0 +1,189 @@
+"""One time-out or two: how long readers wait, and what healthy work is thrown away, in seconds.
+
+Every rival meets four situations: its writer dies, takes 5 minutes, has a stuck application thread
+while its sender lives, or takes a checkpoint of 10 minutes. Each is searched exhaustively with a timed
+clock: messages arrive at once and nobody pauses, so what is counted is due to the time limits alone. The
+longest wait counts from the append that read_committed readers do not see to the marker that frees them.
+
+NOT MODELLED: a request that tells the coordinator of a prepare (proposed in the discussion of KIP-939, left
+out by it); with KIP-939 a transaction has no limit from its start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.found import Bounds
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.timing.clock import TIMED, Clock, ms
+from kipviz.cluster.world import World
+from kipviz.core.model import Outcome
+from kipviz.core.values import Value, digest_of, encoding
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import TimePassed, TransactionDecided
+from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.scenario import at_levels
+from kipviz.studies.study import Study
+
+HEARTBEAT_MS = 10_000
+OUTPUT = "output-A-0"
+FOR_EVER = -1
+
+
+class Situation(Value, frozen=True):
+    """What happens to a writer: how long it works on a batch, and whether its process may die."""
+
+    name: str
+    work_ms: int
+    dies: bool = False
+
+
+class Limits(Value, frozen=True):
+    """How a rival bounds a transaction; a `timeout_ms` of 0 is a two-phase commit without a limit."""
+
+    label: str
+    design: str
+    timeout_ms: int
+    heartbeat_ms: int = 0
+
+
+class Seen(Value, frozen=True):
+    """What the worst of all orders of events came to.
+
+    `waits_ms` is -1 where nothing that is due would ever free the readers. `commits` and `aborts` say
+    whether some run decides so.
+    """
+
+    waits_ms: int
+    commits: bool
+    aborts: bool
+    states: int
+
+
+SITUATIONS = (
+    Situation("it dies", 10_000, dies=True),
+    Situation("it is slow: 5 min", 300_000),
+    Situation("its thread is stuck, its sender lives", 3_600_000),
+    Situation("a checkpoint of 10 min", 600_000),
+)
+RIVALS = (
+    Limits("one time-out, Kafka's default of 60 s", "kafka", 60_000),
+    Limits("one time-out, the 15 min that brokers allow", "kafka", 900_000),
+    Limits("15 min, and a heartbeat every 10 s (KIP-1309)", "kip-1309", 900_000, HEARTBEAT_MS),
+    Limits("none: two-phase commit (KIP-939)", "kip-939", 0),
+    Limits("none, and a heartbeat every 10 s", "kip-1309", 0, HEARTBEAT_MS),
+)
+
+
+class _Wait(Value, frozen=True):
+    """For how long readers have been waiting, in ms."""
+
+    waited: int = 0
+
+    @property
+    def digest(self) -> bytes:
+        """Sixteen bytes that tell two waits apart."""
+        return digest_of(encoding(self.waited))
+
+
+class _Watch:
+    """No promise: it counts the time for which the last stable offset has stood still."""
+
+    name = "readers wait"
+    sentence = "Readers wait for so long."
+
+    def __init__(self) -> None:
+        self.longest = 0
+        self.stuck = False
+        self.commits = False
+        self.aborts = False
+
+    def initial(self, world: Any) -> _Wait:
+        """Nobody waits."""
+        return _Wait()
+
+    def observe(self, state: _Wait, action: Any, outcome: Outcome) -> _Wait:
+        """Add the time that passed while readers waited, and see how the transaction ends."""
+        world: World = outcome.world
+        waited = state.waited
+        for event in outcome.events:
+            if isinstance(event, TimePassed) and waited >= 0:
+                waited += event.ms if _is_open(world) else 0
+            elif isinstance(event, TransactionDecided):
+                self.commits = self.commits or event.committed
+                self.aborts = self.aborts or not event.committed
+        self.longest = max(self.longest, waited)
+        self.stuck = self.stuck or (_is_open(world) and not world.deadlines)
+        return _Wait(waited if _is_open(world) else 0)
+
+    def finding(self, state: _Wait) -> Finding:
+        """Say nothing against it."""
+        return Finding(HOLDS)
+
+
+def _is_open(world: World) -> bool:
+    return world.logs[OUTPUT].first_unstable_offset is not None
+
+
+def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
+    """Give the cluster of a rival in a situation: one producer that copies one record."""
+    two_phase = not limits.timeout_ms
+    plain = scenario("kip-1309-dead-writer").spec
+    app = plain.applications[0].but(
+        transaction_timeout_ms=limits.timeout_ms or 60_000,
+        two_phase_commit=two_phase,
+        heartbeat_interval_ms=limits.heartbeat_ms,
+        work_ms=situation.work_ms,
+    )
+    budget = FaultBudget(crash_client=int(situation.dies), time_out=1, run_out=1)
+    clock = Clock(TIMED, delay_max_ms=0, pause_max_ms=0)
+    return plain.but(applications=(app,), budget=budget, clock=clock)
+
+
+def seen(limits: Limits, situation: Situation) -> Seen:
+    """Search a situation of a rival to its end.
+
+    Raises:
+        AssertionError: if the search does not come to an end within its bounds.
+    """
+    chosen = design(limits.design)
+    spec = at_levels(cluster(limits, situation), chosen)
+    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    watch = _Watch()
+    found = Search(model, (watch,)).run(Bounds(states_max=100_000))
+    assert found.complete, found.sentence
+    longest = FOR_EVER if watch.stuck else watch.longest
+    return Seen(longest, watch.commits, watch.aborts, found.states)
+
+
+def words(what: Seen, situation: Situation) -> str:
+    """Say what a situation came to: how long readers wait at most, and whether work is lost."""
+    waits = "for ever" if what.waits_ms == FOR_EVER else ms(what.waits_ms)
+    if situation.dies or situation.work_ms >= SITUATIONS[2].work_ms:
+        return f"readers wait {waits}"
+    ends = "commits" if what.commits and not what.aborts else "healthy work is aborted"
+    return f"{ends}; readers wait {waits}"
+
+
+def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Give the table: a row for each rival, a column for each situation."""
+    rows = []
+    for limits in RIVALS:
+        found = [(seen(limits, each), each) for each in SITUATIONS]
+        states = sum(what.states for what, _ in found)
+        cells = [words(what, each) for what, each in found]
+        rows.append((limits.label, limits.design, *cells, f"{states:,} states"))
+    heads = ("rival", "design", *(each.name for each in SITUATIONS), "searched")
+    return heads, tuple(rows)
+
+
+ONE_TIMEOUT = Study(
+    "B21",
+    "Is one time-out enough, or does a session need a heartbeat?",
+    "KIP-1309 (draft); KIP-1310 2.4; KAFKA-20381",
+    "How long readers wait behind a transaction at most, and which healthy transactions are aborted.",
+    counting=counting,
+)

@@ -1,0 +1,180 @@
+"""How long a partition stands still when its owner does: what each version of KIP-447 makes of it.
+
+A member has an offset pending and stands still, heartbeats and all. Another one asks to join at that
+moment. Counted on a timed clock, messages taking no time: from the last sign of the old owner to the first
+records of the new one. Then the old owner goes on, and what it still can do is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    DelayOver,
+    Deliver,
+    RunOut,
+    Send,
+    Step,
+    Tick,
+    TimeOutTransaction,
+)
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import Durations
+from kipviz.cluster.timing.clock import TICKS, TIMED, Clock, ms
+from kipviz.cluster.world import host_of
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageDelivered, TimePassed
+from kipviz.properties.verdict import BROKEN
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import next_by_itself
+from kipviz.scenarios.setting import PLAYGROUND
+
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+
+STORY = "kip-447-first-draft"
+OLD, NEW = "app-1", "app-2"
+STEPS_MAX = 2_000
+# session.timeout.ms when the KIP was written, and since Kafka 3.0 (KIP-735).
+SESSIONS_MS = (10_000, 45_000)
+RIVALS = (
+    ("before 2.5: nobody waits", "before-447"),
+    ("first draft: the old transaction is aborted", STORY),
+    (
+        "first draft, read so that it has to time out",
+        f"{STORY}+older_transaction=it_has_to_time_out",
+    ),
+    ("second draft: a default time-out of 10 s", "kip-447-init-consumer"),
+    ("shipped: a default time-out of 60 s", "kafka"),
+)
+
+
+class TakenOver(Value, frozen=True):
+    """For how long nobody read, what the old owner got for its commit, and what is broken then."""
+
+    stands_still_ms: int
+    commit: str
+    harm: str
+
+
+def takeover() -> Table:
+    """Give, for each rival, how long the partition stands still with either session time-out."""
+    rows = []
+    for words, name in RIVALS:
+        found = [taken_over(name, session_ms) for session_ms in SESSIONS_MS]
+        waits = (ms(each.stands_still_ms) for each in found)
+        rows.append((words, name, *waits, found[0].commit, found[0].harm))
+    heads = (
+        "rival",
+        "design",
+        *(f"stands still, session.timeout.ms {ms(each)}" for each in SESSIONS_MS),
+        "the old owner's commit",
+        "harm",
+    )
+    return heads, tuple(rows)
+
+
+def taken_over(name: str, session_ms: int) -> TakenOver:
+    """Run one takeover under a design."""
+    model = _model(name, session_ms)
+    trace = Trace.start(model, PROPERTIES)
+    trace = _until(model, trace, OLD, "sendOffsetsToTransaction")
+    before = len(trace.line)
+    trace = _until(model, trace, NEW, "poll")
+    passed = sum(
+        event.ms
+        for node in trace.line[before:]
+        for event in trace.node(node).events
+        if isinstance(event, TimePassed)
+    )
+    trace = _until(model, trace, OLD, "commitTransaction")
+    (end,) = (e for e in trace.here.events if isinstance(e, CallReturned))
+    trace = _until(model, trace, NEW, "commitTransaction")
+    atomic = PROPERTIES[0].finding(trace.observations[0])
+    harm = atomic.reason if atomic.status == BROKEN else "none"
+    return TakenOver(passed, end.raised or "committed", harm)
+
+
+def _model(name: str, session_ms: int) -> ClusterModel:
+    story = scenario_named(STORY)
+    timed = story.spec.but(
+        clock=Clock(TIMED, delay_max_ms=0, tick=TICKS[1]),
+        durations=Durations(session_timeout_ms=session_ms, retry_backoff_ms=1_000),
+        budget=PLAYGROUND.but(pause=0, max_block=0, time_out=4, run_out=4),
+    )
+    return story.but(spec=timed).model(design_named(name))
+
+
+def _until(model: ClusterModel, trace: Trace, name: str, call: str) -> Trace:
+    """Let one process run, the other one standing still, until one of its calls has come back."""
+    other = NEW if name == OLD else OLD
+    for _ in range(STEPS_MAX):
+        trace = trace.take(_next(model, trace, name, other))
+        if any(
+            isinstance(e, CallReturned) and (e.application, e.call) == (name, call)
+            for e in trace.here.events
+        ):
+            return trace
+    raise AssertionError(f"{call}() of {name} does not come back")
+
+
+def _next(model: ClusterModel, trace: Trace, name: str, other: str) -> ClusterAction:
+    """Give what happens next: messages, then the thread, then what is due, and last of all time.
+
+    A producer that was told CONCURRENT_TRANSACTIONS asks again when everything else has happened, and not
+    while the transaction in its way is as open as before: how long it backs off is not modelled.
+    """
+    waits = f"{name}/producer" if _told_to_wait(trace, name) else ""
+    action = next_by_itself(model, trace.world, _held(other, waits))
+    if action is not None:
+        return action
+    step = Step(name)
+    if model.why_not(trace.world, step) is None:
+        return step
+    found = model.enabled(trace.world)
+    for kind in (RunOut, TimeOutTransaction, DelayOver, ClientTimer):
+        for each in found:
+            theirs = isinstance(each, ClientTimer) and host_of(each.source) != name
+            if isinstance(each, kind) and not theirs:
+                return each
+    again = next_by_itself(model, trace.world, _held(other, ""))
+    return again if again is not None and not _is_open(trace) else Tick()
+
+
+def _told_to_wait(trace: Trace, name: str) -> bool:
+    """Say whether the last thing that a producer was told is CONCURRENT_TRANSACTIONS."""
+    for at in reversed(trace.line):
+        for event in trace.node(at).events:
+            if isinstance(event, MessageDelivered) and event.source == f"{name}/producer":
+                error = getattr(event.message, "error", None)
+                return event.way == "response" and error is Errors.CONCURRENT_TRANSACTIONS
+    return False
+
+
+def _is_open(trace: Trace) -> bool:
+    return any(
+        known.state is TransactionState.ONGOING
+        for role in trace.world.roles.values()
+        if isinstance(role, TransactionCoordinator)
+        for known in role.transactions.values()
+    )
+
+
+def _held(host: str, waits: str) -> Callable[[ClusterAction], bool]:
+    """Say what a process that stands still does not do: send, and take answers; nor sends who waits."""
+
+    def held(action: ClusterAction) -> bool:
+        if isinstance(action, Send):
+            return host_of(action.source) == host or action.source == waits
+        if isinstance(action, Deliver):
+            return action.way == "response" and host_of(action.source) == host
+        return False
+
+    return held

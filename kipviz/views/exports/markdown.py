@@ -1,0 +1,69 @@
+"""A payload as a Markdown table, for a mailing list or an issue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kipviz.checking.courses.runs import Judgement
+from kipviz.scenarios.program_faults import THE_PROGRAM
+from kipviz.views.lifetimes import covers
+
+Part = Mapping[str, Any]
+
+SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
+
+# Control characters, and halves of surrogate pairs, which no file can hold.
+_UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+# What Markdown, or the HTML that it may become, would take for more than text.
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|~$"} | {"&": "&amp;"})
+
+
+def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
+    """Give the main line of a payload: what it is, its steps with the verdicts, what they come to."""
+    properties = list(dict.fromkeys(v["property"] for v in payload["verdicts"]))
+    design = payload["design"]
+    lines = [
+        f"# {plain(payload['title'])}",
+        "",
+        f"Design {plain(design['name'])} ({plain(design['status'])}): {plain(design['sentence'])}",
+        "",
+        plain(payload.get("spec_line", "")),
+        "",
+        table_row(["step", "who", "what happens", *map(plain, properties)]),
+        table_row(["---:", "---", "---", *([":---:"] * len(properties))]),
+    ]
+    for k, step in enumerate(payload["steps"]):
+        for number, big in enumerate(payload["bigs"], 1):
+            if big["from"] == k:
+                said = f"**{number}. {plain(big['title'])}** {plain(big['say'])}"
+                lines.append(table_row(["", "", said, *([""] * len(properties))]))
+        signs = [_sign(payload["verdicts"], name, k) for name in properties]
+        lines.append(table_row([str(k), plain(step["actor"]), plain(step["sentence"]), *signs]))
+    lines += ["", *(f"- {_said(judgement)}" for judgement in judged)]
+    return "\n".join(lines) + "\n"
+
+
+def plain(text: str) -> str:
+    """Give a text that Markdown shows as it is, on one line."""
+    return _UNSEEN.sub("\ufffd", " ".join(text.split())).translate(_SPECIAL)
+
+
+def _said(judgement: Judgement) -> str:
+    where = f" since step {judgement.step}" if judgement.step >= 0 else ""
+    words = f"{SIGNS[judgement.status]} {plain(judgement.property)}: {judgement.status}{where}."
+    blame = f" ({THE_PROGRAM}: {plain(judgement.blame)})" if judgement.blame else ""
+    return f"{words} {plain(judgement.reason)}".rstrip() + blame
+
+
+def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
+    for verdict in verdicts:
+        if verdict["property"] == name and covers(verdict, step):
+            return SIGNS[verdict["state"]]
+    return ""
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Give one row of a Markdown table; its cells are Markdown already."""
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,1 @@
+"""What runs add up to: counters, rates, durations, costs."""

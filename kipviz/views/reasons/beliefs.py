@@ -1,0 +1,419 @@
+"""Two views of one moment: what an application believes, and what the brokers know.
+
+For every application one card with a row per topic: what the client sees on the left, what
+coordinators, leaders and logs say of the same thing on the right, and whether the two agree. What
+a client knows is what it called and what it was answered, never a look at a broker.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import (
+    COMPLETED,
+    PREPARED,
+    TransactionMetadata,
+)
+from kipviz.clients.application import Application
+from kipviz.clients.shares.share_holding import Held
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
+from kipviz.cluster.world import World, host_of, role_key
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, CallStarted, MessageDelivered
+from kipviz.records.placement import CONSUMER_OFFSETS
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.role_cards.cards import CardHead
+from kipviz.views.role_cards.facts import Card, short_name
+from kipviz.views.telling.exceptions import exception_of
+from kipviz.views.telling.words import summary
+
+S = TransactionState
+ANSWERS_KEPT = 3
+
+AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "nobody can tell"
+
+# What a client believes of its transaction after each call, entered and come back.
+ENTERED = {
+    "beginTransaction": "open",
+    "commitTransaction": "committing",
+    "abortTransaction": "aborting",
+}
+CAME_BACK = {"commitTransaction": "committed", "abortTransaction": "aborted"}
+BELIEVED = {
+    "none": "no transaction yet",
+    "open": "a transaction is open",
+    "committing": "not known: commitTransaction() has not returned",
+    "aborting": "not known: abortTransaction() has not returned",
+    "committed": "committed",
+    "aborted": "aborted",
+    "failed": "not known: the call threw",
+}
+
+
+class Heard(Value, frozen=True):
+    """What a process remembers of its transaction and its answers; a crash forgets it."""
+
+    life: int = 1
+    belief: str = "none"
+    producer_id: int = -1
+    producer_epoch: int = -1
+    answers: tuple[str, ...] = ()
+    request: str = ""
+    error: Errors = Errors.NONE
+
+
+class Row(Value, frozen=True):
+    """One topic: what the client believes, what the brokers know, and what to say about it."""
+
+    topic: str
+    client: str
+    broker: str
+    verdict: str = AGREES
+    words: str = ""
+
+
+class Beliefs:
+    """The two views of every application, told step by step along one line."""
+
+    def __init__(self, spec: ClusterSpec) -> None:
+        """Make one card for each application."""
+        self._spec = spec
+        self._heard = {app.name: Heard() for app in spec.members}
+        self._seen: dict[str, tuple[tuple[Any, ...], Card]] = {}
+        self.heads = [
+            CardHead(f"beliefs:{app.name}", app.name, "two views", "beliefs", app.name, 99)
+            for app in spec.members
+        ]
+
+    def observe(self, world: World, events: tuple[Event, ...]) -> None:
+        """Follow the line to the next world; `events` are what led to it."""
+        for app in self._spec.members:
+            here = world.applications[app.name]
+            self._heard[app.name] = hear(self._heard[app.name], here, events)
+
+    def snapshot(self, world: World) -> dict[str, Card]:
+        """Give every application's card in the world that was observed last."""
+        found = {}
+        for app in self._spec.members:
+            here, heard = world.applications[app.name], self._heard[app.name]
+            parts = (heard, here, world.roles, world.logs, world.connections)
+            known = self._seen.get(app.name)
+            if known is None or any(a is not b for a, b in zip(known[0], parts, strict=True)):
+                known = (parts, _card(beliefs(app, world, heard)))
+                self._seen[app.name] = known
+            found[f"beliefs:{app.name}"] = known[1]
+        return found
+
+
+def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
+    """Take over what a process has learnt in a step."""
+    if heard.life != app.life:
+        heard = Heard(app.life)
+    for event in events:
+        match event:
+            case CallStarted(application=app.name, call=call) if call in ENTERED:
+                heard = heard.but(belief=ENTERED[call])
+                if call == "beginTransaction":
+                    producer = app.manager
+                    heard = heard.but(
+                        producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
+                    )
+            case CallReturned(application=app.name, call=call, raised=raised):
+                if call in CAME_BACK:
+                    heard = heard.but(belief="failed" if raised else CAME_BACK[call])
+            case MessageDelivered(way="response", source=source, message=message):
+                if host_of(source) == app.name:
+                    answers = (*heard.answers, summary(message))[-ANSWERS_KEPT:]
+                    request = type(message).__name__.removesuffix("Response")
+                    error = getattr(message, "error", Errors.NONE)
+                    heard = heard.but(answers=answers, request=request, error=error)
+            case _:
+                pass
+    return heard
+
+
+def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...]:
+    """Put both views of an application's topics side by side."""
+    app = world.applications[spec.name]
+    if not app.alive:
+        state = _coordinator_words(_known(world, spec))
+        return (Row("process", "down: it believes nothing", state, UNKNOWN),)
+    known = _known(world, spec)
+    rows = [_call(app, world), _transaction(heard, known), _identity(app, known, heard)]
+    rows.append(_written(heard, app, spec, world))
+    if isinstance(app.consumer, ShareConsumer):
+        several = len(app.share_consumers) > 1
+        rows += [
+            _held(consumer, held, world, f" by {consumer.member_id}" if several else "")
+            for consumer in app.share_consumers
+            for held in consumer.held or (Held("", -1),)
+        ]
+    else:
+        rows.append(_position(app, world))
+    rows.append(_answers(heard, app, world))
+    exception = exception_of(app, heard.request, heard.error)
+    if exception is not None:
+        rows.append(Row("exception", exception.words, _coordinator_words(known)))
+    return tuple(rows)
+
+
+# -- the topics ----------------------------------------------------------------------------------
+
+
+def _call(app: Application, world: World) -> Row:
+    line = app.program[app.line]
+    call = f"{line.call.value}()"
+    client = (
+        f"ended: {app.ended}"
+        if app.ended
+        else f"blocked in {call}"
+        if app.waiting
+        else f"about to call {call}"
+    )
+    places = []
+    back = False
+    for (source, broker), connection in world.connections.items():
+        if host_of(source) == app.name and connection.open:
+            places += [f"{_name(e)} is on the wire to B{broker}" for e in connection.requests]
+            if connection.serving is not None:
+                places.append(f"B{broker} works on {_name(connection.serving)}")
+            for envelope in connection.responses:
+                back = True
+                places.append(f"{_name(envelope)} of B{broker} is on its way back")
+    broker_words = "; ".join(places) or "nothing of this process is on the wire"
+    if app.waiting and back:
+        words = f"The brokers have answered already; {call} does not know it yet."
+        return Row("call", client, broker_words, DIFFERS, words)
+    return Row("call", client, broker_words)
+
+
+def _transaction(heard: Heard, known: TransactionMetadata | str) -> Row:
+    client = BELIEVED[heard.belief]
+    broker = _coordinator_words(known)
+    if isinstance(known, str):
+        verdict = AGREES if heard.belief == "none" else UNKNOWN
+        return Row("transaction", client, broker, verdict)
+    state = known.state
+    if heard.belief == "none":
+        return Row("transaction", client, broker)
+    if known.producer_id == heard.producer_id and known.producer_epoch == heard.producer_epoch:
+        if state is S.ONGOING:
+            agrees = heard.belief in {"open", "committing", "aborting"}
+            words = "" if agrees else "The coordinator still holds it open."
+            return Row("transaction", client, broker, AGREES if agrees else DIFFERS, words)
+        words = "The coordinator has not heard of this transaction: nothing is enlisted yet."
+        verdict = AGREES if heard.belief in {"aborted", "committed"} else DIFFERS
+        return Row("transaction", client, broker, verdict, words if verdict is DIFFERS else "")
+    return _decided(heard, known, client, broker)
+
+
+def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str) -> Row:
+    """The coordinator has gone on: it has decided, or other epochs have come."""
+    decided = known.state in PREPARED or known.state in COMPLETED
+    outcome = "commit" if known.state in {S.PREPARE_COMMIT, S.COMPLETE_COMMIT} else "abort"
+    if not decided:
+        words = "The coordinator has gone on to another epoch: this transaction is past."
+        return Row("transaction", client, broker, DIFFERS, words)
+    missing = len(known.partitions)
+    if heard.belief in {"committed", "aborted"}:
+        if not heard.belief.startswith(outcome):
+            words = f"The client believes it {heard.belief}; the coordinator decided to {outcome}."
+            return Row("transaction", client, broker, DIFFERS, words)
+        if known.state in COMPLETED:
+            return Row("transaction", client, broker)
+        words = (
+            f"The client goes on as if it were {heard.belief}; {_markers(missing)}, so the logs "
+            "do not show the outcome everywhere."
+        )
+        return Row("transaction", client, broker, DIFFERS, words)
+    words = f"It is decided to {outcome}, and the client does not know it."
+    if heard.belief == "open":
+        words = f"The client believes it open; the coordinator decided to {outcome}."
+    return Row("transaction", client, broker, DIFFERS, words)
+
+
+def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) -> Row:
+    producer = app.manager
+    client = (
+        f"{producer.state_name}, {_identity_words(producer.producer_id, producer.producer_epoch)}"
+    )
+    if isinstance(known, str):
+        return Row(
+            "producer", client, "no identity", UNKNOWN if producer.producer_id >= 0 else AGREES
+        )
+    broker = _identity_words(known.producer_id, known.producer_epoch)
+    mine, theirs = (
+        (producer.producer_id, producer.producer_epoch),
+        (known.producer_id, known.producer_epoch),
+    )
+    if mine == theirs:
+        return Row("producer", client, broker)
+    ending = heard.belief in {"committing", "aborting"}
+    if producer.producer_id < 0:
+        words = "The coordinator has given an identity that the client does not have yet."
+    elif ending and known.state in (*PREPARED, *COMPLETED):
+        words = "The next epoch comes to the client with the answer to EndTxn."
+    else:
+        words = "The client's epoch is not the coordinator's: its next request is refused."
+    return Row("producer", client, broker, DIFFERS, words)
+
+
+def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World) -> Row:
+    producer, log = app.producer, world.logs[spec.output]
+    mine = [batch for batch in producer.batches if batch.partition == spec.output]
+    sent = producer.sequences.get(spec.output, 0)
+    client = "nothing sent"
+    if sent:
+        waiting = sum(len(batch.records) for batch in mine)
+        client = f"{sent} sent, {waiting} of them not acknowledged"
+    elif heard.belief in CAME_BACK.values():
+        client = f"what it sent is {heard.belief}"
+    lso, high = log.last_stable_offset, log.high_watermark
+    broker = f"HW {high}, LSO {lso}"
+    identity = (producer.producer_id, producer.producer_epoch)
+    there = any(
+        (*identity, batch.base_sequence) == (b.producer_id, b.producer_epoch, b.base_sequence)
+        for b in log.batches
+        for batch in mine
+    )
+    if there:
+        words = "What the client counts as not acknowledged is in the log already."
+        return Row(spec.output, client, broker, DIFFERS, words)
+    if lso < high:
+        words = f"Written, but from offset {lso} on nobody who reads committed data sees it."
+        return Row(spec.output, client, broker, DIFFERS, words)
+    return Row(spec.output, client, broker)
+
+
+def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row:
+    """Tell of the records of one partition; who holds some of several has a row for each.
+
+    `member` names the consumer's member where a process has several, as in " by M9".
+    """
+    name = (f"records of {held.partition}" if consumer.beside else "records held") + member
+    staged = held.staged if consumer.gathers else consumer.staged
+    client = ", ".join(
+        f"{offset} staged" if offset in staged else f"{offset} held" for offset in held.batch
+    )
+    role = world.roles.get((world.image.leader_of(held.partition), "share_partition_leader", ""))
+    shares = role.shares.values() if isinstance(role, ShareLeader) else ()
+    own = (held.partition, consumer.group_id)
+    share = next((s for s in shares if (s.partition, s.group_id) == own), None)
+    told, lost = [], []
+    for offset in held.batch:
+        record = share.records.get(offset) if share else None
+        if record is not None:
+            told.append(f"{offset} {record.state.name}")
+            mine = record.member_id == consumer.member_id or record.state is RecordState.TX_PENDING
+        else:
+            # A staged record below the start offset is resolved, as its holder wished.
+            mine = share is not None and offset < share.start_offset and offset in staged
+            told.append(f"{offset} done" if mine else f"{offset} not in memory")
+        if not mine:
+            lost.append(offset)
+    if not held.batch:
+        return Row(name, "none", "nothing is asked of them")
+    broker = ", ".join(told)
+    if not lost:
+        return Row(name, client, broker)
+    words = f"The client still counts {', '.join(map(str, lost))} as its own; the leader does not."
+    return Row(name, client, broker, DIFFERS, words)
+
+
+def _position(app: Application, world: World) -> Row:
+    consumer = app.consumer
+    assert not isinstance(consumer, ShareConsumer)
+    client = "not known" if consumer.position < 0 else f"reads on from {consumer.position}"
+    home = world.image.home_of(CONSUMER_OFFSETS, consumer.group_id)
+    role = world.roles.get(role_key(world.image.leader_of(home), home))
+    if not isinstance(role, GroupCoordinator) or role.loading:
+        return Row("position", client, "nobody coordinates the group now", UNKNOWN)
+    committed = role.offsets.get((consumer.group_id, consumer.partition))
+    base = committed.offset if committed else -1
+    pending = [
+        p.offset
+        for staged in role.pending.values()
+        for p in staged
+        if (p.group_id, p.partition) == (consumer.group_id, consumer.partition)
+    ]
+    stands = f"committed {base}" if committed else "nothing committed yet"
+    broker = stands + (f", pending {pending[0]}" if pending else "")
+    if consumer.position <= max(base, 0):
+        return Row("position", client, broker)
+    start = base if committed else "the beginning"
+    words = f"If the process died now, the group would go on from {start}."
+    return Row("position", client, broker, DIFFERS, words)
+
+
+def _answers(heard: Heard, app: Application, world: World) -> Row:
+    flying = [
+        f"{summary(envelope.message)} from B{broker}"
+        for (source, broker), connection in world.connections.items()
+        if host_of(source) == app.name and connection.open
+        for envelope in connection.responses
+    ]
+    client = ", ".join(heard.answers) or "none yet"
+    if flying:
+        words = "Given, but not heard yet."
+        return Row("answers", client, f"on the wire: {', '.join(flying)}", DIFFERS, words)
+    return Row("answers", client, "none on the wire")
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def _known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
+    """Give what the coordinator knows of a transactional id, or why nobody knows anything."""
+    if not spec.transactional_id:
+        return "it has no transactional id"
+    home = world.image.home_of_transactions(spec.transactional_id)
+    role = world.roles.get(role_key(world.image.leader_of(home), home))
+    if not isinstance(role, TransactionCoordinator):
+        return "nobody coordinates it now"
+    if role.loading:
+        return "its coordinator still reads the log"
+    return role.transactions.get(spec.transactional_id) or "the coordinator does not know the name"
+
+
+def _coordinator_words(known: TransactionMetadata | str) -> str:
+    if isinstance(known, str):
+        return known
+    if known.state in PREPARED:
+        return f"{known.state.value}: {_markers(len(known.partitions))}"
+    if known.state is S.ONGOING:
+        names = ", ".join(map(short_name, known.partitions))
+        return f"ONGOING with {names}"
+    return known.state.value
+
+
+def _markers(missing: int) -> str:
+    return f"{missing} marker{'' if missing == 1 else 's'} missing"
+
+
+def _identity_words(producer_id: int, producer_epoch: int) -> str:
+    return f"id {producer_id}, epoch {producer_epoch}" if producer_id >= 0 else "no identity"
+
+
+def _name(envelope: Any) -> str:
+    return type(envelope.message).__name__
+
+
+def _card(rows: tuple[Row, ...]) -> Card:
+    tone = {AGREES: "calm", DIFFERS: "pending", UNKNOWN: "warning"}
+    return {
+        row.topic: {
+            "client": row.client,
+            "broker": row.broker,
+            "verdict": row.verdict,
+            "words": row.words,
+            "tone": tone[row.verdict],
+        }
+        for row in rows
+    }

@@ -1,0 +1,390 @@
+"""Who made this so: for every step, the steps before it that led to it.
+
+A step is taken again in a world whose tables note what is looked up in them. So what a step read
+is seen and not declared, and who wrote it last is known from comparing worlds. The step that sent
+a message leads to the step that delivers it. Whoever takes only the steps of a cone, in their
+order, comes to the same values (`tests/views/test_causes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain as joined
+from typing import Any, TypeAlias
+
+from kipviz.checking.courses.course import Wire
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    CrashBroker,
+    CreateAcls,
+    Cut,
+    DelayOver,
+    DeleteAcls,
+    Deliver,
+    DeliverLate,
+    ExpireBatch,
+    ExpireLock,
+    GiveUp,
+    Heal,
+    InstallRelease,
+    Load,
+    MissPoll,
+    MoveLeader,
+    Pause,
+    ReadLog,
+    Receive,
+    Refresh,
+    Replicate,
+    Resume,
+    RunOut,
+    Send,
+    StartBroker,
+    Step,
+    Tick,
+    TimeOutCall,
+    TimeOutTransaction,
+    UpgradeFeature,
+)
+from kipviz.cluster.behaviour.naming import on_wire
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timing import retention
+from kipviz.cluster.timing.clock import Deadline
+from kipviz.cluster.timing.deadlines import action_of, deadline_of
+from kipviz.cluster.timing.timers import AGES, ages
+from kipviz.cluster.world import World, host_of, role_key
+from kipviz.core.model import Event
+from kipviz.core.table import Table
+from kipviz.messages.admin import DescribeTransactions, ListTransactions
+from kipviz.messages.events import MessageSent
+from kipviz.records.batches import NO_TIMESTAMP
+
+# A cell of the world: the table it is in, and its key there.
+Place: TypeAlias = tuple[str, Any]
+# A step that led to another one, and what that one took over from it.
+Cause: TypeAlias = list[Any]
+
+TABLES = ("logs", "roles", "applications", "connections")
+LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
+PAUSES = "pauses"
+TIME = "time"
+# What else of the cluster's metadata changes, and how a reader would name it.
+METADATA = {
+    "features": "which feature levels are finalized",
+    "acls": "which ACLs there are",
+    "releases": "which binary each broker has",
+}
+FEATURES, ACLS, RELEASES = METADATA
+MESSAGE = "sent its message"
+
+
+class Notes:
+    """What a step looks at, apart from what it made itself."""
+
+    def __init__(self) -> None:
+        self.read: dict[Place, None] = {}
+        self._own: set[Place] = set()
+
+    def look(self, place: Place) -> None:
+        """Note that a place was read, unless the step itself wrote it before."""
+        if place not in self._own:
+            self.read.setdefault(place)
+
+    def write(self, place: Place) -> None:
+        """Note that the step wrote a place."""
+        self._own.add(place)
+
+
+class Watched:
+    """A table that notes what is looked up in it."""
+
+    def __init__(self, name: str, table: Table[Any, Any], notes: Notes) -> None:
+        self._name = name
+        self._table = table
+        self._notes = notes
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Give the value of a key, or the default."""
+        self._notes.look((self._name, key))
+        return self._table.get(key, default)
+
+    def __getitem__(self, key: Any) -> Any:
+        self._notes.look((self._name, key))
+        return self._table[key]
+
+    def __contains__(self, key: object) -> bool:
+        self._notes.look((self._name, key))
+        return key in self._table
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def keys(self) -> tuple[Any, ...]:
+        """Give the keys; which ones there are is a place of its own."""
+        self._notes.look((KEYS, self._name))
+        return self._table.keys()
+
+    def values(self) -> tuple[Any, ...]:
+        """Give all values."""
+        return tuple(value for _, value in self.items())
+
+    def items(self) -> tuple[tuple[Any, Any], ...]:
+        """Give all entries."""
+        for key in self.keys():
+            self._notes.look((self._name, key))
+        return self._table.items()
+
+    def set(self, key: Any, value: Any) -> Watched:
+        """Give a table with another value of a key."""
+        self._notes.write((self._name, key))
+        return Watched(self._name, self._table.set(key, value), self._notes)
+
+    def without(self, key: Any) -> Watched:
+        """Give a table without a key."""
+        self._notes.write((self._name, key))
+        return Watched(self._name, self._table.without(key), self._notes)
+
+
+class WatchedBrokers(tuple[int, ...]):  # noqa: SLOT001  a tuple cannot have slots with names
+    """The brokers that are offline; it notes that somebody asked whether one of them is."""
+
+    notes: Notes
+
+    def __contains__(self, broker: object) -> bool:
+        self.notes.look((UP, ""))
+        return super().__contains__(broker)
+
+
+class Causes:
+    """The causes of the steps of one line, told step by step from its start."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        """Begin before the first step."""
+        self._model = model
+        self._writers: dict[Place, int] = {}
+        self._wire = Wire()
+        self._sent_in: list[int] = []
+
+    def of(self, before: World, action: ClusterAction) -> list[Cause]:
+        """Give the causes of the next step, its main one first; the start causes nothing."""
+        main = [*self._sender(action), *self._last(_main(action))]
+        others: dict[int, list[str]] = {}
+        for place in reads(self._model, before, action):
+            for step in self._last([place]):
+                changed = others.setdefault(step, [])
+                words = _words(place)
+                if words not in changed:
+                    changed.append(words if changed else f"changed {words}")
+        for step in self._sender(action):
+            others[step] = [MESSAGE]
+        first = [step for step in main if step in others][:1]
+        rest = sorted((step for step in others if step not in first), reverse=True)
+        return [[step, ", ".join(others[step])] for step in (*first, *rest)]
+
+    def add(self, k: int, before: World, world: World, events: Iterable[Event]) -> None:
+        """Note what a step wrote and sent, once its causes are told."""
+        for place in writes(before, world):
+            self._writers[place] = k
+        told = tuple(events)
+        self._wire.see(told)
+        self._sent_in += [k for event in told if isinstance(event, MessageSent)]
+
+    def _sender(self, action: ClusterAction) -> list[int]:
+        number = self._wire.next_on(action)
+        return [self._sent_in[number - 1]] if number else []
+
+    def _last(self, places: Iterable[Place]) -> list[int]:
+        found = (self._writers.get(place) for place in places)
+        return [step for step in found if step is not None]
+
+
+def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Place, ...]:
+    """Give the places that an action looks at in a world, in the order in which it does."""
+    notes = Notes()
+    watched: dict[str, Any] = {name: Watched(name, getattr(world, name), notes) for name in TABLES}
+    leaders: Any = Watched(LEADERS, world.image.leaders, notes)
+    offline = WatchedBrokers(world.image.offline)
+    offline.notes = notes
+    image = world.image.but(leaders=leaders, offline=offline)
+    after = model.step(world.but(image=image, **watched), action).world
+    # These are no tables; which actions look at them is plain to see in the model.
+    if isinstance(action, CrashBroker | StartBroker | MoveLeader | InstallRelease):
+        notes.look((UP, ""))
+    if isinstance(action, Deliver | Cut | Heal | Pause | Resume):
+        notes.look((CUTS, ""))
+    if isinstance(action, Deliver | Send | Step | StartBroker):
+        notes.look((FEATURES, ""))
+    if isinstance(
+        action,
+        Deliver | DeliverLate | Send | Load | StartBroker | InstallRelease | UpgradeFeature,
+    ):
+        notes.look((RELEASES, ""))
+    if isinstance(action, Deliver | DeliverLate | CreateAcls | DeleteAcls):
+        notes.look((ACLS, ""))
+    if isinstance(action, Step):
+        notes.look((PAUSES, action.application))
+    if isinstance(action, Send | ClientTimer):
+        notes.look((PAUSES, host_of(action.source)))
+    if after.next_producer_id != world.next_producer_id:
+        notes.look((IDS, ""))
+    for place in _of_time(world, action):
+        notes.look(place)
+    return tuple(notes.read)
+
+
+def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
+    """Give what an action looks at because of the time: a timed clock's deadlines."""
+    if isinstance(action, Tick):
+        # It goes to what is due next, and so depends on everything that is set.
+        yield TIME, ""
+        for deadline in world.deadlines:
+            yield from _set_in(world, deadline)
+    elif world.now_ms != NO_TIMESTAMP and not isinstance(action, Step | ClientTimer):
+        yield TIME, ""  # what is written or sent carries the time at which it is
+    elif deadline_of(world, action) is not None or (
+        isinstance(action, Deliver)
+        and ages(world)
+        and isinstance(on_wire(world, action), ListTransactions | DescribeTransactions)
+    ):
+        yield TIME, ""
+
+
+def _set_in(world: World, deadline: Deadline) -> list[Place]:
+    """Give the place that holds what a deadline is of."""
+    if deadline.kind in AGES:
+        if deadline.kind == retention.OFFSET_AGE:
+            home = retention.home(world, deadline.place)
+        else:
+            home = world.image.home_of_transactions(deadline.place[0])
+        return [("roles", role_key(world.image.leader_of(home), home))]
+    action = action_of(world, deadline)
+    match action:
+        case Deliver(source=source, broker=broker) | GiveUp(source=source, broker=broker):
+            return [("connections", (source, broker))]
+        case ExpireBatch(source=source) | MissPoll(source=source):
+            return [("applications", host_of(source))]
+        case _:
+            return _main(action)
+
+
+def writes(before: World, after: World) -> list[Place]:
+    """Give the places that differ between two worlds; worlds share what did not change."""
+    found: list[Place] = []
+    for name in TABLES:
+        found += _changed(name, getattr(before, name), getattr(after, name))
+    found += _changed(LEADERS, before.image.leaders, after.image.leaders)
+    if before.up != after.up:
+        found.append((UP, ""))
+    if before.cuts != after.cuts:
+        found.append((CUTS, ""))
+        changed = set(before.cuts) ^ set(after.cuts)
+        found += sorted((PAUSES, one) for one, other in changed if one == other)
+    if _passed(before, after):
+        found.append((TIME, ""))
+    found += [
+        (part, "") for part in METADATA if getattr(before.image, part) != getattr(after.image, part)
+    ]
+    if before.next_producer_id != after.next_producer_id:
+        found.append((IDS, ""))
+    return found
+
+
+def _passed(before: World, after: World) -> bool:
+    """Say whether time passed between two worlds: that is a step of its own."""
+    same = all(getattr(before, name) is getattr(after, name) for name in TABLES)
+    return same and before.deadlines != after.deadlines
+
+
+def cone(causes: Sequence[Sequence[Cause]], step: int) -> tuple[int, ...]:
+    """Give every step that led to a step, in order, that step last; `causes` are the line's."""
+    found = {step}
+    todo = [step]
+    while todo:
+        for earlier, _ in causes[todo.pop()]:
+            if earlier not in found:
+                found.add(earlier)
+                todo.append(earlier)
+    return tuple(sorted(found))
+
+
+def chain(steps: Sequence[Mapping[str, Any]], step: int) -> tuple[tuple[int, str], ...]:
+    """Give the main line of causes, newest first: each step, and what was taken over from it.
+
+    It ends with an accident, which nothing made happen, or with what came first. `steps` are the
+    payload's.
+    """
+    found = [(step, "")]
+    while not steps[step].get("accident") and steps[step].get("causes"):
+        step, words = steps[step]["causes"][0]
+        found.append((step, words))
+    return tuple(found)
+
+
+def _changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list[Place]:
+    if before is after:
+        return []
+    if before.keys() == after.keys():
+        triples = zip(before.keys(), before.values(), after.values(), strict=True)
+        return [(name, key) for key, old, new in triples if old is not new and old != new]
+    keys = dict.fromkeys(joined(before.keys(), after.keys()))
+    found = [(name, key) for key in keys if before.get(key) != after.get(key)]
+    return [*found, (KEYS, name)]
+
+
+def is_accident(action: ClusterAction) -> bool:
+    """Say whether nothing made an action happen: it has effects, and no cause of its own."""
+    return not isinstance(action, Deliver | DeliverLate) and not _main(action)
+
+
+def _main(action: ClusterAction) -> list[Place]:
+    """Give the place that most of all made an action possible; accidents need none."""
+    match action:
+        case Step(application=name) | TimeOutCall(application=name):
+            return [("applications", name)]
+        case Send(source=source) | ClientTimer(source=source):
+            return [("applications", host_of(source))]
+        case Receive():
+            return []  # a client outside the model: what made it ask is not in the world
+        case Replicate(partition=partition) | ReadLog(partition=partition):
+            return [("logs", partition)]
+        case (
+            Load(broker=broker, role=role, shard=shard)
+            | RunOut(broker, role, shard)
+            | DelayOver(broker, role, shard)
+        ):
+            return [("roles", (broker, role, shard))]
+        case TimeOutTransaction(broker=broker, shard=shard):
+            return [("roles", (broker, "transaction_coordinator", shard))]
+        case ExpireLock(broker=broker) | Refresh(broker=broker):
+            return [("roles", (broker, "share_partition_leader", ""))]
+        case _:
+            return []
+
+
+def _words(place: Place) -> str:
+    """Name a place as a reader would."""
+    name, key = place
+    match name:
+        case "logs":
+            return f"the log {key}"
+        case "roles":
+            broker, role, _ = key
+            return f"the {role.replace('_', ' ')} on Broker {broker}"
+        case "applications":
+            return str(key)
+        case "connections":
+            return f"the connection {key[0]} to Broker {key[1]}"
+        case "leaders":
+            return f"who leads {key}"
+        case "keys":
+            return f"which {key} there are"
+        case "up":
+            return "which brokers run"
+        case "time":
+            return "how late it is"
+        case "pauses":
+            return f"whether {key} stands still"
+        case "cuts":
+            return "who is cut apart or stands still"
+        case _:
+            return METADATA.get(name, "the next producer id")

@@ -1,0 +1,1 @@
+"""Results as pages: verdicts, studies, reviews, ledgers, lists."""

@@ -1,0 +1,218 @@
+"""A result as headings, paragraphs, tables and counterexamples: one page, written as Markdown or as HTML.
+
+A command prints the Markdown. A notebook stores the HTML for whoever reads it without a kernel, and its
+page draws the same blocks as tables that can be searched and sorted.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import astuple
+
+from kipviz.core.linkcode import PATTERN
+from kipviz.views.exports.markdown import plain, table_row
+
+Tone: TypeAlias = Literal["", "holds", "breaks", "open"]
+
+# A verdict has a sign beside its colour, and its words beside both.
+SIGNS: dict[Tone, str] = {"": "", "holds": "✓", "breaks": "✗", "open": "…"}
+# What a verdict's words begin with. "open": not decided, or not asked.
+_TONES: tuple[tuple[str, Tone], ...] = (
+    ("holds so far", "open"),
+    ("nothing so far", "open"),
+    ("not ", "open"),
+    ("never ", "open"),
+    ("the story stops", "open"),
+    ("holds", "holds"),
+    ("breaks", "breaks"),
+)
+_WORDS: dict[str, Tone] = {"yes": "holds", "no": "breaks"}
+# A table with more columns, and so few rows, is read more easily with its rows beside each other.
+WIDE, FEW_ROWS = 8, 5
+_LINK = re.compile(PATTERN)
+_CODE = re.compile(r"`([^`]*)`")
+_IN_CODE = r"<code>\1</code>"
+
+# Pictures of runs as the texts of SVGs, by the key of the run.
+Pictures: TypeAlias = Mapping[str, str]
+
+
+class Heading(msgspec.Struct, frozen=True, tag_field="kind", tag="heading"):
+    """A heading of a level from 1 to 3."""
+
+    level: int
+    text: str
+
+
+class Paragraph(msgspec.Struct, frozen=True, tag_field="kind", tag="paragraph"):
+    """A paragraph; what stands between backquotes is code if `code` says so."""
+
+    text: str
+    code: bool = False
+
+
+class TableCell(msgspec.Struct, frozen=True):
+    """A text of a table; `tone` marks a verdict, and `run` is the key of the run that it opens."""
+
+    text: str
+    tone: Tone = ""
+    run: str = ""
+
+    @property
+    def link(self) -> bool:
+        """Whether the text is a permalink, which is copied and not read."""
+        return _LINK.fullmatch(self.text) is not None
+
+
+class TextTable(msgspec.Struct, frozen=True, tag_field="kind", tag="table"):
+    """A table; each row has as many cells as there are heads."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+
+    def fitted(self) -> TextTable:
+        """Return the table as a page as wide as a notebook's has it: a wide one of few rows is turned."""
+        if len(self.heads) <= WIDE or not 0 < len(self.rows) <= FEW_ROWS:
+            return self
+        first, *others = zip(*self.rows, strict=True)
+        heads = (self.heads[0], *(cell.text for cell in first))
+        named = zip(self.heads[1:], others, strict=True)
+        return TextTable(
+            self.caption, heads, tuple((TableCell(head), *cells) for head, cells in named)
+        )
+
+
+class BrokenRun(msgspec.Struct, frozen=True, tag_field="kind", tag="broken"):
+    """A counterexample: what breaks under which design, in one sentence, and the steps up to it.
+
+    `why` is the property's own reason, `saved` says which step would have had to be missing, and `run` is the
+    key of the run.
+    """
+
+    design: str
+    title: str
+    steps: tuple[str, ...]
+    why: str
+    saved: str
+    run: str
+
+
+Block: TypeAlias = Heading | Paragraph | TextTable | BrokenRun
+Blocks: TypeAlias = tuple[Block, ...]
+
+
+class ResultPayload(msgspec.Struct, frozen=True):
+    """What the page of a result is sent; `pictures` are SVG texts by the key of their run."""
+
+    blocks: tuple[Block, ...]
+    pictures: dict[str, str]
+
+
+def verdict(words: str, run: str = "") -> TableCell:
+    """Return a verdict as a cell: its words say whether something holds, breaks, or is not decided."""
+    tone = next((tone for start, tone in _TONES if words.startswith(start)), _WORDS.get(words, ""))
+    return TableCell(words, "breaks" if not tone and " breaks after " in words else tone, run)
+
+
+def rows_of(rows: Iterable[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...]:
+    """Return rows of texts as cells that are no verdicts and open nothing."""
+    return tuple(tuple(map(TableCell, row)) for row in rows)
+
+
+def written(blocks: Iterable[Block]) -> str:
+    """Return the page in Markdown."""
+    return "\n\n".join(map(_written, blocks)) + "\n"
+
+
+def _written(block: Block) -> str:
+    match block:
+        case Heading(level, text):
+            return f"{'#' * level} {plain(text)}"
+        case Paragraph(text, code):
+            return text if code else plain(text)
+        case TextTable(_, heads, rows):
+            cells = ([f"`{c.text}`" if c.link else plain(c.text) for c in row] for row in rows)
+            lines = [table_row(map(plain, heads)), table_row(["---"] * len(heads))]
+            return "\n".join([*lines, *map(table_row, cells)])
+        case BrokenRun(design, title, steps, why, saved, _):
+            listed = "\n".join(f"{n}. {plain(text)}" for n, text in enumerate(steps, 1))
+            told = "\n\n".join(plain(words) for words in (why, saved) if words)
+            return f"### {plain(design)}: {plain(title)}\n\n{listed}\n\n{told}"
+
+
+def keys_of(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the keys of the runs that a page can open."""
+    for block in blocks:
+        if isinstance(block, BrokenRun):
+            yield block.run
+        elif isinstance(block, TextTable):
+            yield from (cell.run for row in block.rows for cell in row if cell.run)
+
+
+def still(blocks: Iterable[Block], pictures: Pictures) -> str:
+    """Return the page as HTML that needs no script and no style sheet; the first counterexample is open."""
+    opened = " open"
+    parts = []
+    for block in blocks:
+        parts.append(_still(block, pictures, opened))
+        if isinstance(block, BrokenRun):
+            opened = ""
+    return "\n".join(parts)
+
+
+def _still(block: Block, pictures: Pictures, opened: str) -> str:
+    match block:
+        case Heading(level, text):
+            return f"<h{level + 1}>{escape(text)}</h{level + 1}>"
+        case Paragraph(text, code):
+            words = escape(text, quote=False)
+            return f"<p>{_CODE.sub(_IN_CODE, words) if code else words}</p>"
+        case TextTable() as table:
+            caption, heads, rows = astuple(table.fitted())
+            names = "".join(f"<th {LEFT}>{_breakable(head)}</th>" for head in heads)
+            lines = (f"<tr>{''.join(map(_still_cell, row))}</tr>" for row in rows)
+            head = f"<caption>{_breakable(caption)}</caption>\n<thead><tr>{names}</tr></thead>"
+            return "\n".join([f"<table>\n{head}\n<tbody>", *lines, "</tbody></table>"])
+        case BrokenRun(design, title, steps, why, saved, run):
+            parts = [f"<details{opened}><summary>{escape(design)}: {escape(title)}</summary>"]
+            parts.append(f"<p>{escape(sentence(why, saved), quote=False)}</p>")
+            if run in pictures:
+                picture = b64encode(pictures[run].encode()).decode()
+                source = f"data:image/svg+xml;base64,{picture}"
+                parts.append(f'<p><img alt="{escape(title)}" src="{source}"></p>')
+            listed = (f"<li>{escape(text, quote=False)}</li>" for text in steps)
+            return "\n".join([*parts, "<ol>", *listed, "</ol></details>"])
+
+
+def sentence(why: str, saved: str) -> str:
+    """Return the line above a counterexample's picture."""
+    return " ".join(f"{words.rstrip('.')}." for words in (why, saved) if words)
+
+
+# Notebooks put cells to the right and do not break their lines; an attribute survives where a style sheet is dropped.
+LEFT = 'style="text-align:left;white-space:normal"'
+
+
+def _signed(cell: TableCell) -> str:
+    return f"{SIGNS[cell.tone]} {_breakable(cell.text)}".strip()
+
+
+def _still_cell(cell: TableCell) -> str:
+    if cell.link:
+        return f"<td {LEFT}><details><summary>permalink</summary><code>{cell.text}</code></details></td>"
+    return f"<td {LEFT}>{_signed(cell)}</td>"
+
+
+# A long name in a narrow column breaks after its parts.
+_JOINT = re.compile(r"(?<=[\w)][_=+@.:/,-])(?=\w)")
+
+
+def _breakable(text: str) -> str:
+    return "<wbr>".join(escape(part, quote=False) for part in _JOINT.split(text))

@@ -1,0 +1,96 @@
+"""The ledger of KIP-1289's draft implementation as a page: counts for each design, and every row with its run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipviz.checking.judging.verdicts import HOLDS
+from kipviz.scenarios.program_faults import THE_PROGRAM
+from kipviz.studies.implemented.draft_ledger import Entry
+from kipviz.studies.implemented.implementation import NO_ACCIDENT, PROMISES, STATES_MAX
+from kipviz.views.exports.markdown import plain
+from kipviz.views.reports.review import HONEST, HOW_TO_OPEN, LINK_MAX, table
+
+NOTHING = "none"
+BOUNDS = (
+    f"Each search visits at most {STATES_MAX:,} states, and ends at the first break of its property. A property that breaks "
+    "without an accident is not searched with one. A repair is a set of "
+    "decisions of the repaired design: with them the case breaks no promise within the same limit, and none of them can be "
+    "left out. Where the arrangement itself breaks the other promise, the repair is of this promise alone. “None” means that "
+    "the repaired design breaks the promise, too: the arrangement does it."
+)
+
+
+def draft_ledger_page(entries: Sequence[Entry]) -> str:
+    """Return both tables and what their words mean."""
+    parts = ["## In short", _short(entries), "## Every row", _rows(entries), plain(BOUNDS)]
+    return "\n\n".join((*parts, plain(HONEST), HOW_TO_OPEN)) + "\n"
+
+
+def _short(entries: Sequence[Entry]) -> str:
+    """Count for each design in each arrangement what holds, breaks and is not decided."""
+    groups: dict[tuple[str, str, str], list[Entry]] = {}
+    for each in entries:
+        groups.setdefault((each.arrangement, each.label, each.design), []).append(each)
+    rows = [
+        (*key, *(_verdicts(each, promise) for promise in PROMISES)) for key, each in groups.items()
+    ]
+    return table(("arrangement", "design", "its decisions", *PROMISES), rows)
+
+
+def _verdicts(entries: Sequence[Entry], promise: str) -> str:
+    """Say with which accidents a promise breaks, and with which nothing is decided; "holds" if there are none."""
+    mine = [each for each in entries if each.promise == promise]
+    words = [
+        f"{what}: {', '.join(accidents)}"
+        for what, accidents in (
+            (
+                "breaks",
+                [each.faults or NO_ACCIDENT for each in mine if each.breaks and not each.bare],
+            ),
+            (
+                "not decided",
+                [each.faults for each in mine if not each.breaks and each.verdict != HOLDS],
+            ),
+        )
+        if accidents
+    ]
+    return "; ".join(words) or HOLDS
+
+
+def _rows(entries: Sequence[Entry]) -> str:
+    heads = (
+        "arrangement",
+        "design",
+        "accidents",
+        "property",
+        "verdict",
+        "searched",
+        "what happens",
+        "a repair that cannot be shortened",
+        "the run",
+    )
+    rows = [
+        (
+            each.arrangement,
+            each.label,
+            each.faults or NO_ACCIDENT,
+            each.promise,
+            words_of(each),
+            f"{each.states:,} states",
+            each.reason,
+            (" + ".join(each.repair) or NOTHING) if each.breaks else "",
+            each.link if len(each.link) <= LINK_MAX else "",
+        )
+        for each in entries
+    ]
+    return table(heads, rows)
+
+
+def words_of(entry: Entry) -> str:
+    """Return the verdict in words: after how many steps it breaks, whether without an accident, and whose doing it is."""
+    if not entry.breaks:
+        return entry.verdict
+    without = " without an accident" if entry.bare else ""
+    whose = f" ({THE_PROGRAM})" if entry.blame else ""
+    return f"{entry.verdict} after {entry.steps}{without}{whose}"

@@ -1,0 +1,41 @@
+"""The claims of the five texts as Markdown: a table for each text, in the order of its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.studies.claimed.statements import JudgedStatement, Text
+from kipviz.views.exports.markdown import plain
+from kipviz.views.reports.review import honest, link_of, table
+
+HEADS = ("section", "claim", "design", "judged by", "verdict", "why", "the run")
+ABOUT = (
+    "Every section of each text that promises something, claim by claim. A story is judged with what the cluster does "
+    "next by itself, and says nothing of other interleavings. “Contradicted” names the findings of our reviews "
+    "(FINDINGS.md). “Seen” means that the story shows the promised behaviour."
+)
+
+
+def ledger_of_texts(judged: Iterable[tuple[Text, JudgedStatement]]) -> str:
+    """Return the claims of several texts, with a heading and a table for each of them."""
+    found = tuple(judged)
+    parts = [plain(ABOUT)]
+    for text, pairs in groupby(found, key=lambda pair: pair[0]):
+        rows = [
+            (
+                each.statement.section,
+                each.statement.claim,
+                each.statement.design,
+                each.where,
+                each.words,
+                each.reason,
+                link_of(each.run) if each.run is not None else "",
+            )
+            for _, each in pairs
+        ]
+        parts += [f"## {plain(text.name)}: {len(rows)} claims", plain(text.state) + "."]
+        parts.append(table(HEADS, rows))
+    budgets = (budget_of(e.statement.faults) for _, e in found if e.statement.property)
+    return "\n\n".join((*parts, honest(budgets))) + "\n"

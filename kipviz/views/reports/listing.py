@@ -1,0 +1,155 @@
+"""What there is to choose from, as plain entries and as text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.checking.judging.budgets import KINDS, budget_words
+from kipviz.checking.judging.faults import FAULTS
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import CATALOGUE
+from kipviz.designs.design import slot_named
+from kipviz.designs.options import SLOTS
+from kipviz.designs.own_rule import kind_words, question_of
+from kipviz.designs.slot import Slot
+from kipviz.scenarios.library import LIBRARY
+from kipviz.views.reports.blocks import TableCell, TextTable, rows_of
+
+Entry = Mapping[str, Any]
+
+
+class Listing(Value, frozen=True):
+    """One catalogue: its entries, each with a name, and the lines that tell of it.
+
+    Its repr is the text; going over it gives the names.
+    """
+
+    what: str
+    entries: tuple[Entry, ...]
+    lines: tuple[str, ...]
+    table: TextTable
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry["name"] for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def scenarios() -> Listing:
+    """Give the stories that can be played."""
+    entries = tuple(
+        {
+            "name": s.name,
+            "title": s.title,
+            "sentence": s.sentence,
+            "clause": s.clause,
+            "designs": list(s.designs),
+            "beats": len(s.beats),
+        }
+        for s in LIBRARY
+    )
+    rows = [(s.name, s.title, f"for {', '.join(s.designs)}") for s in LIBRARY]
+    cells = tuple(
+        (
+            TableCell(s.name, run=s.name),
+            TableCell(s.title),
+            TableCell(s.sentence),
+            TableCell(", ".join(s.designs)),
+        )
+        for s in LIBRARY
+    )
+    heads = ("story", "title", "what happens", "designs")
+    return Listing("scenarios", entries, _told(rows), TextTable("stories", heads, cells))
+
+
+def designs() -> Listing:
+    """Give the named designs; `name+slot=option` makes another one of each."""
+    entries = tuple(
+        {
+            "name": d.name,
+            "title": d.title,
+            "status": d.status,
+            "sentence": d.sentence,
+            "source": d.source,
+            "options": {s.name: option for s, option in zip(SLOTS, d.chosen, strict=True)},
+        }
+        for d in CATALOGUE
+    )
+    rows = [(d.name, f"{d.title} ({d.status})", d.sentence) for d in CATALOGUE]
+    cells = rows_of((d.name, d.title, d.status, d.sentence, d.source) for d in CATALOGUE)
+    heads = ("design", "title", "status", "what it does", "source")
+    return Listing("designs", entries, _told(rows), TextTable("designs", heads, cells))
+
+
+def slots(*names: str) -> Listing:
+    """Give the questions on which designs disagree, with the options of each; all of them, if none is named.
+
+    The line below a question says what a rule of your own takes there, and of which type its answer is.
+
+    Raises:
+        UnknownDesign: if there is no such slot.
+    """
+    chosen = tuple(map(slot_named, names)) or SLOTS
+    entries = tuple(
+        {
+            "name": slot.name,
+            "question": slot.question,
+            "finding": slot.finding,
+            "rule": _rule(slot),
+            "options": [
+                {"name": o.name, "sentence": o.sentence, "status": o.status, "source": o.source}
+                for o in slot.options
+            ],
+        }
+        for slot in chosen
+    )
+    lines = []
+    for slot in chosen:
+        lines.append(f"{slot.name}: {slot.question}")
+        lines.append(f"    a rule of your own {_rule(slot)}")
+        lines += [f"    {o.name} ({o.status}): {o.sentence}" for o in slot.options]
+    cells = rows_of(
+        (slot.name, slot.question, o.name, o.status, o.sentence, o.source)
+        for slot in chosen
+        for o in slot.options
+    )
+    heads = ("slot", "question", "option", "status", "what it says", "source")
+    return Listing("slots", entries, tuple(lines), TextTable("slots", heads, cells))
+
+
+def _rule(slot: Slot) -> str:
+    """Say what a rule of a reader's own takes in a slot, and what it returns."""
+    takes, gives = question_of(slot)
+    names = inspect.signature(slot.options[0].choose).parameters
+    given = ", ".join(f"{n}: {kind_words(kind)}" for n, kind in zip(names, takes, strict=True))
+    return f"takes ({given}) and returns {kind_words(gives)}"
+
+
+def faults() -> Listing:
+    """Give the fault profiles of seeded runs; their last line names the kinds of faults."""
+    entries = tuple(
+        {
+            "name": f.name,
+            "sentence": f.sentence,
+            "budget": {kind: getattr(f.budget, kind) for kind in KINDS},
+        }
+        for f in FAULTS
+    )
+    rows = [(f.name, f.sentence, budget_words(f.budget) or "no faults") for f in FAULTS]
+    lines = (*_told(rows), f"kinds of faults: {', '.join(KINDS)}")
+    heads = ("profile", "what goes wrong", "at most")
+    return Listing("faults", entries, lines, TextTable("fault profiles", heads, rows_of(rows)))
+
+
+def _told(rows: list[tuple[str, str, str]]) -> tuple[str, ...]:
+    wide = max(len(name) for name, _, _ in rows)
+    lines = []
+    for name, title, more in rows:
+        lines += [f"{name:<{wide}}  {title}", f"{'':<{wide}}  {more}"]
+    return tuple(lines)

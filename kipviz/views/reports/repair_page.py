@@ -1,0 +1,74 @@
+"""A repair as a page: the answer, and the sets of decisions that were tried."""
+
+from __future__ import annotations
+
+from kipviz.checking.courses.permalink import TooLong, permalink
+from kipviz.checking.judging.repair import Attempt, Repair
+from kipviz.views.reports.blocks import (
+    Blocks,
+    Heading,
+    Paragraph,
+    TableCell,
+    TextTable,
+    verdict,
+    written,
+)
+
+NOTHING = "none"
+
+
+def repair_page(found: Repair) -> str:
+    """Say in Markdown what repairs a design, and what was tried."""
+    return written(repair_blocks(found))
+
+
+def repair_blocks(found: Repair) -> Blocks:
+    """Return what was tried as a page; the key of a run is the attempt, counted from 0.
+
+    Sets that a known run refutes are counted, not listed: a search of sets of three tries hundreds.
+    """
+    asked = found.question
+    searched = [(at, each) for at, each in enumerate(found.attempts) if each.states]
+    refuted = len(found.attempts) - len(searched)
+    heads = ("decisions", "what they say", "verdict", "the run")
+    rows = tuple(_row(found, at, attempt) for at, attempt in searched)
+    blocks: list[Heading | Paragraph | TextTable] = [
+        Heading(2, f"What repairs {asked.design} in {asked.scenario}"),
+        Paragraph(f"{found.sentence}"),
+        TextTable("sets of decisions that were searched", heads, rows),
+    ]
+    if refuted:
+        blocks.append(
+            Paragraph(
+                f"{refuted:,} other sets break in a run that broke a set before them, made again under each of them."
+            )
+        )
+    blocks.append(
+        Paragraph(
+            f"Tried are the decisions in which {asked.design} and {asked.other} differ and that come up in this cluster, "
+            f"up to {asked.decisions_max} together: {', '.join(found.slots) or NOTHING}. Other options of these slots are not. "
+            f"A search visits at most {asked.states_max:,} states; “holds” means that it visited every one."
+        )
+    )
+    return tuple(blocks)
+
+
+def _row(found: Repair, at: int, attempt: Attempt) -> tuple[TableCell, ...]:
+    options = " ".join(found.question.sentence_of(slot) for slot in attempt.slots)
+    run = str(at) if attempt.run is not None else ""
+    return (
+        TableCell(" + ".join(attempt.slots) or NOTHING),
+        TableCell(options),
+        verdict(attempt.words, run),
+        TableCell(_link(attempt)),
+    )
+
+
+def _link(attempt: Attempt) -> str:
+    if attempt.run is None:
+        return ""
+    made = attempt.broken().run
+    try:
+        return permalink(made.at(made.trace.last()))
+    except TooLong:
+        return ""

@@ -1,0 +1,441 @@
+"""Studies, ledger and review as pages: tables, with the stories behind them, also as Markdown for a mailing list.
+
+A run is named by a key: "2 0" is the first property of the third row, "F" the run of finding F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from kipviz.checking.courses import runs
+from kipviz.checking.courses.at_rest import ran
+from kipviz.checking.courses.breaking import Breaking, breaking
+from kipviz.checking.courses.permalink import permalink
+from kipviz.checking.courses.runs import Run
+from kipviz.checking.courses.saves import Decision
+from kipviz.checking.judging.ablation import Ablated
+from kipviz.checking.judging.budgets import budget_of, budget_words
+from kipviz.checking.judging.outcomes import Outcomes
+from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.designs.catalogue import design as design_named
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.studies.claimed.claims import Entry
+from kipviz.studies.claimed.corners import Told
+from kipviz.studies.found.findings import Shown
+from kipviz.studies.found.reviews import Review
+from kipviz.studies.study import Answer
+from kipviz.views.reports.blocks import (
+    Block,
+    Blocks,
+    BrokenRun,
+    Heading,
+    Paragraph,
+    TableCell,
+    TextTable,
+    rows_of,
+    verdict,
+    written,
+)
+
+HONEST = (
+    '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
+    "says nothing of larger ones."
+)
+
+CRITICAL_PATH = (
+    "The times are a model's critical path, what the protocol waits for under these assumptions, and no "
+    "benchmark of a broker."
+)
+
+HOW_TO_OPEN = 'A run opens with `kipviz open kv2.…`, or `kipviz.open("kv2.…")` in a notebook.'
+
+# A longer link than this makes the row of a table hard to read.
+LINK_MAX = 400
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Give a Markdown table of plain texts."""
+    return written((TextTable("", tuple(heads), rows_of(rows)),)).rstrip("\n")
+
+
+def honest(budgets: Iterable[FaultBudget]) -> str:
+    """Give the line under a table of verdicts: what "holds" means, and which timers ran out when."""
+    return written((_honest(budgets),)).rstrip("\n")
+
+
+def _honest(budgets: Iterable[FaultBudget]) -> Paragraph:
+    return Paragraph(f"{HONEST} {ran(*budgets).sentence}")
+
+
+def study_page(found: Answer) -> str:
+    """Give one study: the question, the rivals side by side, and the first story of each break."""
+    return written(study_blocks(found))
+
+
+def study_blocks(found: Answer) -> Blocks:
+    """Return one study as a page; the key of a run is a judged rival and one of its properties."""
+    study = found.study
+    blocks: list[Block] = [
+        Heading(2, f"{study.name}. {study.question}"),
+        Paragraph(f"{study.observable} Source: {study.source}."),
+        TextTable("rivals", found.heads, tuple(_study_rows(found))),
+    ]
+    if found.judged:
+        blocks.append(Paragraph(found.sentence))
+    return (*blocks, *_times(found), *_cut_short(found.judged), *_broken_runs(found.judged))
+
+
+def _study_rows(found: Answer) -> Iterator[tuple[TableCell, ...]]:
+    for number, row in enumerate(found.rows):
+        if number >= len(found.judged):
+            yield tuple(map(TableCell, row))
+            continue
+        cells = {cell.asked: n for n, cell in enumerate(found.judged[number].cells)}
+        yield tuple(
+            _judged(found.judged, number, cells[head]) if head in cells else _not_judged(text, n)
+            for n, (head, text) in enumerate(zip(found.heads, row, strict=True))
+        )
+
+
+def _not_judged(text: str, column: int) -> TableCell:
+    """Return a cell beside the verdicts of a rival, or that of a property that was not asked of it."""
+    return verdict(text) if column > 1 else TableCell(text)
+
+
+def _judged(judged: Sequence[Judged], row: int, column: int) -> TableCell:
+    cell = judged[row].cells[column]
+    return verdict(cell.words, f"{row} {column}" if cell.verdict == BREAKS else "")
+
+
+def _broken_runs(judged: Sequence[Judged]) -> Iterator[BrokenRun]:
+    for number, row in enumerate(judged):
+        for n, cell in enumerate(row.cells):
+            if cell.verdict == BREAKS:
+                yield broken_run(row, cell, f"{number} {n}")
+
+
+def _times(found: Answer) -> Iterator[Block]:
+    """Give a table of times beside the other one, and the assumptions under which times were made."""
+    if found.times is not None:
+        heads, rows = found.times
+        yield TextTable("beside it", heads, rows_of(rows))
+    if found.assumptions:
+        yield Paragraph(f"Assumed: {found.assumptions}. {CRITICAL_PATH}")
+
+
+def ledger(entries: Iterable[Entry]) -> str:
+    """Give the ledger of claims as one table."""
+    known = tuple(entries)
+    rows = [
+        (
+            entry.claim.claim,
+            entry.claim.clause,
+            entry.judged.design,
+            entry.where,
+            entry.cell.words,
+            entry.cell.reason,
+            _link(entry),
+        )
+        for entry in known
+    ]
+    heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it", "the run")
+    line = honest(entry.judged.budget for entry in known)
+    return "\n\n".join((table(heads, rows), line, HOW_TO_OPEN)) + "\n"
+
+
+def findings_page(all_shown: Iterable[Shown]) -> str:
+    """Give findings as one table: what the text says, and the run that shows it."""
+    return written(findings_blocks(all_shown))
+
+
+def findings_blocks(all_shown: Iterable[Shown]) -> Blocks:
+    """Return findings as a page; the key of a run is the finding's name."""
+    found = tuple(all_shown)
+    return (_findings_table("findings", found), _of_findings(found), Paragraph(HOW_TO_OPEN, True))
+
+
+def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
+    """Give the findings of several proposals, with a section and a table for each of them."""
+    blocks: list[Block] = []
+    found = tuple(all_shown)
+    for review, pairs in groupby(found, key=lambda pair: pair[0]):
+        rows = [shown for _, shown in pairs]
+        head = f"{review.title}: {len(rows)} {'findings' if len(rows) > 1 else 'finding'}"
+        blocks += [Heading(2, head), Paragraph(review.about), _findings_table(review.title, rows)]
+    line = _of_findings(shown for _, shown in found)
+    return written((*blocks, line, Paragraph(HOW_TO_OPEN, True)))
+
+
+def _of_findings(all_shown: Iterable[Shown]) -> Paragraph:
+    return _honest(budget_of(s.finding.faults) for s in all_shown if s.finding.promise)
+
+
+def _findings_table(caption: str, all_shown: Iterable[Shown]) -> TextTable:
+    found = tuple(all_shown)
+    columns = {
+        "finding": [TableCell(each.finding.name) for each in found],
+        "the text": [TableCell(f"{each.finding.says} ({each.finding.clause})") for each in found],
+        "against": [TableCell(each.finding.against) for each in found],
+        "what is the matter": [TableCell(each.finding.matter) for each in found],
+        "as the text has it": [TableCell(each.finding.slots) for each in found],
+        "where": [TableCell(_where(each)) for each in found],
+        "verdict": [verdict(each.words, _key(each)) for each in found],
+        "with the text's own lock rule": [verdict(each.with_its_lock) for each in found],
+        "what": [
+            TableCell(each.reason if each.reason != each.finding.matter else "") for each in found
+        ],
+        "the run": [
+            TableCell(link_of(each.run) if each.run is not None else "", run=_key(each))
+            for each in found
+        ],
+    }
+    kept = {head: cells for head, cells in columns.items() if any(cell.text for cell in cells)}
+    return TextTable(caption, tuple(kept), tuple(zip(*kept.values(), strict=True)))
+
+
+def _key(shown: Shown) -> str:
+    return shown.finding.name if shown.run is not None else ""
+
+
+def corners_page(all_told: Iterable[Told]) -> str:
+    """Give the corner cases of KIP-1289: what is claimed, and what happens in each reading."""
+    return written(corners_blocks(all_told))
+
+
+def corners_blocks(all_told: Iterable[Told]) -> Blocks:
+    """Return the corner cases of KIP-1289 as a page; no run is kept."""
+    rows = [
+        (
+            TableCell(str(told.corner.number)),
+            TableCell(told.corner.title),
+            TableCell(told.corner.claim),
+            TableCell(told.design),
+            verdict(told.holds),
+            verdict(told.once),
+            verdict(told.pending),
+            TableCell(told.happens),
+        )
+        for told in all_told
+    ]
+    heads = ("case", "title", "the claim", "design", "holds", "exactly once", "pending", "happens")
+    how = "One run each, as the KIP tells it; another order of the same events may come out otherwise."
+    return TextTable("corner cases of KIP-1289", heads, tuple(rows)), Paragraph(how)
+
+
+def _where(shown: Shown) -> str:
+    finding = shown.finding
+    if not finding.promise and finding.look is None:
+        return ""
+    asked = f"“{finding.promise}” in " if finding.promise else ""
+    return f"{asked}{finding.scenario}" + (f", {finding.faults}" if finding.faults else "")
+
+
+def _link(entry: Entry) -> str:
+    """Give the permalink to where a claim breaks, if it is short enough for a table."""
+    if entry.cell.verdict != BREAKS:
+        return ""
+    return link_of(counterexample(entry.judged, entry.cell))
+
+
+def link_of(made: Run) -> str:
+    """Give the permalink to the end of a run, if it is short enough for a table."""
+    try:
+        link = permalink(made.at(made.trace.last()))
+    except ValueError:
+        return ""
+    return link if len(link) <= LINK_MAX else ""
+
+
+def review(judged: Sequence[Judged]) -> str:
+    """Give designs against properties, and a shortest story for everything that breaks."""
+    return written(review_blocks(judged))
+
+
+def review_blocks(judged: Sequence[Judged]) -> Blocks:
+    """Return designs against properties as a page; the key of a run is a row and one of its properties."""
+    if not judged:
+        return (Paragraph("Nothing was judged."),)
+    first = judged[0]
+    scenario = scenario_named(first.scenario)
+    names = [cell.asked for cell in first.cells]
+    faults = budget_words(first.budget) or "none"
+    columns = [[cell.asked for cell in row.cells] for row in judged]
+    rows = tuple(
+        (
+            TableCell(f"{row.design} ({row.status})"),
+            *(_judged(judged, number, columns[number].index(name)) for name in names),
+            TableCell(_searched(row)),
+        )
+        for number, row in enumerate(judged)
+    )
+    return (
+        Heading(1, f"{scenario.title}: what each design keeps"),
+        Paragraph(f"{scenario.sentence} Source: {scenario.clause}. Faults: {faults}."),
+        TextTable("verdicts", ("design", *names, "searched"), rows),
+        _honest(row.budget for row in judged),
+        *_cut_short(judged),
+        *_broken_runs(judged),
+    )
+
+
+def _cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:
+    for row in judged:
+        if row.cut_short:
+            yield Paragraph(f"The search of {row.design} was not complete ({row.cut_short}).")
+
+
+def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
+    """Return a counterexample with its steps and the one that would have saved it."""
+    made = told(judged, cell)
+    steps = runs.labels(made.run)
+    title = f"“{cell.asked}” breaks after {len(steps)} steps"
+    return BrokenRun(judged.design, title, steps, cell.reason, made.sentence, key)
+
+
+def told(judged: Judged, cell: Cell) -> Breaking:
+    """Give the run of a cell that breaks, told in words, to be opened where it breaks."""
+    return breaking(counterexample(judged, cell), cell.asked)
+
+
+def saves_page(broken: Breaking, tried: Sequence[Decision]) -> str:
+    """Say which single decisions save a run, on its own course and in every interleaving."""
+    return written(saves_blocks(broken, tried))
+
+
+def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
+    """Return the decisions that save a run as a page; the key of a run is the decision."""
+    savers = sorted((d for d in tried if d.saves), key=lambda d: len(d.missing))
+    rows = tuple(
+        (
+            TableCell(f"{d.slot}={d.option}", run=f"{d.slot}={d.option}"),
+            TableCell(d.sentence),
+            verdict(f"{d.verdict}; {_left_out(d)}"),
+            verdict(d.searched),
+        )
+        for d in savers
+    )
+    heads = ("decision", "what it says", "on this course", "every interleaving")
+    others = [f"{d.slot}={d.option} ({d.verdict})" for d in tried if not d.saves]
+    blocks: list[Block] = [
+        Heading(2, f"Which single decision saves this run? {broken.run.scenario.title}"),
+        Paragraph(broken.reason),
+    ]
+    if rows:
+        blocks.append(TextTable("decisions that save this run", heads, rows))
+    else:
+        blocks.append(Paragraph("No single decision saves this run."))
+    if others:
+        blocks.append(Paragraph(f"Tried as well, each alone: {', '.join(others)}."))
+    return tuple(blocks)
+
+
+def _left_out(decision: Decision) -> str:
+    names = [m.name for m in decision.missing]
+    if not names:
+        return "every step happens again"
+    if len(names) == 1:
+        return f"all but one step happens again ({names[0]})"
+    return f"{len(names)} of its steps do not happen any more ({names[0]}, …)"
+
+
+def ablation_page(rows: Sequence[Ablated]) -> str:
+    """Say what breaks first without some of Kafka's own rules, and tell the stories."""
+    return written(ablation_blocks(rows))
+
+
+def ablation_blocks(rows: Sequence[Ablated]) -> Blocks:
+    """Return what breaks first without some rules as a page; the key of a run is the rules, with commas."""
+    if not rows:
+        return (Paragraph("Nothing was searched."),)
+    heads = ("switched off", "what breaks first", "with these faults", "held before that")
+    return (
+        Heading(2, "What each of Kafka's own rules is there for"),
+        TextTable("rules switched off", heads, tuple(map(_ablated_cells, rows))),
+        _honest(r.first.budget for r in rows if r.first),
+        *(broken_run(r.first, r.cell, _rules(r)) for r in rows if r.rules and r.first and r.cell),
+    )
+
+
+def _rules(row: Ablated) -> str:
+    return ",".join(row.rules)
+
+
+def _ablated_cells(row: Ablated) -> tuple[TableCell, ...]:
+    off, what, faults = _without(row)
+    broken = bool(row.first and row.cell) or bool(row.sampled and row.sampled.broken)
+    what_breaks = TableCell(what, "breaks", _rules(row)) if broken else TableCell(what, "open")
+    held = TableCell("; ".join(held.words for held in row.held))
+    return TableCell(off), what_breaks, TableCell(faults), held
+
+
+def _without(row: Ablated) -> tuple[str, str, str]:
+    off = " and ".join(row.rules) or "nothing"
+    if row.sampled is not None:
+        return off, row.sampled.words, row.sampled.profile if row.sampled.broken else ""
+    if row.first is None or row.cell is None:
+        return off, "nothing up to this bound", ""
+    what = f"{row.cell.asked}, after {len(row.cell.actions)} steps: {row.cell.reason}"
+    return off, what, budget_words(row.first.budget) or "none"
+
+
+def outcomes_page(found: Outcomes) -> str:
+    """Give the outcomes of a scenario as a table, the most frequent one first."""
+    return written(outcomes_blocks(found))
+
+
+def outcomes_blocks(found: Outcomes) -> Blocks:
+    """Return the outcomes of a scenario as a page; the key of a run is its row, counted from 1."""
+    rows = tuple(
+        (
+            TableCell(str(number), run=str(number)),
+            *map(
+                TableCell,
+                (
+                    f"{group.count:,}",
+                    _each(group.ended.outputs),
+                    _each(group.ended.records),
+                    f"{group.ended.committed} committed, {group.ended.aborted} aborted",
+                    group.ended.how or "over",
+                    f"{group.steps} steps" + (f", seed {group.task.seed}" if group.task else ""),
+                ),
+            ),
+        )
+        for number, group in enumerate(found.groups, 1)
+    )
+    heads = (
+        "row",
+        "how many",
+        "committed outputs",
+        "records",
+        "transactions",
+        "the run is",
+        "a shortest one",
+    )
+    return (
+        Heading(2, f"How {found.scenario} ends under {found.design}"),
+        Paragraph(f"{found.sentence}."),
+        TextTable("outcomes", heads, rows),
+    )
+
+
+def _each(pairs: Sequence[tuple[str, object]]) -> str:
+    """Give what is known by name, neighbours with the same together."""
+    runs_of = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[1])]
+    return "; ".join(
+        f"{group[0][0]}{f' to {group[-1][0]}' if len(group) > 1 else ''}: {group[0][1]}"
+        for group in runs_of
+    )
+
+
+def counterexample(judged: Judged, cell: Cell) -> Run:
+    """Give the run of a cell that breaks, to be opened, drawn or saved."""
+    return runs.follow(
+        scenario_named(judged.scenario), design_named(judged.design), judged.budget, cell.actions
+    )
+
+
+def _searched(row: Judged) -> str:
+    states = f"{row.explored.states:,} states"
+    return states if row.explored.complete else f"{states}, not complete"

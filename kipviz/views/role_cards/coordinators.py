@@ -1,0 +1,129 @@
+"""The tables of the group coordinator and of the transaction coordinator, and who leads what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.brokers.context import Image
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
+from kipviz.brokers.membership.consumer_group import GroupMember
+from kipviz.brokers.transactions import producer_groups
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.cluster.timing.clock import ms
+from kipviz.records.batches import NO_TIMESTAMP
+from kipviz.records.consumer_offsets import STABLE
+from kipviz.views.role_cards.facts import Card, Fact, facts, listed, number, short_name
+
+TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
+
+
+def offsets(role: Any) -> Card:
+    """Give what a group has committed, and what is pending in a transaction."""
+    if not isinstance(role, GroupCoordinator):
+        return facts([("coordinator", "nobody", "gone")])
+    if role.loading:
+        return facts([("coordinator", "loading", "warning")])
+    rows: list[Fact] = []
+    for (group, partition), committed in role.offsets.items():
+        rows.append((f"{group}, {partition}", f"committed {committed.offset}", "done"))
+    for pid, pending in role.pending.items():
+        for p in pending:
+            words = f"{p.offset} by pid {pid}"
+            rows.append((f"pending, {p.partition}", words, "pending"))
+    members = ", ".join(f"{m} epoch {e}" for (_, m), e in role.members.items())
+    if members or not (len(role.groups) or len(role.classic_groups)):
+        rows.append(("members", members or "none", "calm"))
+    for name, known in role.groups.items():
+        rows.append((name, f"group epoch {known.epoch}", "calm"))
+        rows += [(f"{name}, {m}", *_member(member)) for m, member in known.members.items()]
+    for name, classic in role.classic_groups.items():
+        words = f"generation {classic.generation}, {classic.state.name}"
+        rows.append((name, words, "calm" if classic.state is GroupState.STABLE else "pending"))
+        rows += [(f"{name}, {m}", *_of_generation(classic, m)) for m in classic.members]
+        rows += [
+            (f"{name}, {m}", "was given its id, has not joined", "pending") for m in classic.pending
+        ]
+    return facts(rows)
+
+
+def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
+    """Say what a member of a classic group has, and for what it waits."""
+    member = group.members[name]
+    words = f"{'leader, ' if name == group.leader else ''}{listed(member.assigned)}"
+    if member.joining is not None:
+        return f"{words}; has joined the next generation", "pending"
+    if member.syncing is not None:
+        return f"{words}; waits for its assignment", "pending"
+    late = group.state is GroupState.PREPARING_REBALANCE
+    return (f"{words}; has not joined again", "warning") if late else (words, "calm")
+
+
+def _member(member: GroupMember) -> tuple[str, str]:
+    """Say at which epoch a member is, what it may have, and what it has to give up."""
+    words = f"epoch {member.epoch}, {listed(member.partitions)}"
+    if member.revoking:
+        words += f", gives up {listed(tuple(p for p, _ in member.revoking))}"
+    return words, "calm" if member.state == STABLE else "pending"
+
+
+def generation(role: TransactionCoordinator, name: str) -> str:
+    """Say for which generation a producer has its identity, and what it was assigned in that one.
+
+    Nothing but for a producer with a group (KIP-447, first draft).
+    """
+    mine = role.assignments.get(name)
+    if mine is None:
+        return ""
+    seen = producer_groups.newest(role.assignments, mine.group_id)
+    over = f", over: {seen} was seen" if seen > mine.generation else ""
+    return f"{mine.generation} of {mine.group_id}{over}; has {listed(mine.assigned)}"
+
+
+def transaction(
+    known: TransactionMetadata | None, loading: bool | None, generation: str = ""
+) -> Card:
+    """Give what the coordinator knows of one transactional id; `loading` is None without one."""
+    if loading is None:
+        return facts([("coordinator", "nobody", "gone")])
+    if loading:
+        return facts([("coordinator", "loading", "warning")])
+    if known is None:
+        return facts([("state", "unknown yet", "calm")])
+    pending = known.pending_state.value if known.pending_state else "nothing"
+    rows = [
+        ("state", known.state.value, TONE.get(known.state.value, "calm")),
+        ("pending transition", pending, "calm"),
+        ("producer id", str(known.producer_id), "calm"),
+        ("epoch", str(known.producer_epoch), "calm"),
+        ("participants", ", ".join(map(short_name, known.partitions)) or "none", "calm"),
+        ("markers sent", ", ".join(short_name(p) for p, _ in known.sent) or "none", "calm"),
+    ]
+    if generation:
+        rows.append(("generation", generation, "warning" if ", over: " in generation else "calm"))
+    if known.to_send:
+        rows.append(("markers to send", ", ".join(map(short_name, known.to_send)), "warning"))
+    if known.next_producer_id >= 0:
+        rows.append(("next producer id", number(known.next_producer_id), "calm"))
+    if known.next_producer_epoch >= 0:
+        rows.append(("next epoch", number(known.next_producer_epoch), "calm"))
+    if known.is_kept:
+        rows.append(("kept: to be ended by", known.kept_for, "pending"))
+    if known.start_timestamp_ms != NO_TIMESTAMP:
+        rows.append(("began at", ms(known.start_timestamp_ms), "calm"))
+    if known.last_update_timestamp_ms != NO_TIMESTAMP:
+        rows.append(("last update at", ms(known.last_update_timestamp_ms), "calm"))
+    if known.cancelled:
+        rows.append(("markers", "refused for good", "broken"))
+    return facts(rows)
+
+
+def leaders(image: Image) -> Card:
+    """Give the leader of every partition."""
+    rows: list[Fact] = []
+    for partition, held in image.leaders.items():
+        who = f"Broker {held.leader}" if held.leader >= 0 else "nobody"
+        tone = "calm" if held.leader >= 0 else "gone"
+        rows.append((short_name(partition), f"{who}, epoch {held.epoch}", tone))
+    return facts(rows)

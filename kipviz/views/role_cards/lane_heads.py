@@ -1,0 +1,101 @@
+"""What the head of a lane says now, where it is no longer what it said at the start.
+
+A broker's lane begins with the partitions that it leads. When a leadership moves, when a host crashes or stands
+still, and when a client is fenced, the head of its lane says so, for as long as that is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.clients.application import Application
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.cluster.network.cutting import across
+from kipviz.cluster.network.pausing import paused
+from kipviz.cluster.world import World
+from kipviz.messages.errors import Errors
+from kipviz.views.role_cards.facts import short_name
+
+Part = dict[str, Any]
+
+CRASHED, PAUSED, FENCED, FATAL = "crashed", "paused", "fenced", "fatal error"
+FENCING = (
+    Errors.PRODUCER_FENCED.name,
+    Errors.INVALID_PRODUCER_EPOCH.name,
+    Errors.INVALID_PRODUCER_ID_MAPPING.name,
+    Errors.FENCED_INSTANCE_ID.name,
+    Errors.FENCED_MEMBER_EPOCH.name,
+)
+
+
+class LaneHeads:
+    """The heads of lanes along a line, and the pairs of hosts that a cut holds apart."""
+
+    def __init__(self, subs: Mapping[str, str]) -> None:
+        """Take what each lane's head says at the start, by the lane."""
+        self._subs = subs
+        self.heads: list[Part] = []
+        self.cuts: list[Part] = []
+        self._open: dict[str, Part] = {}
+        self._open_cuts: dict[tuple[str, str], Part] = {}
+
+    def see(self, k: int, world: World) -> None:
+        """Look at the world after step `k`."""
+        for lane, sub, mark in _heads(world, self._subs):
+            known = self._open.get(lane)
+            if known is not None and (known["sub"], known["mark"]) != (sub, mark):
+                known["to"] = k
+                del self._open[lane]
+                known = None
+            if known is None and (sub, mark) != (self._subs[lane], ""):
+                self._open[lane] = {"lane": lane, "sub": sub, "mark": mark, "from": k, "to": None}
+                self.heads.append(self._open[lane])
+        pairs = dict.fromkeys(
+            p for one, other in world.cuts if one != other for p in across(one, other)
+        )
+        for pair in [pair for pair in self._open_cuts if pair not in pairs]:
+            self._open_cuts.pop(pair)["to"] = k
+        for one, other in pairs:
+            if (one, other) not in self._open_cuts and {one, other} <= self._subs.keys():
+                span = {"one": one, "other": other, "from": k, "to": None}
+                self._open_cuts[one, other] = span
+                self.cuts.append(span)
+
+    def told(self, since: int) -> Part:
+        """Return what differs after a step."""
+        return {
+            name: [s for s in spans if s["from"] > since or (s["to"] or since) > since]
+            for name, spans in (("heads", self.heads), ("cuts", self.cuts))
+        }
+
+
+def _heads(world: World, subs: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    leads: dict[str, list[str]] = {}
+    for partition, held in world.image.leaders.items():
+        leads.setdefault(f"B{held.leader}", []).append(short_name(partition))
+    still = paused(world)
+    up = {f"B{broker}" for broker in world.up}
+    for lane, sub in subs.items():
+        app = world.applications.get(lane)
+        if app is not None:
+            mark = "" if app.alive else CRASHED
+            yield lane, sub, mark or (PAUSED if lane in still else _trouble(app))
+        else:
+            mark = "" if lane in up else CRASHED
+            yield lane, _led(sub, leads.get(lane, [])), mark or (PAUSED if lane in still else "")
+
+
+def _led(before: str, now: list[str]) -> str:
+    """Name what a broker leads, in the order of the start, and what came to it behind."""
+    first = before.split(", ")
+    return ", ".join(
+        sorted(now, key=lambda name: (first.index(name) if name in first else len(first), name))
+    )
+
+
+def _trouble(app: Application) -> str:
+    manager = app.manager
+    if manager.state is not ProducerState.FATAL_ERROR:
+        return ""
+    return FENCED if any(name in manager.error for name in FENCING) else FATAL

@@ -1,0 +1,301 @@
+"""Partition logs: a tape of batches for users' topics, keys and values for the internal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kipviz.brokers.logs import partition_log
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.cluster.real.rebuilt import GONE, PassedOver
+from kipviz.cluster.timing.clock import ms
+from kipviz.core.values import Value
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
+from kipviz.records.classic_groups import GroupMetadataRecord
+from kipviz.records.consumer_offsets import (
+    GroupEpochRecord,
+    GroupTombstone,
+    MemberRecord,
+    MemberTombstone,
+    OffsetCommitRecord,
+    OffsetTombstone,
+    RegexRecord,
+    SubscriptionRecord,
+    TargetEpochRecord,
+    TargetRecord,
+)
+from kipviz.records.share_group_members import (
+    ShareGroupAssignmentRecord,
+    ShareGroupDeleted,
+    ShareGroupEpochRecord,
+    ShareGroupMemberRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionsRecord,
+    ShareGroupTargetEpochRecord,
+    ShareGroupTargetRecord,
+)
+from kipviz.records.share_group_state import (
+    ShareSnapshotRecord,
+    ShareStagedRecord,
+    ShareTombstone,
+    ShareUpdateRecord,
+    StateBatch,
+)
+from kipviz.records.transaction_state import GroupAssignmentRecord, Tombstone, TransactionRecord
+from kipviz.views.role_cards.facts import Card, Cells, short_name, span
+from kipviz.views.role_cards.shares import SHORT
+
+TEXT_MAX = 8
+MEANING = {"LSO": "last stable offset", "HW": "high watermark", "LEO": "end of the log"}
+
+NameOf = Callable[[str], str]
+
+
+def tape(log: PartitionLog) -> Card:
+    """Give every offset with its batch and what became of it, and the log's marks."""
+    card: Card = {}
+    for batch in log.batches:
+        about = _about(log, batch)
+        if batch.control:
+            cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
+            card[f"offset {batch.base_offset}"] = cells
+            continue
+        if batch.count > 1:
+            about["span"] = span(batch.base_offset, batch.last_offset)
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            assert isinstance(record, DataRecord)
+            text = record.value[:TEXT_MAX]
+            card[f"offset {offset}"] = {"offset": offset, "text": text, **about}
+    return card | _marks(log)
+
+
+def entries(log: PartitionLog, name_of: NameOf) -> Card:
+    """Give every record of an internal topic as key and value, and the marks between them.
+
+    `name_of` names a share-partition by its key.
+    """
+    card: Card = {}
+    for batch in log.batches:
+        about = _about(log, batch)
+        whose = ": ".join(filter(None, (about["batch"], about.get("fate"))))
+        if batch.control:
+            value = f"{batch.control} marker of {whose}, in epoch {batch.producer_epoch}"
+            card |= _entry(batch.base_offset, value)
+            continue
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            key, value = _key_and_value(record, name_of)
+            card |= _entry(offset, " \u00b7 ".join(filter(None, (f"{key} \u2192 {value}", whose))))
+    return card | _levels(log)
+
+
+def _levels(log: PartitionLog) -> Card:
+    """Give the marks as lines between the records; those at one place share a line."""
+    card: Card = {}
+    marks = _marks(log)
+    for name, cells in marks.items():
+        at = cells["at"]
+        if name != "HW" and at == log.high_watermark:
+            continue
+        names = [n for n in MEANING if marks[n]["at"] == at]
+        card[name] = {
+            "label": f"{' = '.join(names)} {at}",
+            "value": cells.get("by", MEANING[name]),
+            "order": 2 * at - 1,
+            "line": name,
+        }
+    return card
+
+
+def _entry(offset: int, value: str) -> Card:
+    return {f"offset {offset}": {"label": str(offset), "value": value, "order": 2 * offset}}
+
+
+def _about(log: PartitionLog, batch: Batch) -> Cells:
+    """Say whose a batch is, whether it is a marker, and what became of its transaction."""
+    about: Cells = {"batch": "", "control": batch.control[:1]}
+    if batch.producer_id < 0 or not batch.transactional:
+        return about
+    epoch = _decided_epoch(log, batch) if batch.control else batch.producer_epoch
+    about["batch"] = f"pid {batch.producer_id} epoch {epoch}"
+    if not batch.control:
+        about["fate"] = _fate(log, batch)
+    return about
+
+
+def _decided_epoch(log: PartitionLog, marker: Batch) -> int:
+    """Give the epoch of the batches that a marker decides, with which it stands in the picture.
+
+    It is one below the marker's own, or the same below transaction version 2; a marker that finds no
+    batch of its producer stands alone.
+    """
+    for at in range(len(log.batches) - 1, -1, -1):
+        before = log.batches[at]
+        if before.base_offset < marker.base_offset and before.producer_id == marker.producer_id:
+            close = marker.producer_epoch - before.producer_epoch in {0, 1}
+            return before.producer_epoch if close and not before.control else marker.producer_epoch
+    return marker.producer_epoch
+
+
+def _fate(log: PartitionLog, batch: Batch) -> str:
+    is_open = any(
+        producer_id == batch.producer_id and first <= batch.base_offset
+        for first, producer_id in log.open
+    )
+    if is_open:
+        return "open"
+    return "aborted" if partition_log.is_aborted(log, batch) else "committed"
+
+
+def _marks(log: PartitionLog) -> Card:
+    stable = log.last_stable_offset
+    lso: Cells = {"at": stable}
+    if stable < log.high_watermark:
+        lso["by"] = _holder(log, stable)
+    return {"HW": {"at": log.high_watermark}, "LSO": lso, "LEO": {"at": log.end_offset}}
+
+
+def _holder(log: PartitionLog, stable: int) -> str:
+    """Say what keeps the last stable offset below the high watermark."""
+    # What begins before the log's start holds the offset there: its first records were deleted.
+    for first, producer_id in log.open:
+        if max(first, log.start_offset) == stable:
+            epoch = log.producers[producer_id].epoch
+            return f"pid {producer_id} epoch {epoch}, open since offset {first}"
+    marker = next(at for first, at in log.unreplicated if max(first, log.start_offset) == stable)
+    return f"the marker at offset {marker} is not on every replica yet"
+
+
+def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
+    match record:
+        case TransactionRecord() | GroupAssignmentRecord() | Tombstone():
+            return _of_transactions(record)
+        case OffsetCommitRecord(group_id=group, partition=partition, offset=offset):
+            kept = f", topic id {record.topic_id}" if record.topic_id else ""
+            return f"{group}, {partition}", f"offset {offset}{kept}"
+        case OffsetTombstone(group_id=group, partition=partition):
+            return f"{group}, {partition}", "tombstone: the offset is forgotten"
+        case GroupTombstone(group_id=group, of=of):
+            return group, f"tombstone: {of}"
+        case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
+            return f"{group}, member {member}", f"member epoch {epoch}{_assigned(record)}"
+        case GroupMetadataRecord(group_id=group, generation=generation):
+            return group, f"generation {generation}{_members(record)}"
+        case GroupEpochRecord(group_id=group, epoch=epoch):
+            return group, f"group epoch {epoch}"
+        case TargetEpochRecord(group_id=group, epoch=epoch):
+            return f"{group}, target assignment", f"for group epoch {epoch}"
+        case RegexRecord(group_id=group, regex=regex, topics=topics):
+            return f"{group}, expression {regex}", f"stands for {', '.join(topics) or 'no topic'}"
+        case SubscriptionRecord(group_id=group, member_id=member):
+            named = f" as {record.instance_id}" if record.instance_id else ""
+            topics = (record.topic, *record.further_topics, record.regex)
+            wants = ", ".join(each for each in topics if each)
+            where = f", in rack {record.rack}" if record.rack else ""
+            return f"{group}, member {member}", f"subscribes to {wants}{named}{where}"
+        case TargetRecord(group_id=group, member_id=member, partitions=partitions):
+            return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
+        case MemberTombstone(group_id=group, member_id=member, of=of):
+            return f"{group}, member {member}", f"tombstone: {of}"
+        case ShareGroupDeleted(group_id=group, of=of):
+            return group, f"tombstone: {of}"
+        case _ if isinstance(record, ShareGroupRecord):
+            return _of_share_group(record)
+        case ShareTombstone(key=key):
+            return name_of(key), "tombstone: the state is deleted"
+        case ShareSnapshotRecord():
+            epochs = f"state epoch {record.state_epoch}, leader epoch {record.leader_epoch}"
+            cold = "cold snapshot" if record.cold else "snapshot"
+            value = f"{cold} {record.snapshot_epoch}: {epochs}, {_state(record)}"
+            return name_of(record.key), value
+        case ShareUpdateRecord():
+            value = f"update: leader epoch {record.leader_epoch}, {_state(record)}"
+            return name_of(record.key), value
+        case ShareStagedRecord():
+            votes = ", ".join(
+                f"{span(s.first, s.last)} {AcknowledgeType(s.acknowledge_type).name} "
+                f"d{s.delivery_count}"
+                for s in record.staged
+            )
+            return name_of(record.key), f"vote: {votes}"
+        case PassedOver():
+            return record.key, "deleted" if record.kind == GONE else f"{record.kind}, not read here"
+        case _:
+            raise AssertionError(f"no log holds a {type(record).__name__}")
+
+
+def _of_transactions(
+    record: TransactionRecord | GroupAssignmentRecord | Tombstone,
+) -> tuple[str, str]:
+    name = record.transactional_id
+    match record:
+        case TransactionRecord():
+            return name, _transaction(record)
+        case GroupAssignmentRecord(group_id=group, generation=generation):
+            has = ", ".join(record.assigned) or "nothing"
+            return f"{group}, {name}", f"generation {generation}, has {has}"
+        case Tombstone():
+            return name, "tombstone: the name is forgotten"
+
+
+def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
+    group = record.group_id
+    match record:
+        case ShareGroupEpochRecord(epoch=epoch):
+            return group, f"group epoch {epoch}"
+        case ShareGroupTargetEpochRecord(epoch=epoch):
+            return f"{group}, target assignment", f"for group epoch {epoch}"
+        case ShareGroupStatePartitionsRecord(initializing=asked, initialized=there):
+            parts = [f"asked for {', '.join(asked)}"] if asked else []
+            parts += [f"there: {', '.join(there)}"] if there else []
+            parts += [f"deleting {', '.join(record.deleting)}"] if record.deleting else []
+            return f"{group}, states", "; ".join(parts) or "none"
+        case ShareGroupMemberRecord(member_id=member, topic=topic):
+            return f"{group}, member {member}", f"subscribes to {topic}"
+        case ShareGroupTargetRecord(member_id=member, partitions=partitions):
+            return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
+        case ShareGroupAssignmentRecord(member_id=member, partitions=partitions):
+            has = ", ".join(partitions) or "nothing"
+            return f"{group}, member {member}", f"epoch {record.member_epoch}, has {has}"
+        case _:
+            return f"{group}, member {record.member_id}", f"tombstone: {record.of}"
+
+
+def _members(record: GroupMetadataRecord) -> str:
+    """Say who is in a generation, and what each one has."""
+    if not record.members:
+        return ", empty"
+    each = (f"{m.member_id} has {', '.join(m.assigned) or 'nothing'}" for m in record.members)
+    return f", led by {record.leader}: {'; '.join(each)}"
+
+
+def _assigned(record: MemberRecord) -> str:
+    """Say what a member has and has to give up; one that is given says neither."""
+    has = ", ".join(p for p, _ in record.assigned)
+    gives = ", ".join(p for p, _ in record.revoking)
+    told = f", has {has}" if has else ""
+    return told + (f", gives up {gives}" if gives else "")
+
+
+def _transaction(record: TransactionRecord) -> str:
+    parts = [record.state.value, f"pid {record.producer_id} epoch {record.producer_epoch}"]
+    if record.partitions:
+        parts.append(", ".join(map(short_name, record.partitions)))
+    if record.next_producer_id >= 0:
+        parts.append(f"next pid {record.next_producer_id}")
+    if record.next_producer_epoch >= 0:
+        parts.append(f"next epoch {record.next_producer_epoch}")
+    if record.start_timestamp_ms != NO_TIMESTAMP:
+        parts.append(f"began at {ms(record.start_timestamp_ms)}")
+    if record.last_update_timestamp_ms != NO_TIMESTAMP:
+        parts.append(f"update at {ms(record.last_update_timestamp_ms)}")
+    return " · ".join(parts)
+
+
+def _state(record: ShareSnapshotRecord | ShareUpdateRecord) -> str:
+    start = "by reset policy" if record.start_offset < 0 else str(record.start_offset)
+    batches = ", ".join(map(_batch, record.batches))
+    return f"start offset {start}" + (f", {batches}" if batches else "")
+
+
+def _batch(batch: StateBatch) -> str:
+    return f"{span(batch.first, batch.last)} {SHORT[batch.state]} d{batch.delivery_count}"

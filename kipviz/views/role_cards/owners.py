@@ -1,0 +1,346 @@
+"""A process and what is in it: its program, its clients, its threads and its connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clients.application import Application
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
+from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.kinds import MemberConsumer, next_request
+from kipviz.clients.operators import admin
+from kipviz.clients.operators.admin import Admin
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.workers import every_thread, seen_by
+from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.views.role_cards.facts import NAMELESS, Card, Fact, facts, listed, number, short_name
+
+Connections = Table[tuple[str, int], Connection]
+
+MEMBER_TONE = {
+    MemberState.FENCED.value: "warning",
+    MemberState.FATAL.value: "broken",
+    ClassicState.UNJOINED.value: "warning",
+}
+STATE_TONE = {"ABORTABLE_ERROR": "warning", "FATAL_ERROR": "broken"}
+
+
+class Owned(Value, frozen=True):
+    """One thing that a process has: where it stands, how deep, its name and what it does."""
+
+    order: int
+    level: int
+    label: str
+    value: str
+    tone: str = "calm"
+
+
+def program(app: Application) -> Card:
+    """Give the lines of a program, the ones that its threads are in lit."""
+    card: Card = {}
+    threads = (seen for _, seen in every_thread(app) if seen.alive and not seen.ended)
+    places = {t.line: t.waiting for t in threads}
+    for count, line in enumerate(app.program):
+        current = count in places
+        card[f"line {count}"] = {
+            "line": count + 1,
+            "text": line.text,
+            "current": current,
+            "waiting": places.get(count, False),
+        }
+    return card
+
+
+def clients(app: Application) -> Card:
+    """Give what an application's producer and consumer hold, or an operator's admin client."""
+    operator = app.others.get(admin.NAME)
+    if isinstance(operator, Admin):
+        return facts(_operators(app, operator))
+    producer, consumer = app.producer, app.consumer
+    to_send = [type(m).__name__ for m in producer.queue]
+    to_send += [f"{len(b.records)} records" for b in producer.batches if b.broker < 0]
+    rows: list[Fact] = [
+        ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
+        ("producer", producer.state.value, STATE_TONE.get(producer.state.value, "calm")),
+        ("producer id", number(producer.producer_id), "calm"),
+        ("epoch", number(producer.producer_epoch), "calm"),
+        ("to send", ", ".join(to_send) or "nothing", "calm"),
+        ("error", producer.error or "none", "warning" if producer.error else "calm"),
+        ("member", f"{consumer.member_id or 'none yet'} of {consumer.group_id}", "calm"),
+    ]
+    rows += _of_threads(producer)
+    if producer.group_id:
+        at = f"{producer.member_at_init[1]} of {producer.group_id}"
+        rows.append(("identity for generation", at, "calm"))
+    if app.producer.prepared.has_transaction:
+        rows.append(("prepared", str(app.producer.prepared), "pending"))
+    rows += _database(app)
+    rows += _session(app)
+    if isinstance(consumer, ShareConsumer):
+        rows.append(("holds", listed(consumer.in_hand), "calm"))
+        rows.append(("share session", number(consumer.session_epoch), "calm"))
+    else:
+        rows.append(("position", number(consumer.position), "calm"))
+    for further in app.share_consumers:
+        if further is not consumer:
+            rows.append((f"{further.member_id} holds", listed(further.in_hand), "calm"))
+    if isinstance(consumer, MemberConsumer):
+        counted = "generation" if isinstance(consumer, ClassicConsumer) else "epoch"
+        words = f"{consumer.state.value}, {counted} {number(consumer.member_epoch)}"
+        rows.append(("membership", words, MEMBER_TONE.get(consumer.state.value, "calm")))
+        rows.append(("owns", listed(consumer.owned), "calm"))
+    if app.ended:
+        rows.append(("ended", app.ended, "warning"))
+    return facts(rows)
+
+
+def _of_threads(producer: Producer) -> list[Fact]:
+    """Give what several threads wait for at one producer, and what their calls have left there."""
+    rows: list[Fact] = [
+        (
+            f"left by a send() that threw, for {batch.partition}",
+            f"{len(batch.records)} records, in no transaction",
+            "warning",
+        )
+        for batch in producer.stray
+    ]
+    for result in producer.results:
+        threads = ", ".join(thread or "the first thread" for thread in result.threads) or "nobody"
+        rows.append((f"{result.call}() is waited for by", threads, "pending"))
+    return rows
+
+
+def _operators(app: Application, client: Admin) -> list[Fact]:
+    """Give what an admin client has found out."""
+    rows: list[Fact] = [
+        ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
+        ("to ask", ", ".join(type(m).__name__ for m in client.queue) or "nothing", "calm"),
+        ("error", client.error or "none", "warning" if client.error else "calm"),
+    ]
+    rows += [
+        (t.transactional_id, f"producer id {t.producer_id}, {t.state.value}", "calm")
+        for t in client.listings
+    ]
+    for p in client.producers:
+        begins = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
+        where = f"{client.partition}, producer id {p.producer_id}"
+        rows.append((where, f"epoch {p.producer_epoch}, {begins}", "calm"))
+    if client.producers and not client.finding:
+        names = tuple(f"producer id {p.producer_id}" for p in client.candidates)
+        rows.append(("would be aborted", listed(names), "warning" if names else "calm"))
+    if client.fenced[0] >= 0:
+        taken = f"producer id {client.fenced[0]}, epoch {client.fenced[1]}"
+        rows.append(("fenced with", taken, "calm"))
+    if app.ended:
+        rows.append(("ended", app.ended, "warning"))
+    return rows
+
+
+def _session(app: Application) -> list[Fact]:
+    """Give what the TransactionSession of a process holds, and what it waits for."""
+    session = app.session
+    if session is None:
+        return []
+    tone = STATE_TONE.get(session.state.value, "calm")
+    waits = listed(tuple(source.partition("/")[2] for source in session.held_back_by))
+    return [
+        ("session", "closed" if session.closed else session.state_name, tone),
+        ("session epoch", number(session.producer_epoch), "calm"),
+        ("session waits for", waits, "pending" if session.held_back_by else "calm"),
+    ]
+
+
+def _database(app: Application) -> list[Fact]:
+    """Give what stands in a process's database, and what waits there for its outcome."""
+    found: list[Fact] = []
+    for client in app.others.values():
+        if not isinstance(client, ExternalDatabase):
+            continue
+        found += [
+            ("rows", listed(client.rows), "calm"),
+            ("stored state", str(client.prepared_txn_state) or "none", "calm"),
+            ("in progress", listed(client.open_rows), "pending" if client.open_rows else "calm"),
+            (
+                "in doubt",
+                "yes" if client.in_doubt else "no",
+                "pending" if client.in_doubt else "calm",
+            ),
+        ]
+    return found
+
+
+def _doing(app: Application) -> str:
+    """Say where an application thread is."""
+    line = app.program[app.line]
+    if app.ended:
+        return f"ended: {app.ended}"
+    if app.waiting:
+        return f"waits in {line.call.value}()"
+    return f"line {app.line + 1}: {line.call.value}(){f', {app.gate}' if app.gate else ''}"
+
+
+def of_application(app: Application, connections: Connections) -> Card:
+    """Give a process's objects, threads and connections, each under what owns it."""
+    if not app.alive:
+        return _tree([Owned(0, 0, "process", "down: its objects and connections are gone", "gone")])
+    top = [
+        Owned(0, 0, "process", f"running, life {app.life}"),
+        Owned(100, 1, "application thread", _doing(app)),
+        *(
+            Owned(101 + count, 1, f"thread {w.name}", _doing(seen_by(app, w.name)))
+            for count, w in enumerate(app.workers)
+        ),
+    ]
+    operator = app.others.get(admin.NAME)
+    if isinstance(operator, Admin):
+        return _tree(
+            [
+                *top,
+                Owned(200, 1, "KafkaAdminClient", "asks and acts for an operator"),
+                Owned(300, 2, "network thread", _next(next_request(operator))),
+                *_connections(400, operator.source, connections),
+            ]
+        )
+    producer, consumer = app.producer, app.consumer
+    kind, member = _member(consumer)
+    return _tree(
+        [
+            *top,
+            Owned(200, 1, "KafkaProducer", _identity(producer)),
+            Owned(300, 2, "sender thread", _next(next_request(producer))),
+            *_connections(400, producer.source, connections),
+            Owned(500, 1, kind, member),
+            Owned(600, 2, "network thread", _next(consumer.to_send)),
+            *_connections(700, consumer.source, connections),
+            *_of_further_members(app, connections),
+            *_of_session(app, connections),
+        ]
+    )
+
+
+def _of_further_members(app: Application, connections: Connections) -> list[Owned]:
+    """Return the share consumers of a process's further members, their threads and connections."""
+    rows: list[Owned] = []
+    for at, consumer in enumerate(app.share_consumers, 710):
+        if consumer is not app.consumer:
+            kind, member = _member(consumer)
+            rows += [
+                Owned(at, 1, kind, member),
+                Owned(at, 2, "network thread", _next(consumer.to_send)),
+                *_connections(at, consumer.source, connections),
+            ]
+    return rows
+
+
+def _of_session(app: Application, connections: Connections) -> list[Owned]:
+    """Give the TransactionSession of a process, and the producers that were made for it."""
+    rows: list[Owned] = []
+    for order, client in enumerate(app.others.values(), 8):
+        if not isinstance(client, Producer):
+            continue
+        at = order * 100
+        name = client.source.partition("/")[2]
+        if client.network:
+            rows.append(Owned(at, 2, f"one more transactional id: {name}", _identity(client)))
+            continue
+        title = "TransactionSession" if client is app.session else f"KafkaProducer {name}"
+        rows += [
+            Owned(at, 1, title, _identity(client)),
+            Owned(at + 10, 2, f"thread of {name}", _next(next_request(client))),
+            *_connections(at + 20, client.source, connections),
+        ]
+    return rows
+
+
+def of_broker(
+    broker: int, roles: Table[RoleKey, Any], connections: Connections, up: tuple[int, ...]
+) -> Card:
+    """Give the roles that a broker has in office, and the connections that it has opened."""
+    if broker not in up:
+        return _tree([Owned(0, 0, "broker", "down: its objects and connections are gone", "gone")])
+    rows = [Owned(0, 0, "broker", "running")]
+    for (host, role, shard), state in roles.items():
+        if host == broker:
+            name = f"{role.replace('_', ' ')} {short_name(shard)}".strip()
+            loading = getattr(state, "loading", False)
+            rows.append(Owned(100, 1, name, "loading" if loading else "in office"))
+    sources = dict.fromkeys(source for source, _ in connections)
+    for source in sources:
+        if host_of(source) == f"B{broker}":
+            rows += _connections(200, source, connections)
+    for (source, target), connection in connections.items():
+        if target == broker and connection.serving is not None:
+            words = type(connection.serving.message).__name__
+            rows.append(Owned(300, 1, f"is answering {source}", words, "pending"))
+    return _tree(rows)
+
+
+def _identity(producer: Producer) -> str:
+    name = producer.transactional_id or NAMELESS
+    if producer.producer_id < 0:
+        return f"{name}, no producer id yet"
+    who = f"pid {producer.producer_id}, last epoch {producer.producer_epoch}"
+    bound = f", bound to the {producer.session}" if producer.session else ""
+    return f"{name}, {who}{bound}"
+
+
+def _next(message: Message | None) -> str:
+    return f"sends {type(message).__name__} next" if message is not None else "has nothing to send"
+
+
+def _connections(order: int, source: str, known: Connections) -> list[Owned]:
+    rows = []
+    for (owner, broker), connection in known.items():
+        if owner == source:
+            label = f"{source.partition('/')[2]} \u2192 Broker {broker}"
+            tone = "calm" if connection.open else "gone"
+            rows.append(Owned(order + broker, 2, label, _traffic(connection), tone))
+    return rows
+
+
+def _traffic(connection: Connection) -> str:
+    if not connection.open:
+        return "closed"
+    parts = []
+    if connection.requests:
+        parts.append(f"out: {_names(connection.requests)}")
+    if connection.serving is not None:
+        parts.append(f"being answered: {type(connection.serving.message).__name__}")
+    if connection.responses:
+        parts.append(f"back: {_names(connection.responses)}")
+    words = "; ".join(parts) or "nothing in flight"
+    return f"{words}, connection {connection.incarnation + 1}" if connection.incarnation else words
+
+
+def _names(envelopes: tuple[Envelope, ...]) -> str:
+    return ", ".join(type(e.message).__name__ for e in envelopes)
+
+
+def _member(consumer: Any) -> tuple[str, str]:
+    """Give the class of a consumer and what it is in its group."""
+    if isinstance(consumer, ClassicConsumer):
+        named = consumer.member_id or "no member id yet"
+        return "KafkaConsumer", f"{named}, generation {number(consumer.generation)}"
+    known = f"{consumer.member_id}, member epoch {consumer.member_epoch}"
+    if isinstance(consumer, ShareConsumer):
+        return "KafkaShareConsumer", f"{known}, share session {consumer.session_epoch}"
+    return "KafkaConsumer", known
+
+
+def _tree(rows: list[Owned]) -> Card:
+    return {
+        row.label: {
+            "label": row.label,
+            "value": row.value,
+            "tone": row.tone,
+            "level": row.level,
+            "order": row.order,
+        }
+        for row in rows
+    }

@@ -1,0 +1,87 @@
+"""Real clients in the stepper: lanes with name and version, their connections, and what they logged.
+
+A client outside the model has no state in the world but its connections, so its cards have nothing more: what
+is open, what is in flight, and the lines that its log had at each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.real.served import RealClient, clients_of, lines_of
+from kipviz.cluster.world import Connection, host_of
+from kipviz.core.printable import sentence
+from kipviz.core.table import Table
+from kipviz.views.role_cards.facts import Card, facts
+
+LINES_SHOWN = 12
+NO_SOFTWARE = "software not announced"
+
+
+def lanes(model: ClusterModel) -> list[tuple[str, str, str]]:
+    """Return the lane of every real client: its id, its title, and its software with its version."""
+    return [(c.name, c.name, _software(c)) for c in clients_of(model)]
+
+
+def _software(client: RealClient) -> str:
+    return sentence(client.software) or NO_SOFTWARE
+
+
+def connections(name: str, known: Table[tuple[str, int], Connection]) -> Card:
+    """Return the card of a client's connections: whether each is open, and which requests are in flight."""
+    rows = []
+    for (source, broker), connection in zip(known.keys(), known.values(), strict=True):
+        if host_of(source) != name:
+            continue
+        label = f"B{broker}, connection {source.partition('/')[2]}"
+        flight = [type(e.message).__name__ for e in (*connection.responses, *connection.requests)]
+        if connection.serving is not None:
+            flight.append(f"{type(connection.serving.message).__name__} (being handled)")
+        if not connection.open:
+            rows.append((label, "closed", "gone"))
+        elif flight:
+            rows.append((label, f"open, in flight: {', '.join(flight)}", "pending"))
+        else:
+            rows.append((label, "open, nothing in flight", "calm"))
+    return facts(rows)
+
+
+class ClientLogs:
+    """The log lines of real clients along one line of a run: a card for each client, and notes on its lane."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        """Sort the lines by the nodes that they belong to."""
+        self._at: dict[str, list[tuple[str, str]]] = {}
+        for line in lines_of(model):
+            self._at.setdefault(str(line.node), []).append((line.client, sentence(line.text)))
+        names = {line.client for line in lines_of(model)}
+        self.names = tuple(c.name for c in clients_of(model) if c.name in names)
+        self._newest: dict[str, list[tuple[str, str, str]]] = {name: [] for name in self.names}
+
+    def observe(self, k: int, node: str) -> None:
+        """Follow the line of the run to its step `k`."""
+        for number, (client, text) in enumerate(self._at.get(node, ()), 1):
+            rows = [*self._newest.get(client, []), (f"step {k}, line {number}", text, "calm")]
+            self._newest[client] = rows[-LINES_SHOWN:]
+
+    def notes(self, k: int, node: str) -> Iterator[dict[str, Any]]:
+        """Yield a note for each client that logged something at a step; it shows the last line."""
+        last: dict[str, list[str]] = {}
+        for client, text in self._at.get(node, ()):
+            if client in self._newest:
+                last.setdefault(client, []).append(text)
+        for client, texts in last.items():
+            more = f", {len(texts)} lines" if len(texts) > 1 else ""
+            yield {
+                "lane": client,
+                "step": k,
+                "text": texts[-1],
+                "sub": f"its log{more}",
+                "tone": "calm",
+            }
+
+    def snapshot(self) -> dict[str, Card]:
+        """Return the card of every client that logs, as it is at the step that was observed last."""
+        return {f"lines:{name}": facts(rows) for name, rows in self._newest.items()}
