@@ -50,7 +50,7 @@ def serialize(value: object, known_by_name: NameOf | None = None) -> bytes:
     classes: dict[str, int] = {}
 
     def number(kind: type) -> int:
-        name = f"{kind.__module__}:{kind.__qualname__}"
+        name = _stored_name(f"{kind.__module__}:{kind.__qualname__}")
         return classes.setdefault(name, len(classes)) + _FIRST_CLASS
 
     def tree(item: Any, *, outermost: bool = False) -> object:
@@ -135,12 +135,20 @@ class _Reader:
 _known: dict[str, type] = {}
 
 
+def _stored_name(name: str) -> str:
+    """Return a class's name without the rooms between its floor and its file, which may be divided anew."""
+    module, _, kind = name.partition(":")
+    folders = module.split(".")
+    return f"{'.'.join((*folders[:2], *folders[2:][-1:]))}:{kind}"
+
+
 def _class_named(name: str) -> type:
     """Return the class of values or enum with a name, among those that are imported."""
-    if name not in _known:
-        _known.update({f"{c.__module__}:{c.__qualname__}": c for c in _descendants(Value)})
-        _known.update({f"{c.__module__}:{c.__qualname__}": c for c in _descendants(Enum)})
-    found = _known.get(name)
+    stored = _stored_name(name)
+    if stored not in _known:
+        for kind in (*_descendants(Value), *_descendants(Enum)):
+            _known[_stored_name(f"{kind.__module__}:{kind.__qualname__}")] = kind
+    found = _known.get(stored)
     if found is None:
         raise NotAValue(f"this version of kipviz has no value class {name[:100]!r}")
     return found

@@ -124,3 +124,15 @@ def test_any_bytes_end_in_a_value_or_a_sentence(data: bytes) -> None:
     for given_bytes in (data, bytes_of([f"{__name__}:Box"], None)[:-1] + data):
         with suppress(NotAValue):
             deserialize(given_bytes)
+
+
+def test_a_stored_class_is_found_whatever_room_its_file_stands_in() -> None:
+    names, body = msgspec.msgpack.decode(serialize(Shape.FLAT))
+    assert names == ["tests.core.test_serialization:Shape"]
+    for name in (
+        "tests.core.room.test_serialization:Shape",
+        "tests.core.a.b.test_serialization:Shape",
+    ):
+        assert deserialize(msgspec.msgpack.encode([[name], body])) is Shape.FLAT
+    with pytest.raises(NotAValue, match=r"no value class 'tests.core.other:Shape'"):
+        deserialize(msgspec.msgpack.encode([["tests.core.other:Shape"], body]))

@@ -78,7 +78,7 @@ class _Site:
 
 def modules(floor: str) -> tuple[Path, ...]:
     """The files of a floor."""
-    return tuple(sorted((ROOT / "kipviz" / floor).glob("*.py")))
+    return tuple(sorted((ROOT / "kipviz" / floor).rglob("*.py")))
 
 
 def mutants(path: Path) -> tuple[Mutant, ...]:

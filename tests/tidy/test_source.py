@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,27 @@ def test_no_module_is_named_for_being_useful(path: Path) -> None:
     assert not set(parts) & set(NO_NAMES), f"{name_of(path)}: name it after what it is about"
 
 
+# Floors that are divided into rooms: brokers and clients by what Kafka calls their parts, the others by subject.
+IN_ROOMS = ("brokers", "clients", "cluster", "views", "checking", "recordings", "studies")
+ROOM_MAX = 12
+
+
+@pytest.mark.parametrize("floor", IN_ROOMS)
+def test_a_room_is_seen_at_a_glance(floor: str) -> None:
+    folders = [PACKAGE / floor, *(each for each in (PACKAGE / floor).iterdir() if each.is_dir())]
+    sizes = {name_of(each): len({*each.glob("*.py")} - {each / "__init__.py"}) for each in folders}
+    full = {name: size for name, size in sizes.items() if size > ROOM_MAX}
+    assert len(sizes) > 1
+    assert full == {}, "divide it by subject, and say in __init__.py what the new room is for"
+
+
+@pytest.mark.parametrize("floor", IN_ROOMS)
+def test_no_two_files_of_a_floor_have_one_name(floor: str) -> None:
+    # Stored values name a class by floor and file, not by its room (core/serialization.py).
+    count = Counter(path.stem for path in (PACKAGE / floor).rglob("*.py"))
+    assert [name for name, times in count.items() if times > 1 and name != "__init__"] == []
+
+
 @pytest.mark.parametrize("folder", ["kipviz", "tests", "notebooks", "binder"])
 def test_no_file_knows_the_machine_it_was_written_on(folder: str) -> None:
     places = re.compile(r"/(?:work|root|home/\w+)/(?:main|shared|\.)|/tmp/\w+/")
@@ -116,7 +138,8 @@ ROLES = (
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_says_who_it_is_in_kafka_how_durable_it_is_and_what_is_left_out(role: str) -> None:
-    text = ast.get_docstring(tree(PACKAGE / "brokers" / f"{role}.py")) or ""
+    (path,) = (PACKAGE / "brokers").rglob(f"{role}.py")
+    text = ast.get_docstring(tree(path)) or ""
     for word in ("WHO", "WHERE IN KAFKA", "KIPS", "DURABILITY", "NOT MODELLED"):
         assert re.search(rf"^{word}: ", text, re.MULTILINE), f"the header of {role} has no {word}"
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.behaviour import brokers, clients, clock, network, operators
+from kipviz.cluster.behaviour import brokers, clients, network, operators, passing_time
 from kipviz.cluster.behaviour.action_name import ActionName
 from kipviz.cluster.behaviour.behaviour import Behaviour
 from kipviz.cluster.network.pausing import paused
@@ -20,7 +20,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
     *network.BEHAVIOURS,
     *brokers.BEHAVIOURS,
     *operators.BEHAVIOURS,
-    *clock.BEHAVIOURS,
+    *passing_time.BEHAVIOURS,
 )
 BEHAVIOUR_OF: dict[type[Action], Behaviour[Any]] = {each.action: each for each in BEHAVIOURS}
 
