@@ -123,6 +123,8 @@ class Line(Value, frozen=True, cache_hash=True):
     that acknowledge() is about. `metadata` says whether sendOffsetsToTransaction() is given
     consumer.groupMetadata() or nothing but the group's id. `rethrows` names exceptions that this line,
     the last of a chain of catch blocks, throws again: the process ends with them, and the call is not made.
+    `catches` names the exceptions that the catch block takes; none is every KafkaException. `above` are the lines
+    of the source that stand above this one and call nothing, `below` those under the program's last one.
     """
 
     text: str
@@ -134,6 +136,9 @@ class Line(Value, frozen=True, cache_hash=True):
     target: str = ""
     metadata: bool = True
     rethrows: tuple[str, ...] = ()
+    catches: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
 
 
 class Worker(Value, frozen=True):

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from kipviz.clients import workers
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
-from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of, left_behind
+from kipviz.clients.calls import CALLS, client_of, left_behind
+from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
 from kipviz.clients.groups import consumer_threads
 from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.operators.admin import Admin
@@ -39,7 +40,6 @@ from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, Call
 
 # The calls of a share consumer in which its callback is called.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
-IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # What no catch block for a KafkaException catches.
 NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification", "NullPointer")
 
@@ -301,30 +301,15 @@ def _with_result(
     return _leave(me.with_client(blocked_sends.gone_on(waiting)), line, "", ())
 
 
-def _goes_on_elsewhere(me: Application, line: Line) -> bool:
-    """Say whether the catch block turns to an object that has no error: a new session, a database."""
-    if line.on_error >= len(me.program):
-        return False  # the catch block is the end
-    call = me.program[line.on_error].call
-    return call in CONSTRUCTORS or CALLS[call].of == external_database.NAME
-
-
-def _is_thrown_again(me: Application, line: Line, raised: str) -> bool:
-    """Say whether a catch block throws the exception again. Clause: KIP-1289 Pseudo code, 'throw fatal'."""
-    if line.on_error >= len(me.program):
-        return False  # the catch block is the end
-    return raised.startswith(me.program[line.on_error].rethrows)
-
-
 def _leave(
     me: Application, line: Line, raised: str, events: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
     """Go to the next line, to the catch block, or end the program."""
     returned = _returned(me.name, me.line, line.call.value, raised)
+    caught = bool(raised) and is_caught(me, line, raised)
     me = me.but(waiting=False)
     fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith(NO_KAFKA_EXCEPTIONS)
-    uncaught = line.on_error < 0 or _is_thrown_again(me, line, raised)
-    if raised and (uncaught or (fatal and not _goes_on_elsewhere(me, line))):
+    if raised and (not caught or (fatal and not goes_on_elsewhere(me, line))):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1
     if nxt >= len(me.program):

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
+from kipviz.clients.application import Application
+from kipviz.clients.program_source import number_in_source
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec
@@ -18,6 +20,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.lessons.goals import GOALS
 from kipviz.scenarios.documents.bad_story import BadStory, not_known
+from kipviz.scenarios.documents.python_program import is_python
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.library import bring
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
@@ -63,6 +66,10 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
 
     The story can then be opened, searched, compared and judged by what is returned, or by its name. Saved
     runs and links of it carry the document. Reading a document runs no code of its writer.
+
+    An application's program is one of the package's, or stands in the document in a block "```program NAME" as
+    Python: calls such as `producer.begin_transaction()`, `while True`, `try` and `except`. It is read and not
+    run; the model's clients make its calls, and the page lights the line.
 
     Args:
         text_or_path: a document as `kipviz.scenarios.documents.read` describes it, or a path of one.
@@ -180,10 +187,19 @@ def _listed(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:NAMED_MAX]) or 'nothing'}{more}"
 
 
+def _place(app: Application) -> str:
+    """Say at which line a process stands, counted as its own text counts: from 0 if it is numbered."""
+    if app.line >= len(app.program):
+        return "its end"
+    line = app.program[app.line]
+    written = is_python(app.program)
+    number = number_in_source(app.program, app.line) if written else app.line
+    return f"line {number}: {line.text.strip()}"
+
+
 def _places(world: World) -> str:
     """Say at which line of its program each process stands."""
     told = ""
     for name, app in world.applications.items():
-        at = app.program[app.line].text if app.line < len(app.program) else "its end"
-        told += f" {name} is at line {app.line}: {at}" if app.alive else f" {name} is down."
+        told += f" {name} is at {_place(app)}" if app.alive else f" {name} is down."
     return told

@@ -128,7 +128,7 @@ def _sub(world: World, action: ClusterAction) -> str:
         return f"{who} · {summary(message)}" if message else who
     if isinstance(action, Step):
         app = seen_by(world.applications[action.application], action.thread)
-        return app.program[app.line].text
+        return app.program[app.line].text.strip()
     if isinstance(action, CrashBroker):
         led = [p for p, held in world.image.leaders.items() if held.leader == action.broker]
         return ", ".join(map(_office, led))

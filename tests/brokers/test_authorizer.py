@@ -12,6 +12,7 @@ from kipviz.brokers.local import ListedHere
 from kipviz.brokers.transactions import administration
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.clients.exceptions import thrown
 from kipviz.clients.groups import consumer
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.shares import share_consumer
@@ -101,7 +102,6 @@ from kipviz.messages.transactions import (
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.telling.exceptions import thrown
 from tests.brokers.rights_table import NEEDS
 
 Op, R = Operation, Resource

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.courses import runs
+from kipviz.clients.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
 from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
@@ -14,7 +15,6 @@ from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import quiet
 from kipviz.views.reasons.beliefs import Beliefs, Heard, Row, beliefs, hear
-from kipviz.views.telling.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
 from tests.scenarios.story import after
 
 COMMIT = "kip-1289-share-commit"

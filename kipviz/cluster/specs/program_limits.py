@@ -48,6 +48,8 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
     member = drained_by(line)
     if member and member not in app.further_members:
         return f"{called} stages what {member!r} has drained, which is none of further_members"
+    if line.call is Call.FLUSH and app.plain is None:
+        return f"{called} is for a producer without a transactional id (plain): commitTransaction() does that for a transaction"
     if line.call in OF_SHARE_CONSUMERS and not app.share:
         return f"{called} is for a member of a share group (share)"
     if line.call in OF_MEMBERS and (app.share or not app.protocol):

@@ -8,6 +8,8 @@ from kipviz.core.nearest import nearest
 
 # How many allowed names a sentence lists.
 LISTED_MAX = 40
+# How many letters of what was written a sentence repeats.
+REPEATED_MAX = 80
 
 
 class BadStory(ValueError):
@@ -35,9 +37,14 @@ class Wrong(ValueError):
         return BadStory(file, self.line, self.what)
 
 
+def repeated(text: str) -> str:
+    """Return what was written, cut off where a sentence would become a page."""
+    return text if len(text) <= REPEATED_MAX else f"{text[:REPEATED_MAX]}…"
+
+
 def not_known(kind: str, name: str, names: Iterable[str]) -> str:
     """Return a sentence: what is unknown, the nearest name that exists, and all that are allowed."""
-    known = tuple(names)
+    known, name = tuple(names), repeated(name)
     if not known:
         return f"Unknown {kind} {name!r}. None is allowed here."
     like = nearest(name, known)[0]

@@ -1,6 +1,7 @@
-"""Programs in story documents: by the name of one that the package has, or line by line.
+"""Programs in story documents: by the name of one that the package has, as Python, or line by line.
 
-A line is its number, its call and, behind a colon, the line of source that a reader sees:
+`python_program` says what a program in Python may be. A block whose lines begin with numbers has, for each call,
+a line: its number, its call and, behind a colon, the line of source that a reader sees:
 
     0 initTransactions: producer.initTransactions();
     1 poll: records = consumer.poll(Duration.ofSeconds(5));
@@ -20,6 +21,7 @@ from functools import cache
 from types import MappingProxyType
 
 from kipviz.clients.application import Call, Line
+from kipviz.clients.program_source import source_of
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import (
     connector_programs,
@@ -32,6 +34,7 @@ from kipviz.scenarios import (
 )
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.head import unquoted
+from kipviz.scenarios.documents.python_program import Written, is_python, read_python
 
 Program = tuple[Line, ...]
 # The modules with programs, and what stands before the names of theirs.
@@ -45,6 +48,7 @@ _MODULES = (
     ("connector-", connector_programs),
 )
 _EVERY_OTHER = -1
+_NUMBERED = re.compile(r"[0-9]+ ")
 _LINE = re.compile(r"([0-9]{1,6}) +([A-Za-z.-]+)")
 _OPTIONS = {
     "then": re.compile(r", then ([0-9]{1,6})"),
@@ -54,10 +58,11 @@ _OPTIONS = {
     "target": re.compile(r', target ("(?:[^"\\]|\\.)*")'),
     "metadata": re.compile(r", group id only"),
     "rethrows": re.compile(r", rethrows((?: \w+)+)"),
+    "catches": re.compile(r", catches((?: \w+)+)"),
 }
 _FORM = (
     'then N, on error N, verdicts *=ACCEPT, client "NAME", target "NAME", group id only, '
-    "rethrows EXCEPTION"
+    "rethrows EXCEPTION, catches EXCEPTION"
 )
 
 
@@ -85,7 +90,7 @@ def _is_program(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and all(isinstance(v, Line) for v in value)
 
 
-def read_program(lines: Sequence[tuple[int, str]], first: int) -> Program:
+def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
     """Read a program from the lines of its block, each with its number in the document.
 
     Raises:
@@ -94,7 +99,9 @@ def read_program(lines: Sequence[tuple[int, str]], first: int) -> Program:
     kept = [(at, text) for at, text in lines if text.strip()]
     if not kept:
         raise Wrong(first, "A program has at least one line.")
-    return tuple(_read_line(at, text, n) for n, (at, text) in enumerate(kept))
+    if not any(_NUMBERED.match(text) for _, text in kept):
+        return read_python(lines, first)
+    return Written(tuple(_read_line(at, text, n) for n, (at, text) in enumerate(kept)))
 
 
 def _read_line(at: int, text: str, number: int) -> Line:
@@ -132,7 +139,7 @@ def _meaning(at: int, name: str, match: re.Match[str]) -> object:
         return unquoted(at, match[1])
     if name == "metadata":
         return False
-    if name == "rethrows":
+    if name in ("rethrows", "catches"):
         return tuple(match[1].split())
     said = []
     for each in match[1].split():
@@ -144,7 +151,10 @@ def _meaning(at: int, name: str, match: re.Match[str]) -> object:
 
 
 def write_program(program: Program) -> Iterator[str]:
-    """Give the lines of a program's block."""
+    """Give the lines of a program's block: as Python, if that is what it was written in."""
+    if is_python(program):
+        yield from (each.text for each in source_of(program))
+        return
     for number, line in enumerate(program):
         yield f"{number} {line.call.value}{_options(line)}: {line.text}"
 
@@ -159,6 +169,7 @@ def _options(line: Line) -> str:
         f"target {json.dumps(line.target)}" if line.target else "",
         "" if line.metadata else "group id only",
         f"rethrows {' '.join(line.rethrows)}" if line.rethrows else "",
+        f"catches {' '.join(line.catches)}" if line.catches else "",
     ]
     return "".join(f", {word}" for word in words if word)
 

@@ -35,7 +35,8 @@
     - saw the last stable offset held back: `lso held back`
 
 `script` says what a step may be, `kipviz.lessons.goals` what a goal. Programs of the story's own stand between
-the sentence and the first beat, in blocks that begin with "```program NAME".
+the sentence and the first beat, in blocks that begin with "```program NAME": Python (`python_program`), or
+lines with numbers (`programs_in_text`).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.designs.slot import UnknownDesign
@@ -58,11 +60,9 @@ from kipviz.scenarios.documents.blocks import (
 )
 from kipviz.scenarios.documents.clusters_in_head import KEYS, read_cluster
 from kipviz.scenarios.documents.head import Keys, Node, Row, Word, is_number, read_head
-from kipviz.scenarios.documents.programs_in_text import (
-    Program,
-    programs_by_name,
-    read_program,
-)
+from kipviz.scenarios.documents.programs_in_text import programs_by_name, read_program
+from kipviz.scenarios.documents.python_calls import CONSUMER, SHARE_CONSUMER
+from kipviz.scenarios.documents.python_program import Written
 from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
@@ -140,11 +140,14 @@ def _read(text: str) -> Document:
     if beats and watched:
         raise Wrong(title.heading.line, "In a story with beats a 'Watch:' belongs to a beat.")
     of_cluster = tuple(entry for entry in keys.entries if entry[0] in KEYS)
-    spec = read_cluster(Keys(keys.line, of_cluster), {n: p for n, (_, p) in programs.items()})
-    used = [app.program for app in spec.applications]
-    for name, (at, program) in programs.items():
-        if program not in used:
+    written = {name: found.program for name, (_, found) in programs.items()}
+    spec = read_cluster(Keys(keys.line, of_cluster), written)
+    for name, (at, found) in programs.items():
+        users = [app for app in spec.applications if app.program == found.program]
+        if not users:
             raise Wrong(at, f"No application runs the program {name!r}.")
+        for app in users:
+            _check_consumer(app, found)
     scenario = Scenario(
         name=_text(keys, NAME),
         title=title.heading.text,
@@ -168,6 +171,15 @@ def _read(text: str) -> Document:
         of_cluster[0][1] if of_cluster else 1,
         _needed(keys, NAME).line,
     )
+
+
+def _check_consumer(app: ApplicationSpec, found: Written) -> None:
+    """Refuse a program that calls a kind of consumer which its application has not."""
+    has = SHARE_CONSUMER if app.share else CONSUMER
+    for line, called in found.consumers:
+        if called != has:
+            group = "a share group" if app.share else "a regular group"
+            raise Wrong(line, f"{app.name} is in {group}: its consumer is {has!r}, not {called!r}.")
 
 
 # -- the head ----------------------------------------------------------------------------------
@@ -251,10 +263,10 @@ def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
 
 def _opening(
     title: _Section, *, has_beats: bool
-) -> tuple[str, dict[str, tuple[int, Program]], tuple[Watch, ...]]:
+) -> tuple[str, dict[str, tuple[int, Written]], tuple[Watch, ...]]:
     """Return the sentence, the story's own programs, and what to watch in a story without beats."""
     said, watched = "", []
-    programs: dict[str, tuple[int, Program]] = {}
+    programs: dict[str, tuple[int, Written]] = {}
     for block in title.blocks:
         if block.kind == PARAGRAPH and not said:
             said = block.text

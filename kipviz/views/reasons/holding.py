@@ -27,6 +27,7 @@ from kipviz.brokers.transactions.transaction_metadata import PREPARED, Transacti
 from kipviz.clients.application import Application
 from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Client, next_request
+from kipviz.clients.program_source import number_in_source
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.transactions.producer import Producer
@@ -453,7 +454,12 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
     )
     text = f"{app.name} waits in {call.value}(). {reason.text}"
     return Hold(
-        f"program:{app.name}", (f"line {app.line}",), text, reason.free, reason.how, reason.see
+        f"program:{app.name}",
+        (f"line {number_in_source(app.program, app.line) - 1}",),
+        text,
+        reason.free,
+        reason.how,
+        reason.see,
     )
 
 

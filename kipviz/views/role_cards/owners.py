@@ -11,6 +11,7 @@ from kipviz.clients.groups.group_consumer import MemberState
 from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
+from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer import Producer
@@ -46,13 +47,12 @@ def program(app: Application) -> Card:
     card: Card = {}
     threads = (seen for _, seen in every_thread(app) if seen.alive and not seen.ended)
     places = {t.line: t.waiting for t in threads}
-    for count, line in enumerate(app.program):
-        current = count in places
-        card[f"line {count}"] = {
-            "line": count + 1,
+    for line in source_of(app.program):
+        card[f"line {line.number - 1}"] = {
+            "line": line.number,
             "text": line.text,
-            "current": current,
-            "waiting": places.get(count, False),
+            "current": line.at in places,
+            "waiting": places.get(line.at, False),
         }
     return card
 
@@ -182,7 +182,8 @@ def _doing(app: Application) -> str:
         return f"ended: {app.ended}"
     if app.waiting:
         return f"waits in {line.call.value}()"
-    return f"line {app.line + 1}: {line.call.value}(){f', {app.gate}' if app.gate else ''}"
+    number = number_in_source(app.program, app.line)
+    return f"line {number}: {line.call.value}(){f', {app.gate}' if app.gate else ''}"
 
 
 def of_application(app: Application, connections: Connections) -> Card:

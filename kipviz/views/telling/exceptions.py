@@ -1,105 +1,39 @@
 """What an application sees of an error: the exception's class, and what it may do about it.
 
-The class follows from the error code and the request (org.apache.kafka.common.errors, the handlers of
-TransactionManager). What is left to do follows from the state of the client: the same REQUEST_TIMED_OUT is
+What is left to do follows from the state of the client: the same REQUEST_TIMED_OUT is
 asked again as long as delivery.timeout.ms lasts, and leaves a transaction that has to be aborted behind it.
 """
 
 from __future__ import annotations
 
 from kipviz.clients.application import Application
+from kipviz.clients.exceptions import (
+    ABORTS,
+    ENDS,
+    FAILED,
+    HANDLED,
+    REFUSED,
+    REPORTED,
+    RETRIES,
+    THROWS,
+    Thrown,
+    class_of,
+    thrown,
+    told,
+)
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.clients.transactions.producer_errors import (
-    FATAL_OF_PRODUCE,
-    ends_the_transaction,
-    is_retried,
-)
-from kipviz.core.values import Value
-from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.errors import Errors
 
-# Classes whose name does not follow from the code's.
-CLASSES = {
-    Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
-    Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequenceException",
-    Errors.DUPLICATE_SEQUENCE_NUMBER: "DuplicateSequenceException",
-    Errors.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMappingException",
-    Errors.INVALID_TRANSACTION_TIMEOUT: "InvalidTxnTimeoutException",
-    Errors.REQUEST_TIMED_OUT: "TimeoutException",
-    Errors.NETWORK_EXCEPTION: "NetworkException",
-    Errors.TOPIC_AUTHORIZATION_FAILED: "TopicAuthorizationException",
-    Errors.GROUP_AUTHORIZATION_FAILED: "GroupAuthorizationException",
-    Errors.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorizationException",
-    Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorizationException",
-    Errors.TOPIC_ALREADY_EXISTS: "TopicExistsException",
-    Errors.KAFKA_STORAGE_ERROR: "KafkaStorageException",
-    Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
-    Errors.INVALID_REGULAR_EXPRESSION: "InvalidRegularExpression",
-}
-# What a handler of TransactionManager throws under its own class; of all else that is not asked again
-# it makes a KafkaException with the error's message. Requests of drafts have no such handler.
-STATE = (
-    Errors.INVALID_TXN_STATE,
-    Errors.INVALID_PRODUCER_ID_MAPPING,
-    Errors.UNKNOWN_PRODUCER_ID,
-)
-ALLOWED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-ABORTS_IT = Errors.TRANSACTION_ABORTABLE
-BY_CLASS: dict[str, tuple[Errors, ...]] = {
-    "InitProducerId": (ALLOWED, Errors.CLUSTER_AUTHORIZATION_FAILED, ABORTS_IT),
-    "FindCoordinator": (ALLOWED, ABORTS_IT),
-    "AddPartitionsToTxn": (*STATE, ALLOWED, Errors.TOPIC_AUTHORIZATION_FAILED, ABORTS_IT),
-    "AddOffsetsToTxn": (*STATE, ALLOWED, Errors.GROUP_AUTHORIZATION_FAILED, ABORTS_IT),
-    "EndTxn": (*STATE, ALLOWED, ABORTS_IT),
-    "TxnOffsetCommit": (
-        ALLOWED,
-        Errors.GROUP_AUTHORIZATION_FAILED,
-        Errors.FENCED_INSTANCE_ID,
-        Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-        ABORTS_IT,
-    ),
-}
-# sendOffsetsToTransaction() reports a group that has moved on in the words of commitSync().
-COMMIT_FAILED = (
-    Errors.ILLEGAL_GENERATION,
-    Errors.UNKNOWN_MEMBER_ID,
-    Errors.GROUP_ID_NOT_FOUND,
-    Errors.STALE_MEMBER_EPOCH,
-)
-RETRIES, ABORTS, ENDS = "retriable", "abortable", "fatal"
-REFUSED, FAILED, THROWS = "not allowed", "failed", "thrown"
-HANDLED, REPORTED = "not thrown", "reported"
-ADVICE = {
-    RETRIES: "the client asks again by itself",
-    ABORTS: "abort the transaction and go on",
-    ENDS: "close this producer",
-    REFUSED: "call initTransactions() again once it is allowed",
-    FAILED: "the record's future has it, and the producer goes on",
-    HANDLED: "the client deals with the answer itself",
-    THROWS: "the consumer's call throws it",
-    REPORTED: "commitSync() and the acknowledgement callback have it",
-}
 # What the state of a transactional producer leaves to its application.
 BY_STATE = {
     ProducerState.ABORTABLE_ERROR: ABORTS,
     ProducerState.FATAL_ERROR: ENDS,
     ProducerState.UNINITIALIZED: REFUSED,
 }
-
-
-class Thrown(Value, frozen=True):
-    """An error as the application meets it; `kind` is one of those that `ADVICE` has."""
-
-    exception: str
-    kind: str
-
-    @property
-    def words(self) -> str:
-        """The class, its kind and what to do, in one line."""
-        return f"{self.exception}: {self.kind}, {ADVICE[self.kind]}"
 
 
 def exception_of(app: Application, request: str = "", error: Errors = Errors.NONE) -> Thrown | None:
@@ -113,7 +47,7 @@ def exception_of(app: Application, request: str = "", error: Errors = Errors.NON
         return _of_producer(producer)
     members = (c for c in app.clients if isinstance(c, Consumer | MemberConsumer | ShareMember))
     for member in members:
-        _, known = _told(member.error)
+        _, known = told(member.error)
         if known is not None:
             return Thrown(class_of(known), THROWS)
     if error is Errors.NONE:
@@ -133,7 +67,7 @@ def _producers(app: Application) -> tuple[Producer, ...]:
 
 def _of_producer(producer: Producer) -> Thrown:
     """Return the exception of a producer's error, and what its state leaves to do."""
-    request, known = _told(producer.error)
+    request, known = told(producer.error)
     if isinstance(producer, PlainProducer):
         # It has no transaction to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.
         return Thrown(class_of(known) if known is not None else producer.error, FAILED)
@@ -141,39 +75,3 @@ def _of_producer(producer: Producer) -> Thrown:
     if known is None:
         return Thrown(producer.error, kind)
     return Thrown(thrown(request, known).exception, kind)
-
-
-def _told(words: str) -> tuple[str, Errors | None]:
-    """Return the request and the error that a client's words name ("EndTxn: PRODUCER_FENCED")."""
-    request, _, name = words.partition(": ")
-    return request, Errors.__members__.get(name)
-
-
-def thrown(request: str, error: Errors) -> Thrown:
-    """Say what an error answered to a producer's request is to its application, by its code alone.
-
-    What the application may do now is in `exception_of`, which knows the state of the client, too.
-    """
-    if request == "Produce":
-        fatal = error in FATAL_OF_PRODUCE
-        if not fatal and (error in RETRIABLE or error is Errors.INVALID_TXN_STATE):
-            # A batch is sent again until its time is over; then this is what the caller sees.
-            kind = RETRIES if error in RETRIABLE else ABORTS
-            return Thrown("TransactionAbortableException", kind)
-        return Thrown(class_of(error), ENDS if fatal else ABORTS)
-    if is_retried(request, error):
-        return Thrown(class_of(error), RETRIES)
-    kind = ABORTS if ends_the_transaction(request, error) else ENDS
-    if request == "TxnOffsetCommit" and error in COMMIT_FAILED:
-        return Thrown("CommitFailedException", kind)
-    if error in (Errors.INVALID_PRODUCER_EPOCH, Errors.PRODUCER_FENCED):
-        # Handlers of transactional requests take the one for the other.
-        return Thrown("ProducerFencedException", kind)
-    known = error in BY_CLASS.get(request, (error,))
-    return Thrown(class_of(error) if known else "KafkaException", kind)
-
-
-def class_of(error: Errors) -> str:
-    """Give the simple name of the exception that an error code is thrown as."""
-    plain = "".join(word.title() for word in error.name.split("_"))
-    return CLASSES.get(error, f"{plain}Exception")

@@ -22,6 +22,7 @@ from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import MemberConsumer, next_request
 from kipviz.clients.operators.admin import Admin
+from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
@@ -198,7 +199,8 @@ def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tupl
 
 def _call(app: Application) -> Iterator[Guard]:
     line = app.program[app.line]
-    yield "line", f"{app.line + 1} of {len(app.program)}: {line.text}"
+    place, last = number_in_source(app.program, app.line), source_of(app.program)[-1].number
+    yield "line", f"{place} of {last}: {line.text.strip()}"
     yield "process", "alive" if app.alive else "down"
     if app.waiting:
         yield "call", f"{line.call.value}() has ended"
@@ -434,7 +436,8 @@ def _repair(world: World, action: StartBroker | Heal | StartClient | Resume) -> 
             app = world.applications[name]
             yield "life", f"{app.life + 1}: it remembers nothing but names"
             yield "transactional id", app.manager.transactional_id or "none"
-            yield "starts at line", f"1: {app.program[0].text}"
+            place = number_in_source(app.program, 0)
+            yield "starts at line", f"{place}: {app.program[0].text.strip()}"
 
 
 def _lost(connections: Iterable[Connection]) -> Iterator[Guard]:

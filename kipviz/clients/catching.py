@@ -1,0 +1,104 @@
+"""What a catch block catches: the class of the exception that a call throws, and who may name it.
+
+Source: TransactionManager.maybeFailWithError, TransactionalRequestResult.await, ConsumerCoordinator,
+CommitRequestManager.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
+from kipviz.clients.exceptions import ABORTS, COMMIT_FAILED, class_of, thrown, told
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.transactions import external_database
+from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_errors import ABORTABLE
+
+KAFKA_EXCEPTION = "KafkaException"
+COMMIT_FAILED_EXCEPTION = "CommitFailedException"
+TIMEOUT = "TimeoutException"
+UNSUPPORTED_VERSION = "UnsupportedVersionException"
+FENCED = "ProducerFencedException"
+IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
+# A process ends with these whatever its catch block does: it can throw them again, and nothing else.
+RETHROWN = (FENCED, UNSUPPORTED_VERSION)
+
+_WRITES = ("AddPartitionsToTxn", "TxnShareAcknowledge", "EndTxn")
+# The requests whose errors a call comes back with.
+_REQUESTS = {
+    Call.INIT_TRANSACTIONS: ("FindCoordinator", "InitProducerId"),
+    Call.SEND_OFFSETS: ("AddOffsetsToTxn", "FindCoordinator", "TxnOffsetCommit"),
+    Call.COMMIT_TRANSACTION: _WRITES,
+    Call.PREPARE_TRANSACTION: _WRITES,
+}
+_OF_BATCHES = ("TransactionAbortableException",)
+# What a call throws under a name of its own.
+_NAMED = {
+    Call.INIT_TRANSACTIONS: (TIMEOUT,),
+    Call.SEND_OFFSETS: (TIMEOUT,),
+    Call.COMMIT_TRANSACTION: (TIMEOUT, *_OF_BATCHES),
+    Call.ABORT_TRANSACTION: (TIMEOUT,),
+    Call.PREPARE_TRANSACTION: (INVALID_TXN_STATE, *_OF_BATCHES),
+    Call.COMPLETE_TRANSACTION: (INVALID_TXN_STATE, TIMEOUT),
+    Call.SEND_SHARE_ACKNOWLEDGEMENTS: (UNSUPPORTED_VERSION,),
+    Call.SHARE_GROUP_METADATA: (TIMEOUT,),
+    Call.POLL: ("NoOffsetForPartitionException", "OffsetOutOfRangeException"),
+    Call.COMMIT_SYNC: (COMMIT_FAILED_EXCEPTION, "RebalanceInProgressException"),
+}
+
+
+def catchable(call: Call) -> tuple[str, ...]:
+    """Give the subclasses of KafkaException that a catch block around a call may name, in order.
+
+    Those with which the producer is lost are not among them: the process ends with them.
+    """
+    named = set(_NAMED.get(call, ()))
+    for request in _REQUESTS.get(call, ()):
+        for error in ABORTABLE[request]:
+            found = thrown(request, error)
+            if found.kind == ABORTS:
+                named.add(found.exception)
+    return tuple(sorted(named - {KAFKA_EXCEPTION}))
+
+
+def is_caught(me: Application, line: Line, raised: str) -> bool:
+    """Say whether the catch block of a line, if it has one, takes what its call has thrown.
+
+    It does not if it is of another class, or is thrown again. Clause: KIP-1289 Pseudo code, 'throw fatal'.
+    """
+    if line.on_error < 0:
+        return False
+    if line.catches and class_thrown(me, line, raised) not in line.catches:
+        return False
+    if line.on_error >= len(me.program):
+        return True  # the catch block is the end
+    return not raised.startswith(me.program[line.on_error].rethrows)
+
+
+def class_thrown(me: Application, line: Line, raised: str) -> str:
+    """Give the class of the exception with which a thread leaves a call.
+
+    A producer that is in error already throws a KafkaException around what it has met before; only the
+    call that waited for the answer throws that itself.
+    """
+    client = client_of(me, line)
+    transactional = isinstance(client, Producer) and not isinstance(client, PlainProducer)
+    if isinstance(client, Producer) and not me.waiting and client.state in IN_ERROR:
+        return KAFKA_EXCEPTION
+    request, error = told(raised)
+    if error is None:
+        named = raised.partition(":")[0]
+        return named if named.endswith("Exception") else KAFKA_EXCEPTION
+    if transactional:
+        return thrown(request, error).exception
+    if request == "OffsetCommit" and error in COMMIT_FAILED:
+        return COMMIT_FAILED_EXCEPTION
+    return class_of(error)
+
+
+def goes_on_elsewhere(me: Application, line: Line) -> bool:
+    """Say whether the catch block turns to an object that has no error: a new session, a database."""
+    if line.on_error >= len(me.program):
+        return False  # the catch block is the end
+    call = me.program[line.on_error].call
+    return call in CONSTRUCTORS or CALLS[call].of == external_database.NAME
