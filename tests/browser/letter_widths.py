@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kipviz.views import letters
+from kipviz.views.exports import letters
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

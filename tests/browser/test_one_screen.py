@@ -11,8 +11,8 @@ from tests.browser.bare_page import no_error, step_of
 
 pytestmark = pytest.mark.browser
 
-# The width of a cell's output in JupyterLab with its file browser open, and the window it stands in.
-LAPTOPS = [(833, 800), (993, 900), (765, 768), (1256, 800)]
+# The width of a cell's output in JupyterLab with its file browser open (765: closed, at 1,024), and the window it stands in.
+LAPTOPS = [(833, 800), (993, 900), (765, 768), (592, 768), (1256, 800)]
 TALL = 640
 NEEDED = [".kv-transport", ".kv-say", ".kv-question", ".kv-choices", ".kv-sequence", ".kv-right"]
 # What of a part is in sight: within the window, and within every box around it that scrolls.
@@ -98,6 +98,32 @@ def test_one_row_of_tools_and_the_others_behind_more(show, lock_expiry):
         assert page.locator(".kv-more-tools").get_by_text(tool, exact=True).is_visible(), tool
     page.keyboard.press("Escape")
     assert not page.locator(".kv-more-tools").is_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), LAPTOPS)
+def test_a_broken_promise_is_read_beside_the_sentence_without_scrolling(show, width, height):
+    broken = open_run("kip-1289-lock-expiry", "finding-D").payload
+    page = show(broken, width=width, height=height, step=33)
+    assert page.locator(".kv").bounding_box()["height"] <= TALL
+    parts = [".kv-alarm", ".kv-say"]
+    for part in parts if width < 600 else [*parts, ".kv-reveal"]:
+        seen = page.evaluate(IN_SIGHT, part)
+        assert seen["tall"] >= seen["whole"] - 1, f"{part} is cut"
+
+
+def test_on_a_beamer_beside_the_file_browser_every_tool_is_whole_and_the_diagram_has_the_width(
+    show, lock_expiry
+):
+    page = show(lock_expiry, width=592, height=768, step=22)
+    row = page.locator(".kv-transport").bounding_box()
+    for tool in page.locator(".kv-transport button").all():
+        if tool.is_visible():
+            box = tool.bounding_box()
+            assert box["x"] + box["width"] <= row["x"] + row["width"]
+    assert page.locator(".kv-view").bounding_box()["width"] > 560
+    page.get_by_role("button", name="yes, the lock is over").click()
+    seen = page.evaluate(IN_SIGHT, ".kv-question .kv-link")
+    assert seen["tall"] >= seen["whole"] - 1, "how to go on is cut"
 
 
 # -- the hand ---------------------------------------------------------------------------------------

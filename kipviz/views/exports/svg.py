@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from kipviz.views.letters import BOLD, REGULAR
+from kipviz.views.exports.letters import BOLD, REGULAR
 
 Part = Mapping[str, Any]
 

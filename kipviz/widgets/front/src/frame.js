@@ -15,6 +15,11 @@ const AROUND = 170; // pixels that menus, tabs and bars of a notebook take of a 
 const TALL = 640; // a laptop's screen holds so much beside them
 const OF_WINDOW = 0.71; // a large screen gives more
 const LEAST = 470;
+// Narrower than ONE is a telephone: all parts stand below each other. Up to SLIM, as on a beamer of 1,024 px beside
+// the file browser, the diagram has the whole width, and the choices and the cards share what is below it.
+const ONE = 520;
+const SLIM = 700;
+const THREE = 1000;
 
 export class Frame {
   constructor(model, label) {
@@ -39,6 +44,7 @@ export class Frame {
     this.drawers = [];
     this.grain = "small";
     this.size = this.tall = this.patience = null;
+    this.printing = false;
     // Each kind of frame builds its own.
     this.transport = this.sentence = null;
     listen(this, this.root);
@@ -106,19 +112,41 @@ export class Frame {
     this.resizer = new ResizeObserver(() => this.guard(() => this.resize()));
     for (const node of [this.root, ...sequences.map((sequence) => sequence.view)]) this.resizer.observe(node);
     this.themer = new MutationObserver(() => this.guard(() => this.readTheme()));
+    this.printers = { beforeprint: () => this.guard(() => this.print(true)), afterprint: () => this.guard(() => this.print(false)) };
+    for (const [name, act] of Object.entries(this.printers)) window.addEventListener(name, act);
     for (const node of [document.body, document.documentElement])
       this.themer.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "data-theme"] });
+  }
+
+  /** For paper: as wide as a page, everything opened, and the diagram from the first step to the cursor. */
+  print(begins) {
+    if (this.printing === begins) return;
+    this.printing = begins;
+    for (const sequence of this.sequences) sequence.onPaper = begins;
+    this.root.classList.toggle("kv-printed", begins);
+    const { element } = this.sentence;
+    if (begins) {
+      this.behind = element.nextSibling;
+      this.transport.element.before(element);
+    } else this.root.insertBefore(element, this.behind);
+    // Once to place the rows in the paper's width, and once with the height that they need there.
+    for (const again of [false, true]) {
+      for (const { view, needed } of this.sequences) view.style.setProperty("--kv-paper", begins && again ? `${needed}px` : "");
+      this.wide = 0;
+      this.resize();
+    }
   }
 
   resize() {
     const width = this.root.clientWidth;
     if (width === 0) return;
     const scale = this.presenting ? PRESENTING : 1;
-    const size = width < 640 ? "one" : width < 1000 ? "two" : "three";
+    const size = this.printing ? "print" : width < ONE ? "one" : width < THREE ? "two" : "three";
     const window_ = this.root.ownerDocument.defaultView.innerHeight;
     const share = this.model.alone || this.root.matches(":fullscreen") ? window_ - (this.model.alone ? 18 : 0) : Math.max(LEAST, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
     const whole = Math.floor(share / scale);
     attr(this.root, "data-size", size);
+    attr(this.root, "data-slim", size === "two" && width < SLIM ? "" : null);
     const tall = size === "one" ? Math.min(whole, 460) : whole - this.fixedHeight();
     const same = width === this.wide && size === this.size && tall === this.tall;
     if (!same) {
@@ -149,6 +177,7 @@ export class Frame {
     for (const [name, listener] of this.heard) this.model.off(name, listener);
     this.resizer?.disconnect();
     this.themer?.disconnect();
+    for (const [name, act] of Object.entries(this.printers ?? {})) window.removeEventListener(name, act);
     clearTimeout(this.patience);
     this.audience?.close();
   }

@@ -147,6 +147,7 @@ export class Question {
     text(this.caption, revealed ? "The answer" : "Predict");
     text(this.words, question.text);
     this.revealed = revealed;
+    this.element.classList.toggle("kv-told", revealed);
     this.list.draw(question.options.map((option, n) => ({ option, n, answer, question })), ({ n }) => `${question.id} ${n}`);
     show(this.said, revealed || answer !== undefined);
     show(this.go, question !== NOTHING && !revealed && (answer !== undefined || Boolean(this.asked)));

@@ -17,6 +17,8 @@ const WIRE_MAX = 8;
 const CURSOR_AT = 0.66;
 const LOW = 320; // a low diagram leaves more of itself to what is on the wire
 const CURSOR_LOW = 0.5;
+const BELOW = 40; // what a diagram on paper keeps below what is on the wire
+const LONGEST = 4800; // px: a longer one begins later, as on the screen
 const STUB = 46; // the length of an arrow to or from a lane that is not on screen
 
 const HINT = "→ next step of the flow · Shift → next message · ? all keys";
@@ -26,6 +28,8 @@ export class Sequence {
     this.app = app;
     this.key = this.width = this.floor = this.paperWidth = this.paperHeight = null; // measured, and laid out, last
     this.folds = new Folds(folding);
+    this.onPaper = false; // whether all rows up to the cursor are drawn: on paper
+    this.needed = 0; // the height for that
     this.heads = h("div.kv-heads", app.menu ? { role: "group", label: "Lanes: each opens what can happen to it" } : { "aria-hidden": "true" });
     const open = (event) => app.openLane?.(event.currentTarget.kvLane, event.currentTarget.getBoundingClientRect());
     this.head = new Keyed(
@@ -194,7 +198,9 @@ export class Sequence {
   update(line, step, since) {
     const under = this.floor ?? this.top[step + 1];
     const wire = line.wire.at(step).filter((m) => this.seen(m));
-    const room = Math.max(this.height * (this.height < LOW ? CURSOR_LOW : CURSOR_AT), 70);
+    const below = Math.min(wire.length, WIRE_MAX) * WIRE_ROW + BELOW;
+    this.needed = Math.min(under + below, LONGEST);
+    const room = this.onPaper ? this.height - below : Math.max(this.height * (this.height < LOW ? CURSOR_LOW : CURSOR_AT), 70);
     if (this.shown?.[0] !== line || this.shown[1] !== step) this.peeked = 0;
     this.shown = [line, step, since];
     this.rest = Math.max(0, Math.round(under - room));
