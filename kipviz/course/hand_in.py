@@ -2,11 +2,14 @@
 
 Nothing is sent anywhere. The line carries the name that the learner chose, the score, and for each lab the
 number of goals and a permalink. A checksum finds lines that were cut off. It is no signature: what counts is
-what the judge says of the permalinks.
+what the judge says of the permalinks. A file may be a mail: what stands around a hand-in is passed by, and a line
+that was wrapped or quoted is put together again.
 """
 
 from __future__ import annotations
 
+import codecs
+import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
@@ -24,6 +27,16 @@ PREFIX = "kh1"
 # A line with thirty long permalinks is shorter than this.
 LETTERS_MAX = 200_000
 LABS_MAX = 60
+NAME_MAX = 80
+# Where a hand-in begins in a text, and the whole of it when line breaks and marks of quotation are gone.
+_BEGINS = re.compile(rf"(?<![\w-]){PREFIX}\.")
+_WHOLE = re.compile(rf"{PREFIX}\.[\w-]+\.[0-9a-f]{{8}}")
+# How a file says that it is no plain UTF-8; the longer mark of the little-endian pair is not used by any editor.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 class BadHandIn(ValueError):
@@ -65,7 +78,12 @@ _decoder = msgspec.json.Decoder(HandIn)
 
 
 def write(given: HandIn) -> str:
-    """Return a hand-in as one line of text."""
+    """Return a hand-in as one line of text.
+
+    Raises:
+        BadHandIn: if its name or its numbers cannot be those of a learner, in one sentence.
+    """
+    _check(given)
     data = msgspec.json.encode(given)
     text = urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
     return f"{PREFIX}.{text}.{zlib.crc32(data):08x}"
@@ -97,9 +115,23 @@ def read(line: str) -> HandIn:
         found = _decoder.decode(data)
     except msgspec.DecodeError as wrong:
         raise BadHandIn(f"The hand-in is not one of kipviz: {wrong}") from None
-    if len(found.entries) > LABS_MAX:
-        raise BadHandIn(f"A hand-in has at most {LABS_MAX} labs, not {len(found.entries)}.")
+    _check(found)
     return found
+
+
+def _check(given: HandIn) -> None:
+    who: object = given.who
+    if not isinstance(who, str) or not who.strip() or len(who) > NAME_MAX or not who.isprintable():
+        raise BadHandIn(
+            f"The name is a text of 1 to {NAME_MAX} letters in one line, not {str(who)[:NAME_MAX]!r}."
+        )
+    if len(given.entries) > LABS_MAX:
+        raise BadHandIn(f"A hand-in has at most {LABS_MAX} labs, not {len(given.entries)}.")
+    if not 0 <= given.right <= given.answered:
+        raise BadHandIn(f"Nobody has {given.right} right of {given.answered} answers.")
+    for each in given.entries:
+        if each.reached < 0:
+            raise BadHandIn(f"Nobody reaches {each.reached} goals of {each.lab}.")
 
 
 def read_folder(folder: str) -> tuple[Row, ...]:
@@ -114,20 +146,40 @@ def read_folder(folder: str) -> tuple[Row, ...]:
 
 def _rows(path: Path) -> Iterator[Row]:
     try:
-        text = outside_file.read(path).decode()
-    except (OSError, ValueError) as wrong:
-        yield _unread(path.name, f"The file cannot be read: {wrong}")
+        data = outside_file.read(path)
+        text = data.decode(
+            next((_MARKS[mark] for mark in _MARKS if data.startswith(mark)), "utf-8")
+        )
+    except UnicodeDecodeError:
+        yield _unread(path.name, "The file is no text.")
         return
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+    except (OSError, ValueError) as wrong:
+        why = getattr(wrong, "strerror", None) or wrong
+        yield _unread(path.name, f"The file cannot be read: {why}.")
+        return
+    if not text.strip():
         yield _unread(path.name, "The file is empty.")
-    for line in lines:
+        return
+    for line in _lines(text):
         try:
             given = read(line)
         except BadHandIn as wrong:
             yield _unread(path.name, str(wrong))
             continue
         yield from judged(path.name, given)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Give each hand-in of a text as one line; a text without one is given as it is, to be refused."""
+    begins = [found.start() for found in _BEGINS.finditer(text)]
+    if not begins:
+        yield text
+        return
+    for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
+        squeezed = re.sub(r"[\s>]+", "", text[begin:end])
+        whole = _WHOLE.match(squeezed)
+        # One that is not whole is refused with what is left of its own line.
+        yield whole[0] if whole else text[begin:end].split(maxsplit=1)[0]
 
 
 def judged(file: str, given: HandIn) -> Sequence[Row]:

@@ -47,6 +47,8 @@ class Figures(Value, frozen=True):
 def build(source: Path, target: Path) -> tuple[str, ...]:
     """Write every notebook of a folder without answers into another one; return the files' names.
 
+    Pages in Markdown, such as the one of the course, are copied: notebooks link to them.
+
     Raises:
         BadNotebook: if there is no notebook, one cannot be read, or both folders are the same.
         OSError: if a file cannot be written.
@@ -57,10 +59,13 @@ def build(source: Path, target: Path) -> tuple[str, ...]:
     if source.resolve() == target.resolve():
         raise BadNotebook(f"{target} has the notebooks with answers; name another folder")
     made = {path.name: without_answers(_notebook(path)) for path in paths}
+    pages = {path.name: path.read_bytes() for path in sorted(source.glob("*.md"))}
     target.mkdir(parents=True, exist_ok=True)
     for name, notebook in made.items():
         text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
         whole_file.write(target / name, text.encode())
+    for name, page in pages.items():
+        whole_file.write(target / name, page)
     return tuple(made)
 
 

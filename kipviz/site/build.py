@@ -19,18 +19,11 @@ from kipviz.scenarios.scenario import Scenario
 from kipviz.site import lite, runtime
 from kipviz.site.desk import bake
 from kipviz.site.packing import pack, split
-from kipviz.site.papers import html_of, inline
+from kipviz.site.papers import PAPERS, html_of, inline, under
 from kipviz.site.pictures import picture
 from kipviz.widgets.page import MODULE
 
 ASSETS = Path(__file__).parent / "assets"
-PAPERS = {
-    "ledger": ("LEDGER.md", "Verdicts"),
-    "findings": ("FINDINGS.md", "Findings"),
-    "studies": ("STUDIES.md", "Studies"),
-    "kips": ("KIPS.md", "KIPs"),
-    "interface": ("INTERFACE.md", "Python"),
-}
 TABS = {
     "index": "Stories",
     "symptoms": "Symptoms",
@@ -209,7 +202,7 @@ def _gallery(cards: list[str]) -> str:
         + f"""<main><h1>Step through Kafka's transactions and share groups</h1>
 <p>Each story is a run of an exact model of Kafka's protocol. Open one, step through it, then crash a broker, lose a
 message or choose another design: the model runs in your browser. Nothing is sent anywhere. New here? Start with
-<a href="story/kip-1289-group-commit.html">a transaction that commits</a>, or with <a href="symptoms.html">a symptom</a>.</p>
+<a href="story/kip-1289-group-commit.html">a transaction that commits</a>, with <a href="course.html">six lessons</a>, or with <a href="symptoms.html">a symptom</a>.</p>
 {_bar(picks)}
 <ul class="cards">{"".join(cards)}</ul></main>
 <script src="gallery.js"></script></body></html>
@@ -239,7 +232,12 @@ def _designs() -> str:
     for design in CATALOGUE:
         story = next((s for s in LIBRARY if design.name in s.designs), None)
         words = f"{design.name} {design.title} {design.sentence} {design.status}".lower()
-        run = f'<a href="story/{story.name}.html">{escape(story.title)}</a>' if story else ""
+        own = design.name if story and design.name != story.designs[0] else ""
+        run = (
+            f'<a href="story/{story.name}.html{under(own)}">{escape(story.title)}</a>'
+            if story
+            else ""
+        )
         cells = (f"<code>{escape(design.name)}</code>", escape(design.title), design.status)
         rest = (inline(design.sentence, frozenset()), inline(design.source, frozenset()), run)
         body = "".join(f"<td>{cell}</td>" for cell in (*cells, *rest))

@@ -74,6 +74,8 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
         (contents / "notebooks").mkdir(parents=True)
         for notebook in chosen:
             shutil.copyfile(notebook, contents / "notebooks" / notebook.name)
+        for page in sorted((root / "notebooks").glob("*.md")):
+            shutil.copyfile(page, contents / "notebooks" / page.name)
         pack(root / RECORDINGS, contents / f"{RECORDINGS}.zip")
         extensions = [w for w in sorted(wheels.iterdir()) if w.name.startswith(EXTENSIONS)]
         words = ["--lite-dir", home, "--contents", contents, "--output-dir", into]

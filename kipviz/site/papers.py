@@ -5,22 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape, unescape
+from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from kipviz.core.linkcode import PATTERN
+from kipviz.designs.catalogue import is_design
 
+# What is a page, by the page's name: the paper, and the word on the tab.
+PAPERS = {
+    "course": ("notebooks/COURSE.md", "Course"),
+    "teaching": ("TEACHING.md", "Teach"),
+    "ledger": ("LEDGER.md", "Verdicts"),
+    "findings": ("FINDINGS.md", "Findings"),
+    "drafts": ("DRAFTS.md", "Drafts"),
+    "studies": ("STUDIES.md", "Studies"),
+    "kips": ("KIPS.md", "KIPs"),
+    "interface": ("INTERFACE.md", "Python"),
+}
+_PAGES = {PurePosixPath(paper).name: name for name, (paper, _) in PAPERS.items()}
 _FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n(?P<code>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
 _RUN = re.compile(PATTERN)
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
 _CELL = re.compile(r"(?<!\\)\|")
+# A story's name in running words; those that no story has stay as they are.
+_NAME = re.compile(r"(?<![\w./=-])[a-z]+(?:-\w+)+(?![\w/=-])")
+_NOTEBOOK = re.compile(r"\d\d-[a-z0-9-]+")
+_NUMBERED = re.compile(r"\d+\. ")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~$])")
 
 
 def html_of(text: str, stories: frozenset[str]) -> str:
     """Return a paper's Markdown as HTML: headings, paragraphs, lists, tables, code and links.
 
-    A permalink becomes a link that opens its run; a story's name becomes a link to its page.
+    A permalink becomes a link that opens its run, a story's name a link to its page (under the design of its row, if
+    the table says one), a notebook's name a link to where notebooks are opened.
     """
     parts: list[str] = []
     at = 0
@@ -49,17 +69,27 @@ def _block(lines: list[str], stories: frozenset[str]) -> Iterator[str]:
         items = "\n".join(lines).split("\n- ")
         items[0] = items[0].removeprefix("- ")
         yield "<ul>" + "".join(f"<li>{inline(item, stories)}</li>" for item in items) + "</ul>"
+    elif _NUMBERED.match(lines[0]):
+        steps = re.split(r"\n\d+\. ", _NUMBERED.sub("", "\n".join(lines), count=1))
+        yield "<ol>" + "".join(f"<li>{inline(step, stories)}</li>" for step in steps) + "</ol>"
+    elif all(line.startswith("    ") for line in lines):
+        code = "\n".join(line.removeprefix("    ") for line in lines)
+        yield f"<pre><code>{escape(code)}</code></pre>"
     else:
         yield f"<p>{inline(' '.join(lines), stories)}</p>"
 
 
 def _table(lines: list[str], stories: frozenset[str]) -> str:
-    head = "".join(f'<th scope="col">{inline(cell, stories)}</th>' for cell in _cells(lines[0]))
+    heads = _cells(lines[0])
+    head = "".join(f'<th scope="col">{inline(cell, stories)}</th>' for cell in heads)
+    place = heads.index("design") if "design" in heads else None
     rows = []
     for line in lines[2:]:
         cells = _cells(line)
         words = escape(" ".join(c for c in cells if not _RUN.search(c)).lower(), quote=True)
-        body = "".join(f"<td>{inline(cell, stories)}</td>" for cell in cells)
+        design = "" if place is None else _ESCAPED.sub(r"\1", cells[place])
+        design = design if design and is_design(design) else ""
+        body = "".join(f"<td>{inline(cell, stories, design)}</td>" for cell in cells)
         rows.append(f'<tr data-words="{words}">{body}</tr>')
     return (
         f'<div class="table" tabindex="0" role="region" aria-label="table"><table><thead><tr>{head}</tr></thead>'
@@ -71,34 +101,57 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in _CELL.split(line.strip().strip("|"))]
 
 
-def inline(text: str, stories: frozenset[str]) -> str:
-    """Return one line of Markdown as HTML; no HTML in it is taken as such."""
+def inline(text: str, stories: frozenset[str], design: str = "") -> str:
+    """Return one line of Markdown as HTML; no HTML in it is taken as such.
+
+    Args:
+        text: the line.
+        stories: the names that become links.
+        design: under which design such a link opens its story; the story's own, if left out.
+    """
     kept: list[str] = []
 
     def keep(made: str) -> str:
         kept.append(made)
         return f"\x00{len(kept) - 1}\x00"
 
-    text = _CODE.sub(lambda found: keep(_code(found[1], stories)), text)
+    text = _CODE.sub(lambda found: keep(_code(found[1], stories, design)), text)
     text = _ESCAPED.sub(lambda found: keep(escape(found[1])), text)
     text = escape(unescape(text), quote=False)
     text = _LINK.sub(lambda found: keep(_link(found[1], found[2])), text)
+    text = _NAME.sub(
+        lambda found: keep(_story(found[0], design)) if found[0] in stories else found[0], text
+    )
     text = _STRONG.sub(r"<strong>\1</strong>", text)
     while "\x00" in text:
         text = re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], text)
     return text
 
 
-def _code(text: str, stories: frozenset[str]) -> str:
+def _code(text: str, stories: frozenset[str], design: str) -> str:
     if _RUN.fullmatch(text):
         return f'<a href="open.html#{text}">open the run</a>'
     if text in stories:
-        return f'<a href="story/{text}.html">{text}</a>'
+        return _story(text, design)
+    if _NOTEBOOK.fullmatch(text):
+        return f'<a href="notebooks.html?q={text}">{text}</a>'
     return f"<code>{escape(text)}</code>"
+
+
+def _story(name: str, design: str) -> str:
+    return f'<a href="story/{name}.html{under(design)}">{name}</a>'
+
+
+def under(design: str) -> str:
+    """Return the part of a story's address that opens it under a design; nothing for its own."""
+    return f"#design={quote(design, safe='')}" if design else ""
 
 
 def _link(words: str, target: str) -> str:
     if target.startswith("https://"):
         return f'<a href="{escape(target)}" rel="noreferrer">{words}</a>'
-    page = target.removesuffix(".md").lower()
-    return f'<a href="{escape(page)}.html">{words}</a>' if target.endswith(".md") else words
+    page = PurePosixPath(target)
+    if page.suffix == ".ipynb":
+        return f'<a href="notebooks.html?q={escape(page.stem)}">{words}</a>'
+    name = _PAGES.get(page.name)
+    return f'<a href="{name}.html">{words}</a>' if name else words

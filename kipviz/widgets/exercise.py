@@ -124,7 +124,7 @@ def hand_in(who: str, *exercises: Exercise) -> str:
     """Return one line of text with your checked labs. Nothing is sent: give the line to your teacher.
 
     Args:
-        who: a name that your teacher knows; it need not be your own.
+        who: a name that your teacher knows, at most 80 letters; it need not be your own.
         exercises: labs, each checked at least once.
 
     Example:
@@ -135,7 +135,7 @@ def hand_in(who: str, *exercises: Exercise) -> str:
         'kh1.'
 
     Raises:
-        ValueError: if a lab was not checked, or something else is given.
+        ValueError: if a lab was not checked, the name is none, or something else is given.
     """
     entries, answered, right = [], 0, 0
     for each in exercises:

@@ -1,14 +1,20 @@
 """A hand-in is one line of text, and every claim in it is judged again."""
 
 import json
+import re
 import zlib
 from base64 import urlsafe_b64encode
+from pathlib import Path
 
+import msgspec
 import pytest
 
 import kipviz
 from kipviz.command.main import main
 from kipviz.course.hand_in import BadHandIn, Entry, HandIn, read, read_folder, write
+from kipviz.course.handout import build
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +67,62 @@ def test_a_folder_is_read_into_a_table_and_false_claims_are_shown(tmp_path, exer
     assert "copy the whole line" in rows[3].remark
     assert main(["course", "read", str(tmp_path), "--json"]) == 1
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 4
+
+
+def test_a_hand_in_is_found_in_a_mail_with_a_mark_of_its_editor_wrapped_quoted_or_beside_another(
+    tmp_path,
+):
+    lab = kipviz.lab("survive-the-crash")
+    assert lab.check(lab.open()).reached == 2
+    line = kipviz.hand_in("team 7", lab)
+    wrapped = "\n".join(line[at : at + 76] for at in range(0, len(line), 76))
+    texts = {
+        "editor": b"\xef\xbb\xbf" + line.encode() + b"\r\n",
+        "shell": (line + "\r\n").encode("utf-16"),
+        "mail": f"Hello,\nhere is mine:\n\n{wrapped}\nAnn".encode(),
+        "quoted": "\n".join(f"> {each}" for each in wrapped.splitlines()).encode(),
+        "repr": repr(line).encode(),
+        "two": f"{line}\n{line}".encode(),
+        "whole-and-cut": f"{line[:-20]}\n{line}".encode(),
+    }
+    for name, data in texts.items():
+        (tmp_path / f"{name}.txt").write_bytes(data)
+    rows = read_folder(str(tmp_path))
+    found = {name: [r.reached for r in rows if r.file == f"{name}.txt"] for name in texts}
+    wanted = {name: [2] for name in texts}
+    assert found == {**wanted, "two": [2, 2], "whole-and-cut": [0, 2]}
+    cut = next(row for row in rows if row.file == "whole-and-cut.txt")
+    assert "copy the whole line" in cut.remark
+
+
+def test_what_is_no_text_or_no_hand_in_is_one_sentence_without_words_of_python(tmp_path):
+    (tmp_path / "bytes.txt").write_bytes(bytes(range(256)))
+    (tmp_path / "empty.txt").write_text(" \n")
+    (tmp_path / "folder.txt").mkdir()
+    (tmp_path / "letter.txt").write_text("I could not do it.")
+    remarks = {row.file: row.remark for row in read_folder(str(tmp_path))}
+    assert remarks["bytes.txt"] == "The file is no text."
+    assert remarks["empty.txt"] == "The file is empty."
+    assert remarks["folder.txt"] == "The file cannot be read: Is a directory."
+    assert remarks["letter.txt"].startswith("A hand-in begins with kh1.")
+
+
+@pytest.mark.parametrize("who", [None, 7, "", " ", "a\nb", "x" * 81, "\x1b[31m"])
+def test_a_name_that_no_table_can_show_is_refused_before_the_line_is_made(exercise, who):
+    with pytest.raises(ValueError, match=r"^The name is a text of 1 to 80 letters in one line"):
+        kipviz.hand_in(who, exercise)
+
+
+def test_numbers_that_nobody_can_reach_are_refused():
+    for given, why in (
+        (HandIn("a", 5, 99, ()), "Nobody has 99 right of 5 answers."),
+        (HandIn("a", -1, -1, ()), "Nobody has -1 right of -1 answers."),
+        (HandIn("a", 0, 0, (Entry("deliver-twice", -3, ""),)), "Nobody reaches -3 goals of"),
+    ):
+        data = msgspec.json.encode(given)
+        text = urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
+        with pytest.raises(BadHandIn, match=why):
+            read(f"kh1.{text}.{zlib.crc32(data):08x}")
 
 
 def test_a_story_of_the_learners_own_travels_in_the_line(tmp_path):
@@ -116,3 +178,16 @@ def test_the_students_notebooks_have_no_answers(tmp_path, capsys):
     assert main(["course", "build", str(tmp_path / "in"), "--notebooks", str(tmp_path / "in")]) == 2
     assert main(["course", "build", str(out), "--notebooks", str(tmp_path)]) == 2
     capsys.readouterr()
+
+
+def test_what_students_are_given_has_no_answer_of_ours_and_no_link_that_leads_nowhere(tmp_path):
+    names = build(ROOT / "notebooks", tmp_path)
+    assert len(names) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    for name in names:
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "<details>" not in text
+        cells = json.loads(text)["cells"]
+        assert not any(cell.get("outputs") for cell in cells)
+        words = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", words):
+            assert (tmp_path / target).is_file(), (name, target)

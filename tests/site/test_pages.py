@@ -96,6 +96,25 @@ def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(ope
     assert opened.evaluate("() => window.model.get('payload').scenario") == "kip-98-zombie"
 
 
+def test_an_address_with_a_design_opens_the_story_under_it_and_an_unknown_one_is_told(
+    opened, served
+):
+    story = f"{served.address}story/kip-1289-share-commit.html"
+    opened.goto(f"{story}#design=as-written&step=2")
+    opened.wait_for_function(READY, timeout=90_000)
+    assert opened.evaluate("() => window.model.get('payload').design.name") == "as-written"
+    assert opened.evaluate("() => window.model.get('step')") == 2
+    assert opened.input_value("#design") == "as-written"
+    opened.locator(".kv").focus()
+    opened.keyboard.press("ArrowRight")
+    opened.wait_for_function("() => location.hash.startsWith('#design=as-written&step=')")
+    opened.goto("about:blank")
+    opened.goto(f"{story}#design=nonsense")
+    opened.wait_for_function(READY, timeout=90_000)
+    assert opened.inner_text("#state").startswith("This is the story under repaired: ")
+    assert "nonsense" in opened.inner_text("#state")
+
+
 def test_the_gallery_finds_by_words_and_filters(opened, served):
     opened.goto(f"{served.address}index.html")
     assert opened.inner_text("#count") == "3 of 3"
@@ -107,7 +126,9 @@ def test_the_gallery_finds_by_words_and_filters(opened, served):
     assert opened.inner_text("#count") == "2 of 3"
 
 
-@pytest.mark.parametrize("page", ["index", "symptoms", "designs", "notebooks", "ledger", "kips"])
+@pytest.mark.parametrize(
+    "page", ["index", "symptoms", "designs", "notebooks", "course", "ledger", "kips"]
+)
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_is_wider_than_the_screen(opened, served, page, width):
     opened.set_viewport_size({"width": width, "height": 844})

@@ -113,7 +113,8 @@ class Model {
         (error) => this.set("answer", { id: command.id, error: error.message }),
       );
     }
-    const here = branch || payload.left || linked ? location.hash : `#step=${step}`;
+    const under = design && design !== bakedUnder ? `design=${encodeURIComponent(design)}&` : "";
+    const here = branch || payload.left || linked ? location.hash : `#${under}step=${step}`;
     if (here !== location.hash && here) history.replaceState(null, "", here);
   }
 }
@@ -123,6 +124,7 @@ let close = null;
 let linked = "";
 let opened = Promise.resolve();
 let design = "";
+let bakedUnder = "";
 
 function show(told) {
   close?.();
@@ -145,6 +147,7 @@ const place = () => {
   const words = new URLSearchParams(location.hash.slice(1));
   return Math.max(0, Number.parseInt(words.get("step") ?? "0", 10) || 0);
 };
+const wantedDesign = () => new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")).get("design") ?? "";
 const isLink = () => /^#kv\d+\./.test(location.hash);
 const name = page.story || decodeURIComponent(new URLSearchParams(location.search).get("story") ?? "") || (location.pathname.match(/\/story\/([^/]+)\.html$/)?.[1] ?? "");
 
@@ -254,7 +257,7 @@ async function begin() {
   if (told && !isLink()) {
     show(told);
     requestAnimationFrame(() => requestAnimationFrame(() => lap("drawn")));
-    design = told.payload.design.name;
+    design = bakedUnder = told.payload.design.name;
   }
   // The run is drawn; the rest of it comes, and the model loads behind it.
   await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 50)));
@@ -273,16 +276,26 @@ async function begin() {
     opened = openLink(location.hash.slice(1));
     await opened;
   } else if (name) {
-    state("The model is loading (8 MB, once). The run already steps.");
-    opened = openStory("");
-    const fresh = await opened;
-    if (!complete) shown ? exchange(fresh.payload) : show(fresh);
+    const wanted = wantedDesign();
+    const other = wanted && wanted !== bakedUnder;
+    state(other ? `The model is loading (8 MB, once); it then plays the story under ${wanted}.` : "The model is loading (8 MB, once). The run already steps.");
+    const at = place();
+    opened = openStory(other ? wanted : "");
+    let refused = "";
+    const fresh = await opened.catch((error) => {
+      refused = error.message;
+      return (opened = openStory(""));
+    });
+    if (other && !refused) show({ ...fresh, step: at });
+    else if (!complete) shown ? exchange(fresh.payload) : show(fresh);
     else if (JSON.stringify(fresh.payload) !== JSON.stringify(told.payload)) throw new Error("The stored run is of another version of the model: load this page again.");
     lap("opened");
-    state(`The model answers (${MB(python.memory)}).`, "ready");
+    if (refused) state(`This is the story under ${design}: ${refused}`, "wrong");
+    else state(`The model answers (${MB(python.memory)}).`, "ready");
   } else state("Paste a permalink behind #, or choose a story in the gallery.");
   const names = await python.call("designs");
   for (const id of ["design", "other"]) $(id).replaceChildren(...names.map((one) => new Option(one, one)));
+  if (design && !names.includes(design)) $("design").append(new Option(design, design));
   $("design").value = design;
   $("other").value = names.find((one) => one !== design && (page.designs ?? "").split(" ").includes(one)) ?? names.find((one) => one !== design);
   for (const one of document.querySelectorAll(".tools [disabled]")) one.disabled = false;
