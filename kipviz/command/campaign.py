@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, add_steps_max, count, names, seed
 from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.own_code import add_rules
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="make the runs again here and list which rules fired",
     )
+    add_rules(parser, "the design repaired, to be named in --designs")
     add_json(parser)
 
 
@@ -183,7 +185,7 @@ def _document(
     return {
         "plan": str(result.plan),
         "runs": result.plan.jobs,
-        "summary": msgspec.to_builtins(result.summary()),
+        "summary": msgspec.to_builtins(result.summary(), enc_hook=str),
         "verdicts": [{k: v for k, v in row.items() if k != "job"} for row in rows],
         "broken": [replay_words(row, arguments.steps_max) for row in broken],
         "events": arguments.events,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, names
 from kipviz.command.output import answer
+from kipviz.command.own_code import add_rules, add_views, views_of
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.courses.runs import Judgement, Run
+    from kipviz.views.role_cards.own_view import View
     from kipviz.widgets.line import Line
 
 HELP = "play one story under two or more designs, or two stories, and show where they part"
@@ -32,12 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,C",
         help="three and more designs in columns, each held against the first one",
     )
+    add_rules(parser, "the design repaired, to be named in --left, --right or --designs")
+    add_views(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play both, hold them together by their big steps, and tell."""
-    if arguments.designs is not None and _in_columns(arguments):
+    views = views_of(arguments)
+    if views and arguments.designs is None:
+        raise Refused("--view is for designs in columns: name them with --designs A,B")
+    if arguments.designs is not None and _in_columns(arguments, views):
         return 0
     from kipviz.checking.courses import runs
     from kipviz.command import telling
@@ -76,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _in_columns(arguments: argparse.Namespace) -> bool:
-    """Answer in columns; two designs are the two sides instead, and that is False.
+def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
+    """Answer in columns; two designs without views are the two sides instead, and that is False.
 
     Raises:
         Refused: if it is one design, or sides are named, too.
@@ -91,7 +98,7 @@ def _in_columns(arguments: argparse.Namespace) -> bool:
         raise Refused(
             f"--designs takes two designs or more, with commas between them, not {designs[0]!r}"
         )
-    if len(designs) == 2:
+    if len(designs) == 2 and not views:
         arguments.left, arguments.right = designs
         return False
     from kipviz.command import telling
@@ -100,7 +107,7 @@ def _in_columns(arguments: argparse.Namespace) -> bool:
 
     with telling.refusing():
         try:
-            found = columns(arguments.scenario, designs)
+            found = columns(arguments.scenario, designs, views)
         except BadColumns as wrong:
             raise Refused(str(wrong)) from None
     answer(found.document(), found.text().splitlines(), as_json=arguments.json)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, count, names
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
+from kipviz.command.own_code import add_rules
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("scenario", metavar="SCENARIO", help="kip-1289-small is made for this")
     parser.add_argument("--design", required=True, metavar="DESIGN")
+    add_rules(parser, "--design")
     parser.add_argument(
         "--faults",
         default="",

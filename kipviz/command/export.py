@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_run
 from kipviz.command.output import answer, check_place, write_whole
+from kipviz.command.own_code import add_rules, add_views, views_of
 from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.courses.runs import Run
+    from kipviz.views.role_cards.own_view import View
 
 HELP = (
     "write a run as .html (steps without kernel or network), .svg, .md, .mmd (Mermaid), "
@@ -21,11 +24,14 @@ HELP = (
 FORMATS = {"html": ".html", "json": ".json", "markdown": ".md", "mermaid": ".mmd", "svg": ".svg"}
 FORMATS |= {"plantuml": ".puml", "pytest": ".py"}
 SUFFIXES = tuple(FORMATS.values())
+WITH_VIEWS = (".html", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     add_run(parser)
+    add_rules(parser, "--design")
+    add_views(parser)
     parser.add_argument(
         "--to", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}"
     )
@@ -49,8 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     if suffix not in SUFFIXES:
         raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")
     check_place(arguments.to)
+    views = views_of(arguments)
+    if views and suffix not in WITH_VIEWS:
+        raise Refused(f"--view goes into {' and '.join(WITH_VIEWS)}, not into {suffix}")
     told = telling.run_of(arguments)
-    text = _text(told, suffix)
+    text = _text(told, suffix, views)
     write_whole(arguments.to, text)
     size = len(text.encode())
     steps = len(told.trace.line) - 1
@@ -68,11 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _text(run: Run, suffix: str) -> str:
+def _text(run: Run, suffix: str, views: Sequence[View]) -> str:
     from kipviz.checking.courses.runs import judge
     from kipviz.command.telling import payload_of
 
-    shown = payload_of(run)
+    shown = payload_of(run, views)
     match suffix:
         case ".html":
             from kipviz.widgets.page import page

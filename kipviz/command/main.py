@@ -46,6 +46,7 @@ from kipviz.command import (
 )
 from kipviz.command.arguments import Parser
 from kipviz.command.output import begin, was_cut_short
+from kipviz.command.own_code import read_rules
 from kipviz.command.own_story import read_own
 from kipviz.command.refused import Refused
 from kipviz.core.missing_part import MissingPart, missing_part
@@ -99,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(argv)
         read_own(arguments)
+        read_rules(arguments)
         status: int = COMMANDS[arguments.command].run(arguments)
         if sys.stdout is not None:  # a shell may start a program without one
             sys.stdout.flush()

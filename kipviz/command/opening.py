@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kipviz.command.arguments import add_run
 from kipviz.command.output import answer, check_place, write_whole
+from kipviz.command.own_code import add_rules, add_views, views_of
 
 HELP = "open a story, a permalink or a trace file in the browser; it steps without a kernel"
 
@@ -15,6 +16,8 @@ HELP = "open a story, a permalink or a trace file in the browser; it steps witho
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     add_run(parser)
+    add_rules(parser, "--design")
+    add_views(parser)
     parser.add_argument(
         "--to", metavar="FILE", help="where the page is kept; a new file if left out"
     )
@@ -25,12 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the run, write its page with all branches, and show it."""
     from kipviz.command import telling
+    from kipviz.views.role_cards.own_view import own_views
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
 
     check_place(arguments.to)
+    views = views_of(arguments)
     told = telling.run_of(arguments)
-    lab = Lab(told)
+    lab = Lab(told, own_views(views))
     branch, step = lab.place
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), f"{told.scenario.name}.html"))
     write_whole(to, page(lab.payload, branch, step, told.learned))

@@ -7,6 +7,7 @@ from functools import partial
 
 from kipviz.command.arguments import add_json, count
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
+from kipviz.command.own_code import add_rules
 from kipviz.command.refused import Refused
 
 HELP = "group finished runs by outcome: of many seeds, or of every interleaving"
@@ -16,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("scenario", metavar="SCENARIO")
     parser.add_argument("--design", required=True, metavar="DESIGN")
+    add_rules(parser, "--design")
     parser.add_argument(
         "--faults",
         default="",

@@ -6,6 +6,7 @@ import argparse
 
 from kipviz.command.arguments import add_form, add_run
 from kipviz.command.output import answer, check_place
+from kipviz.command.own_code import add_rules
 
 HELP = "play a scenario's story and judge it"
 
@@ -13,6 +14,7 @@ HELP = "play a scenario's story and judge it"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     add_run(parser)
+    add_rules(parser, "--design")
     parser.add_argument("--save", metavar="FILE", help="write the run to a trace file")
     add_form(parser)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
 from kipviz.views.payload import payload
+from kipviz.views.role_cards.own_view import View, own_views
 from kipviz.widgets import twin
 from kipviz.widgets.line import Line, line_of
 
@@ -84,9 +85,10 @@ def save(run: Run, path: str) -> None:
         runs.save(run, path)
 
 
-def payload_of(run: Run) -> dict[str, Any]:
-    """Give what a stepper shows of a run's line."""
-    told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told, head_of(run))
+def payload_of(run: Run, views: Sequence[View] = ()) -> dict[str, Any]:
+    """Give what a stepper shows of a run's line, and of views of the reader's own."""
+    head, own = head_of(run), own_views(views)
+    told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told, head, own)
     return told
 
 

@@ -24,6 +24,7 @@ from kipviz.widgets.alignment import (
     marks,
     same,
 )
+from kipviz.widgets.column_views import ViewTable, view_tables
 from kipviz.widgets.compare import Compare, verdict_words
 from kipviz.widgets.line import Line, line_of
 
@@ -64,6 +65,7 @@ class Columns:
         names: what the columns are called, the first one first.
         rows: the aligned steps.
         differences: for each further column, where it first differs from the first one, or None.
+        views: a table for each view of the reader's own.
     """
 
     def __init__(self, payloads: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
@@ -73,6 +75,8 @@ class Columns:
         self.lines = tuple(line_of(each, [], 0) for each in payloads)
         self.rows = tuple(_rows(self.lines))
         self.differences = tuple(self._first(n) for n in range(1, len(self.lines)))
+        places = [[cell.step for cell in row.cells] for row in self.rows]
+        self.views = view_tables(self._payloads, places)
 
     def _first(self, n: int) -> dict[str, Any] | None:
         """Give where a column first differs from the first one: its row, and the words."""
@@ -151,6 +155,8 @@ class Columns:
                 lines.append(
                     f"{place}  {self.names[n]:<{wide}}{sign}{self.sentence(row, n)}".rstrip()
                 )
+        for view in self.views:
+            lines += ["", *view.text(self.names)]
         return "\n".join([*lines, "", *self.first_words(), "", *self._verdict_lines()])
 
     def _verdict_lines(self) -> Iterator[str]:
@@ -198,6 +204,7 @@ class Columns:
                 for name, found in zip(self.names[1:], self.differences, strict=True)
             ],
             "verdicts": self.verdicts(),
+            **({"views": [view.document(self.names) for view in self.views]} if self.views else {}),
         }
 
     # -- the page ------------------------------------------------------------------------------
@@ -213,7 +220,18 @@ class Columns:
         says = "".join(f"<li>{escape(words)}</li>" for words in self.first_words())
         return (
             f'<div class="kv-columns"><style>{STYLE}</style><h3>{escape(self._payloads[0]["title"])}</h3>'
-            f"<ul>{says}</ul>{self._table('verdicts at the end', self._verdict_rows())}{body}</div>"
+            f"<ul>{says}</ul>{self._table('verdicts at the end', self._verdict_rows())}"
+            f"{''.join(map(self._view, self.views))}{body}</div>"
+        )
+
+    def _view(self, view: ViewTable) -> str:
+        apart = sum(any(row.differs(n) for n in range(len(self.names))) for row in view.rows)
+        word = (
+            f"◇ {apart} of {len(view.rows)} rows differ" if apart else "= the same in all designs"
+        )
+        return (
+            f"<details open><summary>{escape(view.title)} <small>{escape(view.sentence)} {word}</small>"
+            f"</summary>{self._table(view.title, view.html_rows())}</details>"
         )
 
     def _group(self, group: list[tuple[int, Row]]) -> str:
@@ -275,6 +293,7 @@ STYLE = (
     ".kv-columns .kv-apart{border-left:3px solid currentColor}"
     ".kv-columns .kv-waits{border-left:3px dotted currentColor}"
     ".kv-columns .kv-same,.kv-columns .kv-renamed{border-left:3px solid transparent}"
+    ".kv-columns img{max-width:100%}"
     ".kv-columns summary{cursor:pointer;font-weight:600;padding:4px 0}"
 )
 

@@ -10,7 +10,7 @@ from kipviz.checking.courses import runs
 from kipviz.checking.courses.runs import Run
 from kipviz.checking.courses.task import Task, Verdict
 from kipviz.scenarios.library import is_scenario
-from kipviz.views.role_cards.own_view import View
+from kipviz.views.role_cards.own_view import View, own_views
 from kipviz.widgets.columns import BadColumns, Columns
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
@@ -33,7 +33,9 @@ def compare(
 
 
 @overload
-def compare(what: str, left: str, right: str, third: str, /, *more: str) -> Columns: ...
+def compare(
+    what: str, left: str, right: str, third: str, /, *more: str, views: Sequence[View] = ()
+) -> Columns: ...
 
 
 def compare(
@@ -58,7 +60,8 @@ def compare(
         right: what is on the right.
         more: further designs; all are held against the first one.
         names: what to call the two sides, if not by their designs, branches or seeds.
-        views: functions of your own, as `Stepper.view` takes them, with a card on both sides; columns have no cards.
+        views: functions of your own, as `Stepper.view` takes them: a card on both sides, or in columns a table
+            of what each view says of every design, wherever that changes.
 
     A run is a stepper, a `Run`, a campaign's task or verdict, or the path of a trace file.
 
@@ -73,12 +76,10 @@ def compare(
         ValueError: if a word names nothing, or a design makes a part of the story impossible.
         TraceFileError: if a file cannot be read.
     """
-    if more and views:
-        raise ValueError(
-            "three and more designs stand in columns, which have no cards: leave views out"
-        )
+    if more and names is not None:
+        raise ValueError("columns are called by their designs: leave names out")
     if more:
-        return columns(_word(what), [_word(each) for each in (left, right, *more)])
+        return columns(_word(what), [_word(each) for each in (left, right, *more)], views)
     if right is None:
         one, other = _stepper(what), _stepper(left)
         lines = (one.branch, other.branch)
@@ -96,18 +97,21 @@ def compare(
     return Compare(sides[0], sides[1], lines=lines, names=called)
 
 
-def columns(scenario: str, designs: Sequence[str]) -> Columns:
-    """Play a scenario under several designs, and put them in columns.
+def columns(scenario: str, designs: Sequence[str], views: Sequence[View] = ()) -> Columns:
+    """Play a scenario under several designs, and put them in columns, with views of the reader's own.
 
     Raises:
+        BadView: if one of the views cannot be one.
         ValueError: if a word names nothing, a design is named twice, or makes a part of the story impossible.
     """
+    own_views(views)  # a wrong one is told before anything is played
     played = [runs.play(scenario, each) for each in designs]
     found = [run.design.name for run in played]
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
         raise BadColumns(f"the design {twice} is named twice; name each once")
-    return Columns([stepper_of(run).payload for run in played], found)
+    # Each design has views of its own: one that has stopped asks no more, and says why.
+    return Columns([stepper_of(run, own_views(views)).payload for run in played], found)
 
 
 def two_views(run: OneRun, design: str | None = None) -> Stepper:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
 
 import kipviz
+from kipviz.views.role_cards.own_view import BadView
 from kipviz.widgets.alignment import OTHERWISE, RENAMED, RIGHT, SAME
 from kipviz.widgets.columns import WAITS, BadColumns, Columns
 from tests.widgets import flow
@@ -125,3 +127,78 @@ def test_a_design_that_is_named_twice_is_refused() -> None:
         kipviz.compare(STORY, "repaired", "finding-D", "finding-D")
     with pytest.raises(ValueError, match="there is no design 'nonsense'"):
         kipviz.compare(STORY, "repaired", "finding-D", "nonsense")
+
+
+def states(world):
+    """The state of each shared record."""
+    return [
+        (
+            f"{key}@{offset}",
+            record.state.name,
+            "pending" if record.state.name == "TX_PENDING" else "calm",
+        )
+        for role in world.roles.values()
+        for key, share in getattr(role, "shares", {}).items()
+        for offset, record in share.records.items()
+    ]
+
+
+def clock(world):
+    """A bar."""
+    wide = 10 * len(world.up)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="9"><title>{wide}</title><rect width="{wide}" height="9"/></svg>'
+
+
+def broken(world):
+    """A view that raises."""
+    raise KeyError("no such partition")
+
+
+def test_a_view_of_ones_own_says_in_columns_what_it_says_on_the_card_of_each_design() -> None:
+    found = kipviz.compare(STORY, *DESIGNS, views=[states])
+    (view,) = found.views
+    assert (view.title, view.sentence) == ("states", "The state of each shared record.")
+    for n, name in enumerate(DESIGNS):
+        payload = kipviz.open(STORY, name, views=[states]).payload
+        rows = [row for row in payload["rows"] if row["card"] == "view:states"]
+        for row in view.rows:
+            step = found.rows[row.at].cells[n].step
+            here = [
+                r["cells"]
+                for r in rows
+                if r["from"] <= step and (r["to"] is None or step < r["to"])
+            ]
+            assert {f.label: f.value for f in row.cells[n]} == {
+                c["label"]: c["value"] for c in here
+            }
+    changes = [row.cells for row in view.rows]
+    assert all(one != other for one, other in itertools.pairwise(changes))
+    assert "TX_PENDING (pending)" in found.text()
+    assert "TX_PENDING (pending)" in found.html()
+
+
+def test_a_picture_is_an_image_with_words_and_a_view_that_fails_says_so_in_every_column() -> None:
+    found = kipviz.compare(STORY, *DESIGNS, views=[clock, broken])
+    page = found.html()
+    assert page.count('<img alt="40" src="data:image/svg+xml;base64,') == 3
+    assert page.count("Your view broken raised KeyError") == 3
+    assert "<rect" not in page
+    (picture, failed) = found.document()["views"]
+    assert picture["rows"][0]["cells"][0]["rows"][0]["value"] == "40"
+    assert not any(cell["differs"] for row in failed["rows"] for cell in row["cells"])
+
+
+def test_columns_without_views_have_nothing_of_them(three: Columns) -> None:
+    assert three.views == ()
+    assert "views" not in three.document()
+
+
+def test_a_wrong_view_is_told_before_anything_is_played() -> None:
+    with pytest.raises(BadView, match="A view takes one argument"):
+        kipviz.compare(STORY, *DESIGNS, views=[lambda_like])
+    with pytest.raises(ValueError, match="columns are called by their designs"):
+        kipviz.compare(STORY, *DESIGNS, names=("a", "b"))
+
+
+def lambda_like(world, other):
+    return {}

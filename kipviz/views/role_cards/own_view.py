@@ -27,6 +27,8 @@ View: TypeAlias = Callable[[World], Mapping[str, Plain] | Sequence[Row] | str]
 
 TONES = ("calm", "pending", "done", "warning", "broken", "gone")
 ROWS_MAX = 200
+# How the id of a view's card begins.
+OF_VIEWS = "view:"
 TEXT_MAX = 500
 ALLOWED = (
     "A view returns a mapping of labels to values, a list of rows (label, value) or (label, value, tone), "
@@ -53,7 +55,7 @@ class OwnView:
 
     def __init__(self, function: View) -> None:
         name = function.__name__
-        self.id = f"view:{name}"
+        self.id = f"{OF_VIEWS}{name}"
         self.title = name.replace("_", " ").strip() or name
         self.sentence = sentence((function.__doc__ or "your view").strip().partition("\n")[0])
         self._name = name

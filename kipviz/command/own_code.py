@@ -1,0 +1,144 @@
+"""Functions of the reader's own on the command line: a rule for a slot, a view beside the cards.
+
+`--rule` and `--view` name a function of a Python file, and that file is run: whoever writes the option says so.
+Nothing else on the command line runs code, no link and no saved run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kipviz.command.refused import Refused
+from kipviz.core.nearest import nearest
+from kipviz.core.printable import sentence
+
+ENDS = ".py"
+FORM = "FILE.py:FUNCTION"
+
+
+def add_views(parser: argparse.ArgumentParser) -> None:
+    """Let a subcommand show views of the reader's own."""
+    parser.add_argument(
+        "--view",
+        dest="views",
+        action="append",
+        default=[],
+        metavar=FORM,
+        help="also show your own function from a world to rows or to an SVG; this option runs FILE.py. May be "
+        "repeated",
+    )
+
+
+def add_rules(parser: argparse.ArgumentParser, base: str) -> None:
+    """Let a subcommand take rules of the reader's own; `base` says which design they are put into."""
+    parser.add_argument(
+        "--rule",
+        dest="own_rules",
+        action="append",
+        default=[],
+        metavar=f"SLOT={FORM}",
+        help=f"put your own function into a slot of {base}; the design is then called as the function is, with "
+        "hyphens. This option runs FILE.py. May be repeated",
+    )
+
+
+def views_of(arguments: argparse.Namespace) -> tuple[Callable[..., Any], ...]:
+    """Give the functions that --view names.
+
+    Raises:
+        Refused: if one cannot be loaded, or cannot be a view.
+    """
+    found = tuple(_function(text) for text in arguments.views)
+    if found:
+        from kipviz.views.role_cards.own_view import BadView, own_views
+
+        try:
+            own_views(found)
+        except BadView as wrong:
+            raise Refused(str(wrong)) from None
+    return found
+
+
+def read_rules(arguments: argparse.Namespace) -> None:
+    """Propose the design that --rule asks for, and put its name in the place of its base.
+
+    A link and a saved run name their design themselves, and find the one that is proposed.
+
+    Raises:
+        Refused: if a function cannot be loaded, or cannot take its slot.
+    """
+    rules: dict[str, Callable[..., object]] = {}
+    for text in getattr(arguments, "own_rules", ()):
+        slot, equals, where = text.partition("=")
+        if not equals or not slot.isidentifier():
+            raise Refused(
+                f"--rule takes SLOT={FORM}, such as marker_epoch=rules.py:mine, not {text!r}"
+            )
+        if slot in rules:
+            raise Refused(f"the slot {slot} has two rules: give each slot one --rule")
+        rules[slot] = _function(where)
+    if not rules:
+        return
+    from kipviz.checking.courses.permalink import is_link
+    from kipviz.designs.proposals import propose
+
+    first = next(iter(rules.values()))
+    name = first.__name__.lower().replace("_", "-").strip("-")
+    base = getattr(arguments, "design", None) or "repaired"
+    try:
+        made = propose(name, base, **rules)
+    except ValueError as wrong:
+        raise Refused(str(wrong)) from None
+    saved = getattr(arguments, "from_trace", None) is not None
+    if hasattr(arguments, "design"):
+        arguments.design = None if saved or is_link(arguments.scenario or "") else str(made)
+
+
+def _function(text: str) -> Callable[..., Any]:
+    """Give the function that FILE.py:FUNCTION names."""
+    path, colon, name = text.rpartition(":")
+    if not colon or not path.endswith(ENDS) or not name.isidentifier():
+        raise Refused(
+            f"a function of your own is {FORM}, such as mine.py:my_function, not {text!r}"
+        )
+    module = _loaded(path)
+    functions = [
+        each
+        for each, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__
+    ]
+    if name not in functions:
+        like = f"; did you mean {nearest(name, functions)[0]}?" if functions else ""
+        raise Refused(f"{path} has no function {name}{like}")
+    found: Callable[..., Any] = vars(module)[name]
+    return found
+
+
+@cache
+def _loaded(path: str) -> ModuleType:
+    """Run a file once, whatever it prints on its way."""
+    if not Path(path).is_file():
+        raise Refused(f"there is no file {path}")
+    called = f"own_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(called, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[called] = module
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # stdout is the answer's
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as raised:  # noqa: BLE001  whatever the reader's file does
+        del sys.modules[called]
+        raise Refused(
+            sentence(f"{path} cannot be run: {type(raised).__name__}: {raised}")
+        ) from None
+    return module
