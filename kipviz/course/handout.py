@@ -28,7 +28,8 @@ _FIRST_OF_LIST = re.compile(r"^ +1\. ", re.MULTILINE)
 class Figures(Value, frozen=True):
     """How long a notebook is: words of its text and of its outputs, cells to run, and steps to make in its runs.
 
-    A step counts where a stored stepper stands before it; its sentence is among the words of the outputs.
+    A step counts where a stored stepper stands before it; its sentence is among the words of the outputs. A line of an
+    output that stood in an output before is not read again.
     """
 
     words: int
@@ -100,7 +101,7 @@ def figures(path: Path) -> Figures:
     outputs = [text for cell in code for text in _outputs(cell)]
     return Figures(
         words,
-        sum(len(_read_words(text)) for text in outputs),
+        _fresh_words(outputs),
         len(code),
         sum(_steps_left(text) for text in outputs),
     )
@@ -119,11 +120,14 @@ def _steps_left(output: str) -> int:
     return int(place[2]) - int(place[1]) if place else 0
 
 
-def _read_words(output: str) -> list[str]:
-    """Return the words that a reader has not read before: a stepper at its end shows its last sentence."""
-    if _PLACE.match(output) and _steps_left(output) == 0:
-        output = _FIRST_OF_LIST.split(output)[0]
-    return output.split()
+def _fresh_words(outputs: list[str]) -> int:
+    """Count the words that a reader has not read before: of a stepper at its end, its last sentence."""
+    lines: dict[str, None] = {}
+    for output in outputs:
+        at_its_end = _PLACE.match(output) and _steps_left(output) == 0
+        shown = _FIRST_OF_LIST.split(output)[0] if at_its_end else output
+        lines |= dict.fromkeys(shown.splitlines())
+    return sum(len(line.split()) for line in lines)
 
 
 def _notebook(path: Path) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from kipviz.course.handout import (
     SECONDS_A_CELL,
     SECONDS_A_STEP,
@@ -26,8 +28,37 @@ def test_the_guides_figures_are_fresh():
     for lesson, lab in LESSONS:
         found = figures(ROOT / "notebooks" / f"{lesson}.ipynb")
         counted = f"{found.words} | {found.output_words} | {found.cells} | {found.steps} | {found.minutes}"
-        row = f"| {lesson} | {counted} | `{lab}` | {minutes[lab]} |"
+        together = found.minutes + minutes[lab]
+        row = f"| {lesson} | {counted} | `{lab}` | {minutes[lab]} | {together} |"
         assert row in GUIDE, row
+        assert 10 <= together <= 15, "the page of the course says so"
+    assert "Six lessons of 10 to 15 minutes" in COURSE
+
+
+@pytest.mark.parametrize("minutes", [60, 180])
+def test_each_row_of_a_class_has_room_for_the_lessons_and_labs_that_it_names(minutes):
+    (table,) = re.findall(rf"## A class of {minutes} minutes\n\n(.*?)\n\n", GUIDE, re.DOTALL)
+    rows = [
+        (int(at), what) for at, what in re.findall(r"^\| (\d+) \| (.*) \|$", table, re.MULTILINE)
+    ]
+    begins = [at for at, _ in rows]
+    assert begins == sorted(begins)
+    planned = {lab.name: lab.minutes for lab in labs()}
+    read = {name[:2]: figures(ROOT / "notebooks" / f"{name}.ipynb").minutes for name, _ in LESSONS}
+    named = 0
+    for (begin, what), end in zip(rows, [*begins[1:], minutes], strict=True):
+        lessons = [read[number] for number in re.findall(r"Lesson (\d\d)", what)]
+        # "or" offers one of two labs: the longer one has to fit.
+        offered = [planned[name] for name in re.findall(r"`([a-z-]+)`", what) if name in planned]
+        wanted = sum(lessons) + (max(offered) if " or `" in what else sum(offered))
+        named += bool(lessons or offered)
+        assert wanted <= end - begin, (begin, what)
+    assert named >= 4
+
+
+def test_the_guide_says_that_nobody_was_timed():
+    assert "**No class and no person was timed.**" in GUIDE
+    assert "nobody was timed" in " ".join(COURSE.split())
 
 
 def test_the_guide_states_the_speed_that_the_minutes_are_made_with():
