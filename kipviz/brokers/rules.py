@@ -197,3 +197,7 @@ class BrokerRules(Value, frozen=True):
     participant_order: Callable[[], bool]
     """Is the participant added before the acknowledgement is staged?
     (KIP-1289 Flow, "Only on success"; the other order shows what it is there for.)"""
+
+    refresh_match: Callable[[bool], bool]
+    """Does the answer to a refresh resolve a vote of a transaction that had votes when it was sent: (was this vote
+    durable then)? (Pull request 22357, SharePartitionTxnState; S6.)"""

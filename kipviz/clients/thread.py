@@ -27,7 +27,7 @@ from kipviz.clients.sessions.session_calls import (
     why_no_resume,
 )
 from kipviz.clients.shares import draining, share_member, share_throws, staged_records
-from kipviz.clients.shares.share_member import NAME, ShareMember
+from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database, group_identity, results
 from kipviz.clients.transactions.external_database import ExternalDatabase
@@ -219,7 +219,8 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
         return why_no_resume(me, line) or why_no_producer(me, line, rules)
     if isinstance(client, ShareConsumer):
-        member = me.others.get(NAME) if line.call is Call.SHARE_GROUP_METADATA else None
+        asks = line.call is Call.SHARE_GROUP_METADATA
+        member = me.others.get(share_member.name_of(line.client)) if asks else None
         unknown = share_member.why_no_metadata(member) if isinstance(member, ShareMember) else None
         return _why_not_of_share(client, line, rules) or unknown or ""
     return ""

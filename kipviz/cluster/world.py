@@ -486,9 +486,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         for task in a.tasks
     }
     if a.share and a.protocol:
-        others[share_member.NAME] = ShareMember(
-            f"{a.name}/{share_member.NAME}", a.group_id, a.member_id, topic_of(a.source)
-        )
+        others |= _share_members(a)
     if a.admin:
         others[administering.NAME] = Admin(f"{a.name}/{administering.NAME}", spec.brokers)
     if a.database:
@@ -505,6 +503,16 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
         workers=tuple(Worker(t.name, t.first) for t in a.threads),
     )
     return made if a.session is None else _with_session(made, a, a.session)
+
+
+def _share_members(a: ApplicationSpec) -> dict[str, Client]:
+    """Return the memberships of a process's share consumers, its own and those of further members, by name."""
+    ids = {"": a.member_id, **{member: member for member in a.further_members}}
+    names = {member: share_member.name_of(member) for member in ids}
+    return {
+        name: ShareMember(f"{a.name}/{name}", a.group_id, ids[member], topic_of(a.source))
+        for member, name in names.items()
+    }
 
 
 def _further_consumers(

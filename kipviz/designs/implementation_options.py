@@ -117,6 +117,19 @@ def staged_first() -> bool:
     return False
 
 
+# -- refresh_match: which votes does the answer to a refresh resolve? ------------------------------
+
+
+def noted_before_the_read(noted: bool) -> bool:
+    """The votes that were durable when the read was sent, record by record."""
+    return noted
+
+
+def of_a_noted_transaction(noted: bool) -> bool:
+    """Every vote with the producer id and epoch of one that was durable then, also one that was staged meanwhile."""
+    return True
+
+
 # -- drain: do drained decisions leave the consumer? -----------------------------------------------
 
 
@@ -246,6 +259,21 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
         ),
     ),
     Slot(
+        "refresh_match",
+        "Which votes does the answer to a refresh resolve?",
+        "as implemented",
+        True,
+        (
+            Option("noted_before_the_read", noted_before_the_read, DRAFT, LATE),
+            Option(
+                "of_a_noted_transaction",
+                of_a_noted_transaction,
+                OURS,
+                "a leader that goes by producer id and epoch alone; under transaction version 1 two transactions share them",
+            ),
+        ),
+    ),
+    Slot(
         "drain",
         "Do decisions leave the consumer when they are drained for a transaction?",
         "as implemented",
@@ -286,6 +314,7 @@ WRITTEN: dict[str, str] = {
     "abort_limit": "not_asked",
     "rollback_lock": "timer_runs",
     "participant_order": "added_first",
+    "refresh_match": "noted_before_the_read",
     "drain": "decisions_leave",
     "staged_deliveries": "of_no_delivery",
 }

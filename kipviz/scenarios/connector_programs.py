@@ -267,6 +267,20 @@ FLINK_SHUFFLE: tuple[Line, ...] = (
     ABORT.but(then=1),
 )
 
+# Two sources that count their payloads alike: the sink knows the id of the second one, with other offsets, and throws.
+FLINK_PAYLOAD_ID: tuple[Line, ...] = (
+    INIT,
+    BEGIN,
+    *FLINK_SHUFFLE[2:5],
+    SEND.but(text="sink.write(elementA); // payload 1: producer.send", on_error=10),
+    STAGE.but(text=f"producer.{_SEND_ACKS} // of payload 1", on_error=10),
+    *FLINK_SHUFFLE[6:9],
+    ABORT.but(
+        text="sink.write(elementB); // payload 1 again, other offsets: IllegalStateException, abort",
+        then=1,
+    ),
+)
+
 # -- a Streams ingress -----------------------------------------------------------------------------
 
 # The forwarder of the exactly-once path is LOOP with the ingress topic as its output. At least once: the results of

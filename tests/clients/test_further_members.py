@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.application import Call, Line
+from kipviz.clients.application import Call, Line, restarted
 from kipviz.clients.shares.draining import DRAINED
+from kipviz.clients.shares.share_member import ShareMember
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, check
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
@@ -50,6 +51,28 @@ def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
     ]
 
 
+JOINING = "kip-1289-flink-shuffle-epoch"
+
+
+def test_where_the_process_joins_in_the_run_each_member_has_a_membership_of_its_own() -> None:
+    trace, _ = played(JOINING, "draft-late")
+    app = trace.world.applications["app-1"]
+    members = [c for c in app.clients if isinstance(c, ShareMember)]
+    assert [(m.source, m.member_id) for m in members] == [
+        ("app-1/M9-member", "M9"),
+        ("app-1/member", "M1"),
+    ]
+    told = {m.member_id: m.member_epoch for m in members}
+    assert told == {c.member_id: c.member_epoch for c in app.share_consumers}
+
+
+def test_the_members_of_the_next_life_are_others_than_before() -> None:
+    trace, _ = played(JOINING, "draft-late")
+    again = restarted(trace.world.applications["app-1"])
+    assert [c.member_id for c in again.share_consumers] == ["M1#2", "M9#2"]
+    assert {m.member_id for m in again.clients if isinstance(m, ShareMember)} == {"M1#2", "M9#2"}
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -58,7 +81,6 @@ def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
         ({"further_members": ("a/b",)}, "is a name of its own such as 'M9', not 'a/b'"),
         ({"further_members": ()}, "is a call of one of '', not of 'M9'"),
         ({"explicit": False}, "explicit acknowledgement"),
-        ({"protocol": "share"}, "leave protocol empty"),
         (
             {"program": (Line("stage", Call.SEND_SHARE_ACKNOWLEDGEMENTS, target=f"{DRAINED} M8"),)},
             "stages what 'M8' has drained, which is none of further_members",

@@ -85,6 +85,10 @@ def test_two_applications_of_one_name_are_refused() -> None:
             "records lie in placed partitions from offset 0 on, not in src-0 from -1",
         ),
         (
+            SPEC.but(staging_transaction_version=3),
+            "staging_transaction_version is from 1 to 2, not 3",
+        ),
+        (
             SPEC.but(transaction_version=1),
             "app-1 stages share-group acknowledgements, which takes transaction version 2, not 1",
         ),

@@ -77,17 +77,20 @@ def moves(trace: Trace) -> Iterator[RecordsMoved]:
 def committed_outputs(world: World, partition: str = "output-A-0") -> Counter[str]:
     """How many committed outputs each source record has in a log: data whose marker says COMMIT.
 
-    A marker's epoch is one above the epoch of the batches that it decides.
+    A marker decides the batches of its producer before it that have its epoch, or the one below (transaction version 2).
     """
-    log = world.logs[partition]
-    decisions = {(b.producer_id, b.producer_epoch - 1): b.control for b in log.batches if b.control}
-    return Counter(
-        record.origin
-        for batch in log.batches
-        if decisions.get((batch.producer_id, batch.producer_epoch)) == COMMIT
-        for record in batch.records
-        if isinstance(record, DataRecord)
-    )
+    counted: Counter[str] = Counter()
+    undecided: dict[tuple[int, int], list[str]] = {}
+    for batch in world.logs[partition].batches:
+        whose = (batch.producer_id, batch.producer_epoch)
+        if not batch.control:
+            data = [r.origin for r in batch.records if isinstance(r, DataRecord)]
+            undecided.setdefault(whose, []).extend(data)
+            continue
+        below = (batch.producer_id, batch.producer_epoch - 1)
+        decided = undecided.pop(whose, []) + undecided.pop(below, [])
+        counted.update(decided if batch.control == COMMIT else ())
+    return counted
 
 
 def under_one_design_each() -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.courses import runs
+from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import LIBRARY, scenario
@@ -21,7 +22,7 @@ PLAYED: dict[str, tuple[str, ...]] = {
     "S3": (FLINK + "stale-epoch", FLINK + "restart-loop"),
     "S4": (DRAFT + "late-stage",),
     "S5": (DRAFT + "epoch",),
-    "S6": (DRAFT + "late-refresh",),
+    "S6": (DRAFT + "one-epoch", DRAFT + "late-refresh"),
     "S7": (DRAFT + "refresh-waits",),
     "S8": (DRAFT + "fenced-refresh",),
     "S9": (DRAFT + "hook-first",),
@@ -35,7 +36,7 @@ PLAYED: dict[str, tuple[str, ...]] = {
     "H1": (FLINK + "lock",),
     "H2": (DRAFT + "same-holder", DRAFT + "same-holder-next"),
     "H3": (FLINK + "stale-epoch", FLINK + "restart-loop"),
-    "H4": (FLINK + "shuffle",),
+    "H4": (FLINK + "shuffle", FLINK + "shuffle-epoch", FLINK + "payload-id"),
     "H5": (DRAFT + "filter",),
     "H6": (FLINK + "without-two-phase",),
     "H7": (FLINK + "never-returns",),
@@ -51,11 +52,8 @@ PLAYED: dict[str, tuple[str, ...]] = {
 }
 # What no story plays of a scenario, and why.
 MISSING: dict[str, str] = {
-    "S6": "two transactions with one epoch need transaction version 1. The text of KIP-1289 takes version 2 alone, "
-    "the stored test of the late iteration fixes version 2, and no stored source stages under version 1",
-    "H4": "the second member is refused because its lock ran out: the further members of a process join no group in the "
-    "run, so that no epoch of theirs becomes stale. Two sources with one payload id are not played, because a program "
-    "has no payload ids",
+    "H4": "payload ids stand in the text of the program: the model has no map of them, so a search does not find two "
+    "that meet",
 }
 NORMAL_FLOW = (INGRESS.removesuffix("-"),)
 LABELS = (
@@ -118,6 +116,44 @@ def test_a_read_for_one_transaction_does_not_resolve_the_vote_of_the_next(design
     assert staged[1] < reads[-2], "record 101 is staged in memory when the first outcome arrives"
     assert resolved_at(name, design, 100) < resolved_at(name, design, 101)
     assert resolved_at(name, design, 101) >= reads[-1]
+
+
+BY_EPOCH = "draft-late+refresh_match=of_a_noted_transaction"
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "freed"),
+    [(1, BY_EPOCH, True), (2, BY_EPOCH, False), (1, "draft-late", False)],
+)
+def test_a_late_outcome_frees_the_next_vote_where_the_epoch_is_the_same_and_records_are_not_noted(
+    version: int, name: str, freed: bool
+) -> None:
+    story = scenario("kip-1289-draft-one-epoch")
+    story = story.but(spec=story.spec.but(transaction_version=version))
+    trace, _ = story.play(design(name))
+    of_101 = [m for m in moves(trace) if m.first <= 101 <= m.last]
+    votes = [m for m in of_101 if RecordState.TX_PENDING in (m.before, m.after)]
+    assert votes[0].after is RecordState.TX_PENDING
+    assert votes[1].after is (RecordState.AVAILABLE if freed else RecordState.ACKNOWLEDGED)
+    epochs = {m.producer_epoch for m in moves(trace) if m.after is RecordState.TX_PENDING}
+    assert len(epochs) == version, "below version 2 both transactions have one epoch"
+
+
+def test_the_member_that_beats_is_refused_and_the_vote_of_the_other_one_is_aborted_with_it() -> (
+    None
+):
+    trace, _ = played("kip-1289-flink-shuffle-epoch", "draft-late+member_epoch=the_current_one")
+    staged = [(m.first, m.member_id) for m in moves(trace) if m.after is RecordState.TX_PENDING]
+    assert staged == [(100, "M1")]
+    raised = [
+        e.raised
+        for node in nodes(trace)
+        for e in node.events
+        if isinstance(e, CallReturned) and e.raised
+    ]
+    assert raised == ["TxnShareAcknowledge: STALE_MEMBER_EPOCH"]
+    consumers = trace.world.applications["app-1"].share_consumers
+    assert [c.member_epoch for c in consumers] == [3, 5]
 
 
 def deliveries(name: str, design: str) -> list[int]:

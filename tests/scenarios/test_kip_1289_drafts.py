@@ -97,6 +97,15 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
         ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
         ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
     ),
+    "kip-1289-draft-one-epoch": (
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+        (
+            "draft-late+refresh_match=of_a_noted_transaction",
+            "ACQUIRED TX_PENDING ACKNOWLEDGED",
+            2,
+            "atomic",
+        ),
+    ),
     "kip-1289-draft-closed": (
         ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
         ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
@@ -202,6 +211,20 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
     "kip-1289-flink-shuffle": (
         ("draft-late", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
         ("repaired", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+    ),
+    "kip-1289-flink-shuffle-epoch": (
+        (
+            "draft-late+member_epoch=the_current_one",
+            "ACQUIRED TX_PENDING AVAILABLE",
+            0,
+            "",
+        ),
+        ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+        ("repaired", "ACQUIRED TX_PENDING ACKNOWLEDGED", 2, ""),
+    ),
+    "kip-1289-flink-payload-id": (
+        ("draft-late", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
+        ("repaired", "ACQUIRED TX_PENDING AVAILABLE ACQUIRED", 0, ""),
     ),
     "kip-1289-flink-late-element": (
         (

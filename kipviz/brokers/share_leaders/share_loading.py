@@ -10,7 +10,12 @@ from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.share_leaders import share_acquiring, share_partition
 from kipviz.brokers.share_leaders.in_flight import InFlight
-from kipviz.brokers.share_leaders.share_partition import SharePartition, Status, moved
+from kipviz.brokers.share_leaders.share_partition import (
+    SharePartition,
+    Status,
+    moved,
+    pending_cells,
+)
 from kipviz.brokers.share_votes import share_outcomes
 from kipviz.core.table import Table
 from kipviz.messages.events import NOT_IN_LOG, SharePartitionLoaded
@@ -101,7 +106,8 @@ def refreshed(
     None where the state has nothing to do with the one that this object was loaded from: a reset of the
     group leaves none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then
     only a vote that is neither pending nor decided tells of it: no later read would have an outcome for
-    that one. Status: our inference.
+    that one. A vote whose write still waits was staged after the read was sent. OPEN: refresh_match.
+    Status: our inference.
     """
     if answer.state_epoch > me.state_epoch:
         return None
@@ -112,10 +118,20 @@ def refreshed(
         o: b for b in answer.batches for o in range(b.first, min(b.last + 1, me.next_offset))
     }
     events, records = [], me.records
-    for offset, before in share_partition.pending_cells(me):
+    noted = {(r.staged_producer_id, r.staged_producer_epoch) for _, r in pending_cells(me)}
+    for offset, before in me.records.items():
+        if before.state is not S.TX_PENDING:
+            continue
+        whose = (before.staged_producer_id, before.staged_producer_epoch)
+        if before.ongoing and whose not in noted:
+            continue
+        if not on.rules.refresh_match(not before.ongoing):
+            continue
         if (offset, before.staged_producer_id) in undecided:
             continue
         found = durable.get(offset)
+        if found is None and before.ongoing:
+            continue
         if found is None:
             return None
         if found.state is S.TX_PENDING:  # undecided, or the outcome lost against the vote (X15)

@@ -19,6 +19,7 @@ from kipviz.clients.sending.outgoing import without_unsent
 from kipviz.clients.sessions.transaction_session import TransactionSession, add_partitions
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares import share_member, staged_records
+from kipviz.clients.shares.draining import consumer_of
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import group_identity, results, stagings
@@ -79,15 +80,25 @@ def legal_besides(client: Producer, line: Line, rules: ClientRules) -> tuple[Pro
     return (S.IN_TRANSACTION,) if resumed and completes else ()
 
 
-def _membership(me: Application) -> Application:
-    """Let the consumer of a share group and its membership hear of each other (KIP-932).
+def _memberships(me: Application) -> Application:
+    """Let the share consumers of a process, its own and those of further members, hear of their memberships."""
+    own = () if not isinstance(me.consumer, ShareConsumer) else ("",)
+    others = (name for name, client in me.others.items() if isinstance(client, ShareConsumer))
+    for member in (*own, *others):
+        me = _membership(me, member)
+    return me
+
+
+def _membership(me: Application, name: str) -> Application:
+    """Let one consumer of a share group and its membership hear of each other (KIP-932).
 
     The consumer wants to be a member from its first poll() until it is closed, and reads what the
     membership is told; a poll() that waits for an assignment throws what the membership is refused.
     """
-    member, consumer = me.others.get(share_member.NAME), me.consumer
-    if not isinstance(member, ShareMember) or not isinstance(consumer, ShareConsumer):
+    member = me.others.get(share_member.name_of(name))
+    if not isinstance(member, ShareMember):
         return me
+    consumer = consumer_of(me, name)
     before = member
     if consumer.awaiting and member.state is MemberState.UNSUBSCRIBED:
         member = share_member.join(member)
@@ -99,12 +110,12 @@ def _membership(me: Application) -> Application:
         member = member if member.state is MemberState.FATAL else member.but(error="")
     if member is before and after is consumer:
         return me
-    return me.with_client(member).but(consumer=after)
+    return me.with_client(member).with_client(after)
 
 
 def settle(me: Application, rules: ClientRules) -> Application:
     """Carry over between the clients of a process what they have to say to each other."""
-    me = group_identity.settle(_membership(me))
+    me = group_identity.settle(_memberships(me))
     return results.settle(staged_records.settle(_session_settled(me, rules), rules))
 
 

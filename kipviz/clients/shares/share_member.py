@@ -39,6 +39,11 @@ class ShareMember(Part, frozen=True):
     error: str = ""
 
 
+def name_of(member: str) -> str:
+    """Return the name of a membership in its process: that of a further member such as "M9", or its own consumer's for ""."""
+    return f"{member}-{NAME}" if member else NAME
+
+
 def join(me: ShareMember) -> ShareMember:
     """Join, or join again under the same id."""
     return me.but(state=S.JOINING, member_epoch=JOINING, partitions=(), beat=True)

@@ -1,7 +1,8 @@
 """Which further share consumers a process can have beside its own: several sources that feed one sink (FLIP-573, draft).
 
 Each is a member of the process's share group and reads its source. It drains its decisions, and the process's producer
-stages them. NOT MODELLED: a membership of its own that changes in the run, and the hosts between source and sink.
+stages them. Where the process joins its group in the run, each has a membership and an epoch of its own.
+NOT MODELLED: the hosts between source and sink.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ def why_no_further_members(application: ApplicationSpec) -> str:
         return ""
     if not application.share or not application.explicit:
         return f"{name} has further_members, which takes a share group (share) and explicit acknowledgement (explicit)"
-    if application.protocol:
-        return f"{name} has further_members, which are in the group before the run: leave protocol empty"
     alone = ("gathers", "threads", "session", "further_sources")
     other = next((each for each in alone if getattr(application, each)), "")
     if other:

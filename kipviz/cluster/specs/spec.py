@@ -240,6 +240,8 @@ class ClusterSpec(Value, frozen=True):
     names the binary of every broker, and `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
+    `staging_transaction_version` is the lowest transaction.version under which acknowledgements are staged: 2 as KIP-1289
+    has it, or 1, where an epoch lasts for many transactions (the early iteration does not ask; no source runs it).
     `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes them.
     `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
     `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
@@ -281,6 +283,7 @@ class ClusterSpec(Value, frozen=True):
     later_topics: tuple[str, ...] = ()
     topic_ids_from: int = 6
     splits: tuple[str, ...] = ()
+    staging_transaction_version: int = TRANSACTION_VERSION
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
@@ -448,10 +451,11 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         if partition not in placed:
             raise BadSpec(f"{name} uses {partition}, which no placement gives a leader")
     stages = any(line.call in STAGING for line in application.program)
-    if stages and spec.transaction_version < TRANSACTION_VERSION:
+    least = spec.staging_transaction_version
+    if stages and spec.transaction_version < least:
         raise BadSpec(
             f"{name} stages share-group acknowledgements, which takes transaction version "
-            f"{TRANSACTION_VERSION}, not {spec.transaction_version}"
+            f"{least}, not {spec.transaction_version}"
         )
     for source in (application.source, *application.further_sources) if application.share else ():
         if topic_of(source) not in dict(spec.topic_ids):

@@ -83,6 +83,7 @@ OF_TRANSACTIONS: dict[str, Limit] = {
 OF_CLUSTERS: dict[str, Limit] = {
     "internal_partitions": Limit(1, 10_000),
     "first_producer_id": Limit(0, INT64 - 1_000_000),
+    "staging_transaction_version": Limit(1, 2),
 }
 
 
