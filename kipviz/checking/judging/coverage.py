@@ -21,6 +21,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.scenarios.library import scenario
@@ -89,11 +90,10 @@ class Coverage:
         self._times[key] = self._times.get(key, 0) + 1
 
     def _answered(self, message: Any) -> None:
-        asked = {f"{kind.__name__}Response": kind for kind in HANDLERS}
-        kind = asked.get(type(message).__name__)
-        if kind is not None:
+        api = API_OF.get(type(message))
+        if api is not None and isinstance(message, api.response):
             for error in _errors(message):
-                self._note(*_handler(kind), error)
+                self._note(*_handler(api.request), error)
 
     def _watched(self, task: Task) -> ClusterModel:
         """Give the task's model with slots that say when they are asked."""

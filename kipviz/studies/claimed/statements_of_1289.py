@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.studies.claimed.statements import Text, contradicted, kept, searched, seen, unjudged
 from kipviz.studies.found.findings import LIVE
 from kipviz.studies.found.moments import answered, returns, sends, throws
 
 WRITTEN, AVAILABLE = "as-written", "as-written-available"
-STAGE = "TxnShareAcknowledgeResponse"
+STAGE = TxnShareAcknowledgeResponse
 INTERFACE = "it is about the shape of an interface, and no run tells one shape from another"
 WORDS = "it is about the words of the text alone"
 
@@ -154,7 +155,7 @@ STATEMENTS = (
         "The call returns before a broker has processed the request.",
         "kip-1289-share-commit",
         WRITTEN,
-        sends("producer", "TxnShareAcknowledge"),
+        sends("producer", TxnShareAcknowledge),
     ),
     contradicted(PRODUCER, "A transaction may consist of acknowledgements alone.", "X11"),
     contradicted(PRODUCER, "The principal needs Write on the share group.", "X21"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.messages.transactions import EndTxn
 from kipviz.studies.claimed.statements import Text, contradicted, kept, searched, seen, unjudged
 from kipviz.studies.found.findings import LIVE
 from kipviz.studies.found.moments import returns, sends, throws
@@ -170,7 +171,7 @@ STATEMENTS = (
         "resume() and commitTransaction() complete a transaction of another process.",
         "kip-1310-flink-session",
         PAGE,
-        sends("session", "EndTxn"),
+        sends("session", EndTxn),
     ),
     contradicted(FLINK, "A resumed session can commit.", "1310-X", "1310-Y"),
     kept(FLINK, "A writer that is still alive does no harm.", "kip-1310-live-writer", PAGE),
@@ -238,7 +239,7 @@ STATEMENTS = (
         "Another process resumes and commits.",
         "kip-1310-flink-session",
         PAGE,
-        sends("session", "EndTxn"),
+        sends("session", EndTxn),
     ),
     kept(
         INTEGRATION,

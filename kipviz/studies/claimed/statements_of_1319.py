@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.metadata import Metadata
 from kipviz.studies.claimed.statements import Text, contradicted, kept, searched, seen, unjudged
 from kipviz.studies.found.findings import LIVE
 from kipviz.studies.found.moments import answered, returns, sends
 
 KAFKA = "kafka"
-ANSWER = "TxnOffsetCommitResponse"
+ANSWER = TxnOffsetCommitResponse
 APP = "app-1"
 
 MOTIVATION, ASKED, ANSWERED = (
@@ -44,7 +46,7 @@ STATEMENTS = (
         "A request of version 6 names topics by id.",
         "kip-1319-by-id",
         KAFKA,
-        sends("producer", "TxnOffsetCommit"),
+        sends("producer", TxnOffsetCommit),
     ),
     searched(
         ASKED,
@@ -99,7 +101,7 @@ STATEMENTS = (
         "The producer asks Metadata for topics that it does not know.",
         "kip-1319-by-id",
         KAFKA,
-        sends("producer", "Metadata"),
+        sends("producer", Metadata),
     ),
     contradicted(
         PRODUCER, "When the broker supports version 6 the producer waits for the ids.", "1319-D"

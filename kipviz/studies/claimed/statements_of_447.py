@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.studies.claimed.statements import (
     Text,
     contradicted,
@@ -132,7 +133,7 @@ MIDDLE = (
         "An old consumer is told COORDINATOR_LOAD_IN_PROGRESS and retries.",
         "kip-447-old-consumer",
         GROUP_ID,
-        answered("OffsetFetchResponse", Errors.COORDINATOR_LOAD_IN_PROGRESS),
+        answered(OffsetFetchResponse, Errors.COORDINATOR_LOAD_IN_PROGRESS),
     ),
     contradicted(COMPATIBILITY, "That is all an old consumer needs.", "447-B"),
     contradicted(COMPATIBILITY, "Waiting is a one-time cost of at most a minute.", "447-E"),

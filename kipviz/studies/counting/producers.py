@@ -19,6 +19,8 @@ from kipviz.cluster.world import host_of
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import EndTxn, InitProducerId, WriteTxnMarkers
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.scenarios import programs
 from kipviz.scenarios.group_setting import member
@@ -78,16 +80,15 @@ def counted(
     open_ones = [
         c for (source, _), c in world.connections.items() if source in producers and c.open
     ]
-    sent: Counter[str] = Counter()
+    sent: Counter[type[Message]] = Counter()
     markers = 0
     for node in (trace.node(n) for n in trace.line):
         for event in node.events:
             if isinstance(event, MessageSent) and event.way == "request":
-                name = type(event.message).__name__
-                sent[name] += host_of(event.source) == app.name
-                markers += name == "WriteTxnMarkers"
+                sent[type(event.message)] += host_of(event.source) == app.name
+                markers += isinstance(event.message, WriteTxnMarkers)
     held = (len(producers), len(ids), len(open_ones))
-    figures = (*held, sent["InitProducerId"], sent["EndTxn"], markers)
+    figures = (*held, sent[InitProducerId], sent[EndTxn], markers)
     return (*map(str, figures), str(sum(sent.values())))
 
 

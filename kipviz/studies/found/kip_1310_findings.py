@@ -7,6 +7,10 @@ with it is our reading, and the run is what decides. A name is never given to an
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.metadata import Metadata
+from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.studies.found import session_tallies as tallies
 from kipviz.studies.found.findings import Finding
 from kipviz.studies.found.moments import answered, closed_and_open, commits, sends, throws
@@ -56,7 +60,7 @@ FINDINGS: tuple[Finding, ...] = (
         "TransactionManager.EndTxnHandler changes both at once.",
         "kip-1310-counting-on",
         "kip-1310-next-epoch",
-        look=answered("ProduceResponse", Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        look=answered(ProduceResponse, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
         against=KAFKA,
     ),
     Finding(
@@ -111,7 +115,7 @@ FINDINGS: tuple[Finding, ...] = (
         "sendOffsetsToTransaction() sends TxnOffsetCommit to the group coordinator, on another broker.",
         "repaired",
         "kip-1310-streams-session",
-        look=sends("session", "TxnOffsetCommit", elsewhere_than=1),
+        look=sends("session", TxnOffsetCommit, elsewhere_than=1),
         against=f"{ITSELF} (2.1 and 3.3)",
     ),
     Finding(
@@ -331,7 +335,7 @@ FINDINGS: tuple[Finding, ...] = (
         "gives it ShareGroupMetadata.",
         "repaired",
         "kip-1310-share-producer",
-        look=sends("producer", "TxnShareAcknowledge"),
+        look=sends("producer", TxnShareAcknowledge),
         against=f"{KIP_1289} (Producer.sendShareAcknowledgementsToTransaction)",
     ),
     Finding(
@@ -397,7 +401,7 @@ FINDINGS: tuple[Finding, ...] = (
         "max.block.ms. Neither Metadata nor max.block.ms is in the lists.",
         "kafka",
         "kip-1319-by-id",
-        look=sends("producer", "Metadata"),
+        look=sends("producer", Metadata),
         against=f"KIP-1319 (Producer-Side); {KAFKA}, KafkaProducer.awaitTopicMetadata",
     ),
     Finding(

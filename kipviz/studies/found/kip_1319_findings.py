@@ -7,6 +7,8 @@ What the text says is told in our words, with its section. KIP-1319 is accepted 
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import TxnOffsetCommitResponse
+from kipviz.messages.metadata import Metadata
 from kipviz.studies.found import group_tallies as tallies
 from kipviz.studies.found.findings import Finding
 from kipviz.studies.found.moments import answered, sends, throws
@@ -52,7 +54,7 @@ FINDINGS: tuple[Finding, ...] = (
         "CommitFailedException. Only the words of the exception differ between the versions.",
         "kafka",
         "kip-1319-stale",
-        look=answered("TxnOffsetCommitResponse", Errors.STALE_MEMBER_EPOCH),
+        look=answered(TxnOffsetCommitResponse, Errors.STALE_MEMBER_EPOCH),
         against=f"{KAFKA}, TransactionManager.TxnOffsetCommitHandler",
     ),
     Finding(
@@ -88,7 +90,7 @@ FINDINGS: tuple[Finding, ...] = (
         "up max.block.ms before anything is sent to the group coordinator.",
         "kafka",
         "kip-1319-by-id",
-        look=sends("producer", "Metadata"),
+        look=sends("producer", Metadata),
         against=f"{ITSELF} (Topic ID resolution); {KAFKA}, KafkaProducer.awaitTopicMetadata",
     ),
     Finding(

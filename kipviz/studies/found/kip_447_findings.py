@@ -7,7 +7,10 @@ initTransactions(consumer). Kafka released neither. A name is never given to ano
 
 from __future__ import annotations
 
+from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetchResponse
+from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.studies.found import group_tallies as tallies
 from kipviz.studies.found.findings import Finding
 from kipviz.studies.found.moments import answered, returns, sends, throws
@@ -55,7 +58,7 @@ FINDINGS: tuple[Finding, ...] = (
         "A group that starts again counts from 1, and the coordinator that remembers refuses it.",
         "kip-447-first-draft",
         "kip-447-two-copies",
-        look=answered("InitProducerIdResponse", Errors.ILLEGAL_GENERATION),
+        look=answered(InitProducerIdResponse, Errors.ILLEGAL_GENERATION),
         against=f"{MIDDLE} itself (Proposed Changes; Rejected Alternatives)",
     ),
     Finding(
@@ -76,7 +79,7 @@ FINDINGS: tuple[Finding, ...] = (
         "A new owner waits at every rebalance that overtakes a transaction, with no upgrade at all.",
         "kafka",
         "kip-447-race",
-        look=answered("OffsetFetchResponse", Errors.UNSTABLE_OFFSET_COMMIT),
+        look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
         against=f"{SECOND} (poll() is the fencing point); {KAFKA}, OffsetFetch version 7",
     ),
     Finding(
@@ -117,7 +120,7 @@ FINDINGS: tuple[Finding, ...] = (
         "waits for ever. It is also said to come after the first rebalance, which it has to cause.",
         "kip-447-init-consumer",
         "kip-447-gate-rolling",
-        look=sends("consumer", "JoinGroup"),
+        look=sends("consumer", JoinGroup),
         against=f"{SECOND} itself ('after first rebalance'); {KAFKA}, ConsumerCoordinator.poll",
     ),
     Finding(
@@ -180,7 +183,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Kafka has no such error. A request that asks for stable offsets hears UNSTABLE_OFFSET_COMMIT.",
         "kafka",
         "kip-447-race",
-        look=answered("OffsetFetchResponse", Errors.UNSTABLE_OFFSET_COMMIT),
+        look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
         against=f"{KAFKA}, UnstableOffsetCommitException",
     ),
     Finding(

@@ -9,6 +9,7 @@ from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
 from kipviz.studies.found.looks import Look
 
@@ -40,13 +41,13 @@ def returns(call: str, application: str) -> Look:
     return look
 
 
-def answered(response: str, error: Errors) -> Look:
+def answered(response: type[Message], error: Errors) -> Look:
     """Return a look for a response with an error."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return any(
             isinstance(event, MessageSent)
-            and type(event.message).__name__ == response
+            and type(event.message) is response
             and getattr(event.message, "error", None) is error
             for event in events
         )
@@ -54,7 +55,7 @@ def answered(response: str, error: Errors) -> Look:
     return look
 
 
-def sends(client: str, request: str, elsewhere_than: int = 0) -> Look:
+def sends(client: str, request: type[Message], elsewhere_than: int = 0) -> Look:
     """Return a look for a request that a client of an application sends, such as its session.
 
     With `elsewhere_than` the request has to go to another broker than this one.
@@ -66,7 +67,7 @@ def sends(client: str, request: str, elsewhere_than: int = 0) -> Look:
             and event.way == "request"
             and host_of(event.source) in world.applications
             and event.source.endswith(f"/{client}")
-            and type(event.message).__name__ == request
+            and type(event.message) is request
             and event.broker != elsewhere_than
             for event in events
         )

@@ -24,6 +24,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
+from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn
 from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
@@ -36,7 +37,7 @@ from kipviz.scenarios.setting import SHARE_GROUP, share_app
 SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=25_000)
 # What enlists a partition in a transaction.
-ENLISTING = ("AddPartitionsToTxn", "AddOffsetsToTxn")
+ENLISTING = (AddPartitionsToTxn, AddOffsetsToTxn)
 # What the field is called in Kafka's schemas, older and newer ones.
 INSTANCE_ID = frozenset({"GroupInstanceId", "InstanceId"})
 
@@ -189,11 +190,11 @@ def enlisted_by() -> str:
     ):
         trace, _ = scenario(name).play(design_named(design))
         sent = [event for event in _events(trace) if isinstance(event, MessageSent)]
-        adding = [event for event in sent if type(event.message).__name__ in ENLISTING]
+        adding = [event for event in sent if isinstance(event.message, ENLISTING)]
         clients = sum(event.source.startswith("app-") for event in adding)
         others = len(adding) - clients
         told.append(f"{name}: {clients} from the client, {others} from brokers")
-    return f"{' and '.join(ENLISTING)} under transaction version 2: {'; '.join(told)}"
+    return f"{' and '.join(kind.__name__ for kind in ENLISTING)} under transaction version 2: {'; '.join(told)}"
 
 
 def addressee() -> str:

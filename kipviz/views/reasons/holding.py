@@ -35,6 +35,8 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, role_key
 from kipviz.core.values import Value
+from kipviz.messages.producing import Fetch
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -524,10 +526,10 @@ def _held(world: World, source: str, broker: int, message: Any) -> Reason:
     """Say why a broker has not answered a request that it has."""
     name = type(message).__name__
     head = f"{name} is at Broker {broker}, which has not answered."
-    match name:
-        case "Fetch":
+    match message:
+        case Fetch():
             reason = _nothing_to_read(world, message)
-        case "ShareFetch" | "ShareAcknowledge" | "TxnShareAcknowledge":
+        case ShareFetch() | ShareAcknowledge() | TxnShareAcknowledge():
             reason = _share_request(world, broker, message)
         case _:
             reason = at_broker(world, broker, message)
@@ -557,7 +559,7 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
     share = role.shares.get(world.image.share_key(message.group_id, message.partition))
     if share is not None and share.writes:
         return write_of(world, broker, share)
-    if type(message).__name__ != "ShareFetch" or share is None:
+    if not isinstance(message, ShareFetch) or share is None:
         return at_broker(world, broker, message)
     states = [r.state.name for r in share.records.values()]
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))

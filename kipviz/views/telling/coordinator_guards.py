@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddOffsetsToTxn
+from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.views.role_cards.facts import listed
 
-# The requests that it is asked about one transactional id.
-OF_COORDINATOR = (
-    "InitProducerId",
-    "InitProducerId2Pc",
-    "InitProducerIdOfGroup",
-    "AddPartitionsToTxn",
-    "AddOffsetsToTxn",
-    "EndTxn",
-    "TxnHeartbeat",
-)
 
-
-def asked_for(message: Any) -> Iterator[tuple[str, str]]:
+def asked_for(message: Message) -> Iterator[tuple[str, str]]:
     """Return what a request says that nothing is compared with."""
-    match type(message).__name__:
-        case "InitProducerId2Pc":
+    match message:
+        case InitProducerId2Pc():
             yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
-        case "InitProducerIdOfGroup":
+        case InitProducerIdOfGroup():
             yield "assigned", listed(message.assigned)
-        case "AddOffsetsToTxn":
+        case AddOffsetsToTxn():
             yield "asked for", f"the offsets of {message.group_id}"
         case _:
             return

@@ -86,7 +86,7 @@ from kipviz.views.role_cards.facts import listed, number, short_name
 from kipviz.views.role_cards.traffic import towards
 from kipviz.views.telling import checks
 from kipviz.views.telling.client_clauses import clause_of_call
-from kipviz.views.telling.coordinator_guards import OF_COORDINATOR, asked_for
+from kipviz.views.telling.coordinator_guards import asked_for
 from kipviz.views.telling.cut_words import guards_of_cut, guards_of_heal
 from kipviz.views.telling.limits import operated, time_limit
 from kipviz.views.telling.operators import found_out
@@ -258,17 +258,15 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
     message = on_wire(world, action)
     if message is None:
         return
-    match type(message).__name__:
-        case name if name in OF_COORDINATOR:
-            yield from asked_for(message)
-        case "Fetch" if isinstance(message, Fetch):
+    match message:
+        case Fetch():
             yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
-        case "ListOffsets" if isinstance(message, ListOffsets):
+        case ListOffsets():
             yield from _list_offsets(message)
-        case name if names_several(message):
+        case _ if names_several(message):
             yield "groups", listed(groups_of(message))
         case _:
-            return
+            yield from asked_for(message)
 
 
 def _list_offsets(message: ListOffsets) -> Iterator[Guard]:
