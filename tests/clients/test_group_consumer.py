@@ -169,6 +169,18 @@ def test_the_next_life_is_another_member():
     assert (again.member_id, again.state, again.owned) == ("C1/3", S.UNSUBSCRIBED, ())
 
 
+@pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
+def test_who_is_fenced_and_unsubscribes_says_nothing_to_the_coordinator(error):
+    me, _ = send(
+        member.on_timer(reading(*BOTH).but(polling=False, listener=True), group_reading.HEARTBEAT)
+    )
+    me = member.unsubscribe(member.on_response(me, told(0, error=error)))
+    assert (me.state, me.done, me.member_epoch) == (S.UNSUBSCRIBED, True, 0)
+    assert member.next_request(me) is None
+    _, request = send(member.poll(me))
+    assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+
+
 def test_every_state_can_be_reached_from_the_first():
     seen, todo = {S.UNSUBSCRIBED}, [S.UNSUBSCRIBED]
     while todo:

@@ -115,7 +115,7 @@ def test_who_is_stale_commits_without_an_epoch_and_unsubscribes_at_once() -> Non
     _, request = send(modern.commit_sync(me))
     assert request == OffsetCommit("g", "C1", -1, OFFSETS)
     left = modern.unsubscribe(me)
-    assert (left.state, left.done, modern.next_request(left)) == (S.UNSUBSCRIBED, True, None)
+    assert (left.state, left.done, modern.next_request(left)) == (S.STALE, True, None)
 
 
 def test_the_answer_to_an_earlier_heartbeat_is_not_that_to_the_goodbye() -> None:

@@ -64,8 +64,8 @@ TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
     S.RECONCILING: (S.RECONCILING, S.ACKNOWLEDGING, S.STABLE, S.FENCED, S.LEAVING, S.FATAL),
     S.ACKNOWLEDGING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
     S.STABLE: (S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
-    S.FENCED: (S.JOINING, S.LEAVING),
-    S.STALE: (S.JOINING, S.UNSUBSCRIBED),
+    S.FENCED: (S.JOINING, S.UNSUBSCRIBED),
+    S.STALE: (S.JOINING,),
     S.LEAVING: (S.UNSUBSCRIBED, S.FENCED, S.STALE, S.FATAL),
     S.FATAL: (),
 }
@@ -177,11 +177,15 @@ def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> Gr
 
 
 def unsubscribe(me: GroupConsumer) -> GroupConsumer:
-    """Give everything up and leave the group. Blocks until the coordinator knows."""
+    """Give everything up and leave the group. Blocks until the coordinator knows.
+
+    Who is out of the group already says nothing to the coordinator: a fenced member is unsubscribed at once, and a
+    stale one stays stale until it polls again. Source: AbstractMembershipManager.leaveGroup, isNotInGroup.
+    """
     me = me.but(owned=(), target=(), positions=Table.of(), resting=(), records=())
-    if me.state in (S.UNSUBSCRIBED, S.FATAL):
+    if me.state in (S.UNSUBSCRIBED, S.STALE, S.FATAL):
         return me.but(done=True)
-    if me.state is S.STALE:
+    if me.state is S.FENCED:
         return _to(me, S.UNSUBSCRIBED).but(member_epoch=0, done=True)
     return _to(me, S.LEAVING).but(beat=True, done=False)
 
