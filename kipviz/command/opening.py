@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from kipviz.command.arguments import add_run
 from kipviz.command.output import answer, check_place, write_whole
@@ -27,13 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the run, write its page with all branches, and show it."""
+    return show(arguments, views_of(arguments))
+
+
+def show(arguments: argparse.Namespace, views: Sequence[Callable[..., Any]] = ()) -> int:
+    """Write the page of the run that the arguments name, with cards of the reader's own, and show it."""
     from kipviz.command import telling
     from kipviz.views.role_cards.own_view import own_views
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
 
     check_place(arguments.to)
-    views = views_of(arguments)
     told = telling.run_of(arguments)
     lab = Lab(told, own_views(views))
     branch, step = lab.place

@@ -58,7 +58,7 @@ def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
     from kipviz.command import opening
 
     arguments.scenario, arguments.design, arguments.from_trace = _link(chosen)[1], None, None
-    return opening.run(arguments)
+    return opening.show(arguments)
 
 
 def _link(chosen: Pain) -> tuple[int, str]:
