@@ -6,12 +6,12 @@ its rows, or its picture, are others than above in one of the designs.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.views.exports.image import image
 from kipviz.views.lifetimes import covers
 from kipviz.views.role_cards.own_view import OF_VIEWS
 
@@ -108,9 +108,7 @@ def _cell(row: ViewRow, n: int) -> str:
 def _fact(fact: Fact) -> str:
     if not fact.svg:
         return escape(fact.words)
-    # An image runs nothing: it is as safe as the cards are.
-    data = b64encode(fact.svg.encode()).decode()
-    return f'<img alt="{escape(fact.value)}" src="data:image/svg+xml;base64,{data}">'
+    return image(fact.svg, fact.value)
 
 
 def view_tables(

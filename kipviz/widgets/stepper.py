@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -19,6 +20,7 @@ import traitlets
 
 from kipviz.checking.courses.learned import Learned
 from kipviz.views.exports import hexdump
+from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import svg
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
 from kipviz.widgets import payload as payloads
@@ -439,8 +441,8 @@ class Stepper(Discoverable, Asking, WithCursor):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, and beside it a still picture and the flow in words.
 
-        They are what a place without a kernel or a front end shows: a notebook on GitHub, a page
-        made by nbconvert.
+        They are what a place without a kernel or a front end shows: a fresh clone in JupyterLab, which draws the
+        picture in HTML only, a notebook on GitHub, a page made by nbconvert.
         """
         bundle = super()._repr_mimebundle_(**kwargs)
         words = "\n".join([repr(self), *twin.flow(self._line)])
@@ -477,9 +479,12 @@ class Stepper(Discoverable, Asking, WithCursor):
             self.step = min(self.step, self.last_step)
 
 
-def with_words(bundle: Any, words: str, picture: str = "") -> Any:
-    """The same bundle with these words as its plain text, and a picture if there is one."""
-    more = {"text/plain": wrapped(words)} | ({"image/svg+xml": picture} if picture else {})
+def with_words(bundle: Any, words: str, picture: str) -> Any:
+    """Return the same bundle with these words as its plain text, and the picture above them as HTML."""
+    first, *rest = words.split("\n")
+    folded = "<br>\n".join(escape(line.strip(), quote=False) for line in rest)
+    page = f"<p>{image(picture, first)}</p>\n<details><summary>In words</summary>\n<p>{folded}</p></details>"
+    more = {"text/plain": wrapped(words), "text/html": page}
     if isinstance(bundle, tuple):
         return ({**bundle[0], **more}, *bundle[1:])
     return None if bundle is None else {**bundle, **more}

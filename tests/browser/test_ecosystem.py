@@ -138,7 +138,7 @@ def test_two_steppers_step_apart_in_notebook_7(serve, visit, scheme):
     )
     steps_by_keys(page)
     assert page.locator(".kv").first.get_attribute("data-theme") == scheme
-    assert page.locator(".jp-RenderedSVG, .jp-OutputArea-output img").count() == 0
+    assert page.locator(".jp-RenderedHTML, .jp-OutputArea-output img").count() == 0
 
 
 @pytest.mark.thorough
@@ -167,5 +167,8 @@ def test_a_page_of_nbconvert_shows_the_still_picture(tmp_path, visit):
     file = tmp_path / "run.html"
     file.write_text(html, encoding="utf-8")
     shown = visit(file.as_uri())
-    pictures = shown.locator(".jp-RenderedSVG svg, .jp-RenderedSVG img, .jp-RenderedImage img")
+    pictures = shown.locator(".jp-RenderedHTML img[alt^='message 0 of ']")
     assert pictures.count() == 2
+    for picture in pictures.all():
+        expect(picture).to_have_js_property("complete", True)
+        assert picture.evaluate("image => image.naturalWidth") > 500

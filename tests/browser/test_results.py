@@ -107,21 +107,51 @@ def test_the_arrow_keys_go_from_story_to_story_and_no_key_reaches_the_notebook(
         page.screenshot(path=f"{PICTURES}/stories-light.png")
 
 
+def stored(path, *shown) -> None:
+    """Write a notebook that stores what each of these shows, as it is in a fresh clone."""
+    cells = []
+    for number, each in enumerate(shown, 1):
+        bundle = each._repr_mimebundle_()
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        output = v4.new_output("execute_result", data, execution_count=number)
+        cells.append(
+            v4.new_code_cell("shown", execution_count=number, outputs=[output], id=f"cell-{number}")
+        )
+    nbformat.write(v4.new_notebook(cells=cells, metadata=canonical.METADATA), path)
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
+def test_a_run_and_a_comparison_that_nobody_ran_are_pictures_and_their_words_are_folded(
+    lab, open_notebook, scheme: str
+) -> None:
+    run = kipviz.open("kip-1289-group-commit")
+    both = kipviz.compare("kip-1289-lock-expiry", "finding-D", "repaired")
+    stored(lab.root / "pictures.ipynb", run, both)
+    page = open_notebook(name="pictures.ipynb", width=1280, height=800, scheme=scheme).page
+    for shown, cell in zip((run, both), page.locator(".jp-CodeCell").all(), strict=True):
+        picture = cell.locator("img")
+        picture.scroll_into_view_if_needed()
+        expect(picture).to_have_attribute("alt", repr(shown))
+        expect(picture).to_have_js_property("complete", True)
+        assert picture.evaluate("image => image.naturalWidth > 500")
+        words = cell.get_by_text("11. " if shown is run else "12. ")
+        assert not words.is_visible()
+        cell.get_by_text("In words").click()
+        assert words.first.is_visible()
+        assert page.evaluate(STICKS_OUT) == 0
+        if PICTURES:
+            page.screenshot(path=f"{PICTURES}/unrun-{shown is run}-{scheme}.png")
+
+
 def test_a_notebook_that_nobody_ran_shows_the_table_and_the_picture(lab, open_notebook) -> None:
-    found = kipviz.verdicts("kip-1289-small", ["finding-I"])
-    bundle = found._repr_mimebundle_()
-    data = bundle[0] if isinstance(bundle, tuple) else bundle
-    output = v4.new_output("execute_result", data, execution_count=1)
-    cell = v4.new_code_cell("found", execution_count=1, outputs=[output], id="cell-0")
-    made = v4.new_notebook(cells=[cell], metadata=canonical.METADATA)
-    nbformat.write(made, lab.root / "stored.ipynb")
+    stored(lab.root / "stored.ipynb", kipviz.verdicts("kip-1289-small", ["finding-I"]))
     page = open_notebook(name="stored.ipynb", width=1280, height=800).page
-    stored = page.locator(".jp-RenderedHTML")
-    expect(stored.locator("summary")).to_have_text(
+    table = page.locator(".jp-RenderedHTML")
+    expect(table.locator("summary")).to_have_text(
         "finding-I: “nothing pending for ever” breaks after 20 steps"
     )
-    expect(stored.get_by_text("✗ breaks after 20")).to_be_visible()
-    image = stored.locator("img")
+    expect(table.get_by_text("✗ breaks after 20")).to_be_visible()
+    image = table.locator("img")
     expect(image).to_be_visible()
     assert image.evaluate("image => image.naturalWidth > 300")
     assert page.evaluate(STICKS_OUT) == 0

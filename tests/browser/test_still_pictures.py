@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from base64 import b64encode
 
 import pytest
 from playwright.sync_api import Page
 
+from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import SANS, _wide, svg
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_run
@@ -70,9 +70,10 @@ def test_no_text_of_a_still_picture_is_cut(sheet) -> None:
 def test_a_comparison_that_nobody_ran_is_read_at_full_size_beside_the_file_browser(sheet) -> None:
     one = open_run("kip-1289-lock-expiry", "finding-D").payload
     picture = Compare(one, open_run("kip-1289-lock-expiry", "repaired").payload).still()
-    source = f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
-    sheet.set_content(f"<body style='margin:0'><img style='max-width:100%' src='{source}'>")
-    image = sheet.locator("img")
+    sheet.set_content(
+        f"<style>body {{ margin: 0 }} img {{ max-width: 100% }}</style>{image(picture, '')}"
+    )
+    shown = sheet.locator("img")
     sheet.wait_for_function("() => document.querySelector('img').naturalWidth > 0")
-    scale = image.evaluate("image => image.clientWidth / image.naturalWidth")
+    scale = shown.evaluate("image => image.clientWidth / image.naturalWidth")
     assert scale == pytest.approx(1)

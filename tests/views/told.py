@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -16,3 +18,9 @@ def told(name: str, under: str = "repaired") -> dict[str, Any]:
     """The payload of a story's run under a design."""
     trace, chapters = played(name, under)
     return payload(scenario(name), design(under), trace.model, trace, chapters)[0]
+
+
+def drawn(page: str) -> str:
+    """The SVG of the one image of a page."""
+    (address,) = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml,([^"]+)">', page)
+    return unquote(address)

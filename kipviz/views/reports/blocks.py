@@ -7,7 +7,6 @@ page draws the same blocks as tables that can be searched and sorted.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Literal, TypeAlias
@@ -16,6 +15,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from kipviz.core.linkcode import PATTERN
+from kipviz.views.exports.image import image
 from kipviz.views.exports.markdown import plain, table_row
 
 Tone: TypeAlias = Literal["", "holds", "breaks", "open"]
@@ -184,9 +184,7 @@ def _still(block: Block, pictures: Pictures, opened: str) -> str:
             parts = [f"<details{opened}><summary>{escape(design)}: {escape(title)}</summary>"]
             parts.append(f"<p>{escape(sentence(why, saved), quote=False)}</p>")
             if run in pictures:
-                picture = b64encode(pictures[run].encode()).decode()
-                source = f"data:image/svg+xml;base64,{picture}"
-                parts.append(f'<p><img alt="{escape(title)}" src="{source}"></p>')
+                parts.append(f"<p>{image(pictures[run], title)}</p>")
             listed = (f"<li>{escape(text, quote=False)}</li>" for text in steps)
             return "\n".join([*parts, "<ol>", *listed, "</ol></details>"])
 
