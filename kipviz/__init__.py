@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from kipviz.widgets.listings import slots as list_slots
     from kipviz.widgets.outcomes import ablate as ablate
     from kipviz.widgets.outcomes import outcomes as outcomes
-    from kipviz.widgets.rebuilt import rebuild as rebuild
-    from kipviz.widgets.repaired import repair as repair
+    from kipviz.widgets.rebuilt_logs import rebuild as rebuild
+    from kipviz.widgets.repair_table import repair as repair
     from kipviz.widgets.search import search as explore
     from kipviz.widgets.side_by_side import compare as compare
     from kipviz.widgets.side_by_side import two_views as two_views
@@ -143,8 +143,8 @@ _HOMES = {
     "open_seeded": "kipviz.widgets.lab:open_seeded",
     "open_trace": "kipviz.widgets.lab:open_trace",
     "propose": "kipviz.designs.proposals:propose",
-    "rebuild": "kipviz.widgets.rebuilt:rebuild",
-    "repair": "kipviz.widgets.repaired:repair",
+    "rebuild": "kipviz.widgets.rebuilt_logs:rebuild",
+    "repair": "kipviz.widgets.repair_table:repair",
     "permalink": "kipviz.widgets.lab:permalink",
     "two_views": "kipviz.widgets.side_by_side:two_views",
     "save": "kipviz.widgets.lab:save",
@@ -227,7 +227,7 @@ def _load(name: str, place: str) -> Any:
     try:
         return getattr(import_module(module), there)
     except ModuleNotFoundError as error:
-        parts = import_module("kipviz.core.missing_part")
+        parts = import_module("kipviz.core.optional_parts")
         missing = parts.missing_part(f"kipviz.{name}", error)
         if missing is None:
             raise

@@ -18,7 +18,7 @@ How a handler is written:
 An error that becomes another one on its way to the client (an older version of a request, a rule of a
 design, a coordinator's answer) is one more check: `translated`. A value that a handler only looks at,
 without refusing anything for it, is `looked_at`. A name is short and stable, such as "producer epoch";
-the sentence for it is made in `views.telling.checks`. Values are as they stand in the request and in the state:
+the sentence for it is made in `views.explanations.checks`. Values are as they stand in the request and in the state:
 nothing is put into words here, because a search makes millions of them.
 """
 

@@ -26,7 +26,7 @@ from kipviz.brokers.context import (
     with_effects,
 )
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import (
+from kipviz.brokers.local_calls import (
     ApplyMarkerToShares,
     Listed,
     ListedHere,
@@ -166,7 +166,7 @@ def on_write_txn_markers(
     """Hand the markers of each transaction to the roles that lead its partitions.
 
     A partition led elsewhere is an error: a broker that has a copy says NOT_LEADER_OR_FOLLOWER, another one
-    knows no such partition. The answer waits until every transaction has its results (`cluster.partly`).
+    knows no such partition. The answer waits until every transaction has its results (`cluster.topic_authorization`).
 
     Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
     """

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.campaigns.plan import TASK_MODULE, Plan, make_plan
 from kipviz.campaigns.result import CampaignResult
-from kipviz.campaigns.switch import CancelSwitch, OnProgress
 from kipviz.campaigns.verdict_rows import COLUMNS, verdict_row
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kipviz.core.given import several
+from kipviz.core.validation import several
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-TASK_MODULE = "kipviz.checking.courses.task"
+TASK_MODULE = "kipviz.checking.single_run.seeded_run"
 JOBS_MAX = 5_000_000
 _SEED_MAX = 2**63 - 1
 _GOLDEN = (math.sqrt(5) - 1) / 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kipviz.campaigns.plan import Plan
 
-# What a row holds, in this order; `kipviz.spark.shipped` says which type each has in a table.
+# What a row holds, in this order; `kipviz.spark.worker_runs` says which type each has in a table.
 COLUMNS = (
     "job",
     "scenario",

@@ -98,7 +98,7 @@ def told(words: str) -> tuple[str, Errors | None]:
 def thrown(request: str, error: Errors) -> Thrown:
     """Say what an error answered to a producer's request is to its application, by its code alone.
 
-    What the application may do now is in `views.telling.exceptions`, which knows the state of the client, too.
+    What the application may do now is in `views.explanations.exceptions`, which knows the state of the client, too.
     """
     if request == "Produce":
         fatal = error in FATAL_OF_PRODUCE

@@ -33,7 +33,7 @@ class Receive(Action, frozen=True):
     """A client outside the model, a real one, puts a request on its connection to a broker.
 
     `request` is the message as `core.serialization` writes it, so that a saved run needs no client.
-    `guests.request_of` reads it.
+    `external_clients.request_of` reads it.
     """
 
     KIND: ClassVar[str] = "sender"
@@ -279,7 +279,7 @@ class DeleteAcls(Action, frozen=True):
 class Cut(Action, frozen=True):
     """No message passes between any host of one side and any of the other until the cut is healed.
 
-    A side is one host, or several as `sides` writes them: "B1/B3".
+    A side is one host, or several as `partition_sides` writes them: "B1/B3".
     """
 
     KIND: ClassVar[str] = "fault"

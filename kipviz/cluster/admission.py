@@ -6,13 +6,13 @@ DURABILITY: nothing is kept.
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
 from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
-from kipviz.cluster import partly, refusals
+from kipviz.cluster import rejections, topic_authorization
 from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
@@ -58,7 +58,7 @@ def admitted(
     topics: tuple[str, ...] = ()
     checks: Checks = ()
     if image.acls is not None and not privileged and not names_several(message):
-        nameless = gone_topics.nameless(message, image, rules)
+        nameless = deleted_topics.nameless(message, image, rules)
         error = refusal(image.acls, source, message, nameless)
         checks = (Check("rights", source, error is Errors.NONE, error),)
         if error is not Errors.NONE:
@@ -66,8 +66,8 @@ def admitted(
         topics = kept_out(image.acls, source, message, nameless)
         if topics:
             checks = (*checks, *lacking(topics))
-            message = partly.without(message, topics)
-    gone = refusals.gone(message, image)
+            message = topic_authorization.without(message, topics)
+    gone = rejections.gone(message, image)
     if gone is not None:
         there = Check("topic there", None, False, error_in(gone))
         return Admission((*checks, there), message, gone, topics)
@@ -86,7 +86,7 @@ def unserved(
     alone = offset_topics.answer_alone(message, image, rules)
     if alone is not None:
         return alone, (Check("topic there", None, False, error_in(alone)),)
-    answer = refusals.not_here(message)
+    answer = rejections.not_here(message)
     return answer, (Check("leader", key[0], image.leader_of(key[2]), error_in(answer)),)
 
 
@@ -122,5 +122,5 @@ def _refused(source: str, message: Message, error: Errors, image: Image) -> Mess
     good = not_attempted(image.acls, source, message)
     if not good:
         return answer
-    lost = gone_topics.lost_partitions(good, image)
+    lost = deleted_topics.lost_partitions(good, image)
     return answer.but(not_attempted=tuple(p for p in good if p not in lost), unknown=lost)

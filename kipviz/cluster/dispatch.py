@@ -20,7 +20,7 @@ from kipviz.brokers.groups import (
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.handling import Handler, handlers_of
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import (
+from kipviz.brokers.local_calls import (
     AddOrVerify,
     AppendPart,
     ApplyMarkerToShares,
@@ -39,18 +39,22 @@ from kipviz.brokers.local import (
 )
 from kipviz.brokers.logs import (
     add_partitions_manager,
-    enlistment,
+    add_to_transaction,
     log_timers,
     partition_leader,
     produce_requests,
 )
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.membership import classic_membership, group_membership, share_membership
-from kipviz.brokers.share_coordinators import share_coordinator, share_news, share_upkeep
+from kipviz.brokers.share_coordinators import (
+    outcome_notices,
+    share_coordinator,
+    share_state_maintenance,
+)
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders import share_fetching, share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.share_votes import share_calls
+from kipviz.brokers.share_transactions import staging_requests
 from kipviz.brokers.transactions import (
     administration,
     group_transactions,
@@ -90,7 +94,7 @@ SHARES = share_partition_leader.ROLE
 PERSISTER = "persister"
 DEAD_LETTERS = "dlq"
 INITIALIZER = "initializer"
-ADD_PARTITIONS = enlistment.CHANNEL
+ADD_PARTITIONS = add_to_transaction.CHANNEL
 
 # -- requests that arrive at a broker -----------------------------------------------------------
 
@@ -107,12 +111,12 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         group_membership,
         classic_membership,
         share_fetching,
-        share_calls,
+        staging_requests,
         share_coordinator,
         share_membership,
-        share_news,
+        outcome_notices,
         administration,
-        share_upkeep,
+        share_state_maintenance,
         share_administration,
         group_administration,
         acl_administration,
@@ -268,7 +272,7 @@ def module_of(role: BrokerRole) -> Any:
 def timed_by(role: BrokerRole) -> Any:
     """Give the module of a role's timers, where they have one of their own."""
     if isinstance(role, ShareCoordinator):
-        return share_upkeep
+        return share_state_maintenance
     if isinstance(role, PartitionLeader):
         return log_timers
     alone = isinstance(role, TransactionCoordinator)
@@ -314,7 +318,7 @@ def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
 
 def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
     """Tell the share-partition leader that a connection broke."""
-    role = share_fetching.on_disconnected(share_calls.on_disconnected(role, source), source)
+    role = share_fetching.on_disconnected(staging_requests.on_disconnected(role, source), source)
     return share_partition_leader.on_disconnected(role, source, on)
 
 
@@ -333,7 +337,7 @@ def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> E
     if isinstance(role, GroupCoordinator) and not role.loading:
         return group_coordinator.on_topic_deleted(role, topic, on)
     if isinstance(role, ShareCoordinator) and not role.loading:
-        return share_upkeep.on_topic_deleted(role, topic_id, on)
+        return share_state_maintenance.on_topic_deleted(role, topic_id, on)
     return Effects(role)
 
 
@@ -394,7 +398,7 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     if channel == ADD_PARTITIONS:
         lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
         return _enlisted(role, lost, envelope.tag, on)
-    if channel == share_news.CHANNEL:
+    if channel == outcome_notices.CHANNEL:
         return Effects(role)
     if channel == INITIALIZER and envelope.tag:
         return group_coordinator.on_state_lost(role, envelope.tag, message, on)

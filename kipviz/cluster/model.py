@@ -40,13 +40,13 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, Offer, label, offers_of, why_still
-from kipviz.cluster.network.cutting import is_cut
-from kipviz.cluster.network.pausing import paused
+from kipviz.cluster.network.network_partition import is_cut
+from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, check
-from kipviz.cluster.timing import deadlines, waits
+from kipviz.cluster.timing import deadlines, role_delays
 from kipviz.cluster.timing.durations import forgets, retains
-from kipviz.cluster.timing.stamps import horizon_of, set_back
+from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
     Connection,
@@ -346,7 +346,7 @@ class ClusterModel:
                 if transaction_coordinator.why_no_timeout(role, name) is None
             )
         others = dispatch.timers(role, on)
-        delays = waits.delays(role)
+        delays = role_delays.delays(role)
         if delays:
             timed = tuple(DelayOver(*key, delay) for delay in delays)
             found[""] = (*found.get("", ()), *timed)

@@ -2,7 +2,7 @@
 
 A fingerprint of a world (`World.digest`) is made for files and people: it covers every field, also those that
 no step can change. A search asks for millions, so here what never changes (a program, the names of things) is
-left out, equal tables are digested once (`core.alike`), and a world is the digest of the digests of its
+left out, equal tables are digested once (`core.interning`), and a world is the digest of the digests of its
 tables. Worlds that wait for their turn can share the tables that were met first.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from kipviz.clients.application import Application
 from kipviz.cluster.world import World
-from kipviz.core.alike import Alike
+from kipviz.core.interning import Alike
 from kipviz.core.table import Table
 from kipviz.core.values import Part, digest_of, encoding, fingerprint
 from kipviz.records.batches import NO_TIMESTAMP

@@ -33,11 +33,11 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_leaders import share_fetching
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
-from kipviz.brokers.share_votes import share_calls
+from kipviz.brokers.share_transactions import staging_requests
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sessions import binding
-from kipviz.cluster import admission, dispatch, partly
+from kipviz.cluster import admission, dispatch, topic_authorization
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.operating import ordered
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -163,7 +163,7 @@ class Turn:
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
         """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
         if isinstance(effects.state, ShareLeader) and effects.state.calls:
-            effects = share_calls.gathered(effects, self.context(key[0]))
+            effects = staging_requests.gathered(effects, self.context(key[0]))
         if isinstance(effects.state, ShareLeader) and effects.state.waiting:
             effects = share_fetching.gathered(effects, self.context(key[0]))
         if effects.state is not None:
@@ -258,8 +258,8 @@ class Turn:
         if connection is None or serving is None or connection.incarnation != to.incarnation:
             return
         message = reply.message
-        if isinstance(message, partly.OF_PARTS):
-            serving, whole = partly.gathered(serving, message)
+        if isinstance(message, topic_authorization.OF_PARTS):
+            serving, whole = topic_authorization.gathered(serving, message)
             if whole is None:
                 held = connection.but(serving=serving)
                 self.connections = self.connections.set((to.source, to.broker), held)
@@ -272,7 +272,7 @@ class Turn:
             self.connections = known.set(place, after) if after.requests else known.without(place)
             return
         if serving.refused:
-            message = partly.told(message, serving.message, serving.refused)
+            message = topic_authorization.told(message, serving.message, serving.refused)
             lacking = admission.lacking(serving.refused)
             if not any(lacking[0] in each.checks for each in self.checks):
                 self.checks.append(Checked(*desk, lacking))

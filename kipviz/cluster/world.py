@@ -1,7 +1,7 @@
 """The world: everything that is, at one moment, as one immutable value.
 
 No dice, no correlation ids and no ledgers: what would keep two equal situations apart is not in it.
-Times are absolute only where records carry them, and a search sets the clock back (see `stamps`).
+Times are absolute only where records carry them, and a search sets the clock back (see `record_timestamps`).
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search; the status is 0, because it is no news that something breaks without its rule."""
     from kipviz.checking.judging.ablation import BUDGETS, RULES, ablate
-    from kipviz.checking.search.found import Bounds
-    from kipviz.command.refused import Refused
+    from kipviz.checking.search.search_result import Bounds
+    from kipviz.command.bad_input import Refused
     from kipviz.views.reports.review import ablation_page
 
     try:

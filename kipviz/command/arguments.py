@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from kipviz.command.refused import Refused
+from kipviz.command.bad_input import Refused
 
 SEED_MAX = 2**63 - 1
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command import audit_logs
 from kipviz.command.arguments import add_json, add_steps_max
+from kipviz.command.bad_input import Refused
 from kipviz.command.campaign import explaining, replay_words, spark_for
 from kipviz.command.output import Progress, answer
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.spark.audit import AuditResult

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import names
+from kipviz.command.bad_input import Refused
 from kipviz.command.campaign import explaining, spark_for
 from kipviz.command.output import Progress, answer
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.recordings.auditing.audit_findings import LogFinding

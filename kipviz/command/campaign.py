@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, add_steps_max, count, names, seed
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place
 from kipviz.command.own_code import add_rules
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.campaigns.loop import LoopCampaign
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def explaining() -> Iterator[None]:
     """Turn what can be wrong with words, Java, Spark and its workers into bad input."""
-    from kipviz.campaigns.switch import Cancelled
+    from kipviz.campaigns.cancellation import Cancelled
     from kipviz.spark.failures import CampaignFailed
     from kipviz.spark.session import SparkUnavailable
 
@@ -144,7 +144,7 @@ def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterato
 
     Spark's session takes ^C for itself when it starts, so this comes after it.
     """
-    from kipviz.campaigns.switch import Cancelled
+    from kipviz.campaigns.cancellation import Cancelled
 
     def cancel(_: int, __: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # who does so twice means it
@@ -195,9 +195,9 @@ def _document(
 
 def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any]]:
     """Shrink the first run of each kind that breaks a property."""
-    from kipviz.checking.courses import runs
-    from kipviz.checking.courses.shrink import shrink
-    from kipviz.checking.courses.task import Task, moments, stepped
+    from kipviz.checking.single_run import runs
+    from kipviz.checking.single_run.seeded_run import Task, moments, stepped
+    from kipviz.checking.single_run.shrink import shrink
     from kipviz.designs.catalogue import design
     from kipviz.scenarios.library import scenario
 

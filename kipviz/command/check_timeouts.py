@@ -6,8 +6,8 @@ import argparse
 
 from kipviz.checking.timed.time_limits import Advice, BadLimits, Limits, advice
 from kipviz.command.arguments import add_json, count
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.command.refused import Refused
 
 HELP = "check how lock duration, transaction time-out and the work on a batch go together"
 OPTIONS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kipviz.command.arguments import add_json, names
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer, check_place, write_whole
-from kipviz.command.refused import Refused
 from kipviz.kips.row import HOW
 
 HELP = "print for each clause of each KIP whether it is modelled, simplified or open"

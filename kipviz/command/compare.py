@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, names
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
 from kipviz.command.own_code import add_rules, add_views, views_of
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.courses.runs import Judgement, Run
+    from kipviz.checking.single_run.runs import Judgement, Run
     from kipviz.views.role_cards.own_view import View
     from kipviz.widgets.line import Line
 
@@ -46,14 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("--view is for designs in columns: name them with --designs A,B")
     if arguments.designs is not None and _in_columns(arguments, views):
         return 0
-    from kipviz.checking.courses import runs
-    from kipviz.command import telling
+    from kipviz.checking.single_run import runs
+    from kipviz.command import run_report
     from kipviz.widgets.alignment import differences, in_step, marks, renamed
     from kipviz.widgets.line import line_of
 
-    with telling.refusing():
+    with run_report.refusing():
         both = [runs.play(*side) for side in _sides(arguments)]
-    left, right = (line_of(telling.payload_of(one), [], 0) for one in both)
+    left, right = (line_of(run_report.payload_of(one), [], 0) for one in both)
     pairs, bigs = in_step(left, right)
     what = marks(left, right, pairs)
     apart = differences(left, right, pairs, what)
@@ -70,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     document = {
         "scenario": arguments.scenario,
         "to": arguments.to or arguments.scenario,
-        "left": telling.document_of(both[0], judged[0]),
-        "right": telling.document_of(both[1], judged[1]),
+        "left": run_report.document_of(both[0], judged[0]),
+        "right": run_report.document_of(both[1], judged[1]),
         "steps": rows,
         "bigs": [{"number": n, **big} for n, big in enumerate(bigs, 1)],
         "difference": apart[0] if apart else None,
@@ -101,11 +101,11 @@ def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
     if len(designs) == 2 and not views:
         arguments.left, arguments.right = designs
         return False
-    from kipviz.command import telling
+    from kipviz.command import run_report
     from kipviz.widgets.columns import BadColumns
     from kipviz.widgets.side_by_side import columns
 
-    with telling.refusing():
+    with run_report.refusing():
         try:
             found = columns(arguments.scenario, designs, views)
         except BadColumns as wrong:
@@ -137,7 +137,7 @@ def _side(line: Line, step: int) -> dict[str, Any]:
 def _lines(
     both: list[Run], judged: list[tuple[Judgement, ...]], document: dict[str, Any]
 ) -> Iterator[str]:
-    from kipviz.command.telling import verdict_lines
+    from kipviz.command.run_report import verdict_lines
     from kipviz.widgets.alignment import first_words, names_words
 
     first = document["difference"]
@@ -164,7 +164,7 @@ def _lines(
 
 
 def _half(side: dict[str, Any]) -> str:
-    from kipviz.widgets.twin import SIGNS
+    from kipviz.widgets.text_view import SIGNS
 
     signs = "".join(SIGNS[state] for state in side["verdicts"].values())
     return f"{side['step']:>4} {signs}  {side['sentence']:<60.60}"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count, seed
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import GoingOn, Progress, answer, until_interrupted
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.conforming.judging import Mutants

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.course.hand_in import Row

@@ -6,15 +6,15 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, count, names
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.courses.breaking import Breaking
-    from kipviz.checking.courses.saves import Decision
     from kipviz.checking.search.explore import Search
-    from kipviz.checking.search.found import Bounds, Counterexample, Explored
+    from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
+    from kipviz.checking.single_run.saving_decisions import Decision
+    from kipviz.checking.single_run.violation import Breaking
     from kipviz.cluster.model import ClusterModel
 
 HELP = "visit every state that a scenario's cluster can reach"
@@ -104,19 +104,19 @@ def _add_spark(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, and tell what was found."""
-    from kipviz.checking.courses import runs
-    from kipviz.checking.courses.breaking import breaking
     from kipviz.checking.judging.budgets import budget_of
-    from kipviz.checking.search.found import Bounds
-    from kipviz.command import telling
+    from kipviz.checking.search.search_result import Bounds
+    from kipviz.checking.single_run import runs
+    from kipviz.checking.single_run.violation import breaking
+    from kipviz.command import run_report
     from kipviz.designs.catalogue import design as design_named
-    from kipviz.scenarios.changes import changed
     from kipviz.scenarios.library import scenario as scenario_named
+    from kipviz.scenarios.setting_changes import changed
 
     check_place(arguments.save)
     check_place(arguments.resume)
     _check_spark(arguments)
-    with telling.refusing():
+    with run_report.refusing():
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
@@ -146,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
         decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]
     saved = None
     if arguments.save is not None and broken:
-        telling.save(min(broken, key=lambda each: each.step).run, arguments.save)
+        run_report.save(min(broken, key=lambda each: each.step).run, arguments.save)
         saved = arguments.save
     document = {
         "scenario": scenario.name,
@@ -180,7 +180,7 @@ def _blame(broken: Breaking) -> str:
 
 def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Give what is changed in the cluster before it is searched."""
-    from kipviz.scenarios.changes import SPLITS
+    from kipviz.scenarios.setting_changes import SPLITS
 
     clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
     splits = (f"{SPLITS}={'; '.join(arguments.cut)}",) if arguments.cut else ()
@@ -190,16 +190,16 @@ def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
     from pathlib import Path
 
-    from kipviz.checking.search import kept
-    from kipviz.checking.search.by_name import reduction
+    from kipviz.checking.search import saved_search
     from kipviz.checking.search.explore import Search
+    from kipviz.checking.search.reduction_names import reduction
 
     try:
         reductions = [reduction(name) for name in arguments.reduce]
         if arguments.resume is not None and Path(arguments.resume).exists():
             if arguments.full_states:
                 raise Refused("--full-states is for a search from its start, not for --resume")
-            return kept.load(arguments.resume, model, reductions)
+            return saved_search.load(arguments.resume, model, reductions)
         return Search(model, reductions=reductions, full_states=arguments.full_states)
     except (ValueError, OSError) as wrong:
         raise Refused(str(wrong)) from None
@@ -217,7 +217,7 @@ def _check_spark(arguments: argparse.Namespace) -> None:
 def _on_spark(
     arguments: argparse.Namespace, model: ClusterModel, bounds: Bounds, progress: Progress
 ) -> Explored:
-    from kipviz.checking.search.by_name import reduction
+    from kipviz.checking.search.reduction_names import reduction
     from kipviz.command.campaign import explaining, spark_for
     from kipviz.spark.search import search
 
@@ -238,12 +238,12 @@ def _on_spark(
 
 def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:
     """Keep a search that is not through where --resume will find it."""
-    from kipviz.checking.search import kept
+    from kipviz.checking.search import saved_search
 
     if arguments.resume is None or found.complete:
         return
     try:
-        kept.save(search, arguments.resume)
+        saved_search.save(search, arguments.resume)
     except OSError as wrong:
         raise Refused(f"cannot write {arguments.resume}: {wrong.strerror or wrong}") from None
 
@@ -251,7 +251,7 @@ def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> Non
 def _told(
     arguments: argparse.Namespace, model: ClusterModel, example: Counterexample
 ) -> Counterexample:
-    from kipviz.checking.courses.shrink import shrink
+    from kipviz.checking.single_run.shrink import shrink
 
     if not arguments.shrink:
         return example
@@ -259,7 +259,7 @@ def _told(
 
 
 def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[Decision, ...]:
-    from kipviz.checking.courses.saves import decisions
+    from kipviz.checking.single_run.saving_decisions import decisions
 
     with until_interrupted(progress.designs) as go_on:
         return decisions(broken, bounds, go_on)
@@ -296,7 +296,7 @@ def _lines(
     decided: list[tuple[Decision, ...]],
     saved: str | None,
 ) -> list[str]:
-    from kipviz.checking.courses.runs import labels
+    from kipviz.checking.single_run.runs import labels
     from kipviz.scenarios.program_faults import THE_PROGRAM
     from kipviz.views.reports.review import saves_page
 

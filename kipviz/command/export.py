@@ -9,12 +9,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_run
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.own_code import add_rules, add_views, views_of
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.courses.runs import Run
+    from kipviz.checking.single_run.runs import Run
     from kipviz.views.role_cards.own_view import View
 
 HELP = (
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the run and write it."""
-    from kipviz.command import telling
+    from kipviz.command import run_report
 
     ends = PurePath(arguments.to).suffix
     suffix = FORMATS.get(arguments.format, ends)
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     views = views_of(arguments)
     if views and suffix not in WITH_VIEWS:
         raise Refused(f"--view goes into {' and '.join(WITH_VIEWS)}, not into {suffix}")
-    told = telling.run_of(arguments)
+    told = run_report.run_of(arguments)
     text = _text(told, suffix, views)
     write_whole(arguments.to, text)
     size = len(text.encode())
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(run: Run, suffix: str, views: Sequence[View]) -> str:
-    from kipviz.checking.courses.runs import judge
-    from kipviz.command.telling import payload_of
+    from kipviz.checking.single_run.runs import judge
+    from kipviz.command.run_report import payload_of
 
     shown = payload_of(run, views)
     match suffix:
@@ -110,7 +110,7 @@ def _text(run: Run, suffix: str, views: Sequence[View]) -> str:
 
 
 def _test(run: Run) -> str:
-    from kipviz.checking.courses.runs import judge
+    from kipviz.checking.single_run.runs import judge
     from kipviz.views.exports.pytest_source import pytest_source
 
     try:

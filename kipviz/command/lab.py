@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kipviz.command.arguments import add_json, count
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.command.refused import Refused
 
 HELP = "show an exercise of the course, its hints, or what the judge says of your run"
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         Refused: if there is no such lab, or the permalink cannot be opened.
     """
-    from kipviz.checking.courses.permalink import open_link
+    from kipviz.checking.single_run.permalink import open_link
     from kipviz.course.judging import judge
     from kipviz.course.lab import UnknownLab, lab_named
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis
 from kipviz.command.arguments import add_json, count, names
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.timed.landscape import Spot
@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search every cell; the status is 1 if a promise breaks in one of them."""
-    from kipviz.checking.search.found import Bounds
+    from kipviz.checking.search.search_result import Bounds
     from kipviz.checking.timed import landscape as searched
-    from kipviz.command import telling
+    from kipviz.command import run_report
     from kipviz.views.measures.landscape import landscape_page
 
     check_place(arguments.save)
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None:
         cell = _cell(arguments.open)
         try:
-            telling.save(found.broken(*cell).run, arguments.save)
+            run_report.save(found.broken(*cell).run, arguments.save)
         except LookupError as wrong:
             raise Refused(str(wrong)) from None
     document = {

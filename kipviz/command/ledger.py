@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import GoingOn, answer, check_place, gathered, write_whole
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import ProgressTold
-    from kipviz.studies.claimed.claims import Entry
-    from kipviz.studies.claimed.statements import JudgedStatement, Text
-    from kipviz.studies.implemented.draft_ledger import Entries
-    from kipviz.studies.implemented.draft_ledger import Entry as Row
+    from kipviz.studies.draft_implementation.draft_ledger import Entries
+    from kipviz.studies.draft_implementation.draft_ledger import Entry as Row
+    from kipviz.studies.kip_claims.claims import Entry
+    from kipviz.studies.kip_claims.statements import JudgedStatement, Text
 
 HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
 HEAD = """# What the KIPs promise, and what a search says of it
@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
-    from kipviz.studies.claimed.claims import Entry, judged
-    from kipviz.studies.claimed.texts import judged_texts
+    from kipviz.studies.kip_claims.claims import Entry, judged
+    from kipviz.studies.kip_claims.texts import judged_texts
     from kipviz.views.reports.ledger_of_texts import ledger_of_texts
     from kipviz.views.reports.review import ledger
 
@@ -112,8 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _drafts(arguments: argparse.Namespace) -> int:
     """Judge the draft implementation; the status is 0, because a promise that breaks is a finding, not a failure."""
-    from kipviz.studies.implemented.draft_ledger import ledger
-    from kipviz.studies.implemented.kept_ledger import KeptLedger, LedgerFileError
+    from kipviz.studies.draft_implementation.draft_ledger import ledger
+    from kipviz.studies.draft_implementation.saved_ledger import KeptLedger, LedgerFileError
     from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of
 
     check_place(arguments.keep)

@@ -10,8 +10,8 @@ from typing import Any
 
 from kipviz.command import log_accept, log_folder
 from kipviz.command.arguments import add_json, count, names
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer, check_place, write_whole
-from kipviz.command.refused import Refused
 
 NOTHING = (
     "Nothing is written in this log: so is one to which nothing was ever written, or from which all was "
@@ -151,11 +151,11 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
 def _open(arguments: argparse.Namespace, path: Path) -> int:
     """Say who holds readers back, and write the page in which the logs are stepped through."""
     from kipviz.recordings.recording_error import RecordingError
-    from kipviz.views.reasons.blocked import blocked, pending_offsets
+    from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
     from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
-    from kipviz.widgets.rebuilt import LAST, run_of_logs, step_of
+    from kipviz.widgets.rebuilt_logs import LAST, run_of_logs, step_of
 
     check_place(arguments.to)
     try:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import names
+from kipviz.command.bad_input import Refused
 from kipviz.command.campaign import explaining, spark_for
 from kipviz.command.output import Progress, answer
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.recordings.judging.report import Judge
@@ -99,8 +99,8 @@ def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
 
 def _setting(text: str) -> tuple[str, str]:
     from kipviz.brokers.settings import BrokerSettings
-    from kipviz.recordings.known.evidence import setting_of
-    from kipviz.scenarios.changes import KAFKA_NAMES
+    from kipviz.recordings.request_context.evidence import setting_of
+    from kipviz.scenarios.setting_changes import KAFKA_NAMES
 
     name, equals, value = text.partition("=")
     fields = BrokerSettings.__struct_fields__

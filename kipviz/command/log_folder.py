@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.command.refused import Refused
 
 NEXT = (
     ("--open", "which transactions block readers, and the logs in the stepper"),

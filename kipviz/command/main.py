@@ -45,11 +45,11 @@ from kipviz.command import (
     watch,
 )
 from kipviz.command.arguments import Parser
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import begin, was_cut_short
 from kipviz.command.own_code import read_rules
 from kipviz.command.own_story import read_own
-from kipviz.command.refused import Refused
-from kipviz.core.missing_part import MissingPart, missing_part
+from kipviz.core.optional_parts import MissingPart, missing_part
 from kipviz.core.printable import sentence, several
 
 COMMANDS = {

@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace, views: Sequence[Callable[..., Any]] = ()) -> int:
     """Write the page of the run that the arguments name, with cards of the reader's own, and show it."""
-    from kipviz.command import telling
+    from kipviz.command import run_report
     from kipviz.views.role_cards.own_view import own_views
     from kipviz.widgets.lines import Lab
     from kipviz.widgets.page import page
 
     check_place(arguments.to)
-    told = telling.run_of(arguments)
+    told = run_report.run_of(arguments)
     lab = Lab(told, own_views(views))
     branch, step = lab.place
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), f"{told.scenario.name}.html"))

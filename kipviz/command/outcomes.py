@@ -6,9 +6,9 @@ import argparse
 from functools import partial
 
 from kipviz.command.arguments import add_json, count
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
-from kipviz.command.refused import Refused
 
 HELP = "group finished runs by outcome: of many seeds, or of every interleaving"
 
@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Group the runs; the status is 0, because an outcome is no verdict."""
     from kipviz.checking.judging.budgets import budget_of
     from kipviz.checking.judging.outcomes import of_all, of_seeds
-    from kipviz.checking.search.found import Bounds
-    from kipviz.command import telling
+    from kipviz.checking.search.search_result import Bounds
+    from kipviz.command import run_report
     from kipviz.views.reports.review import outcomes_page
 
     check_place(arguments.save)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.save is not None or arguments.row > 1) and arguments.row > len(found.groups):
         raise Refused(f"there are {len(found.groups)} rows, and no row {arguments.row}")
     if arguments.save is not None:
-        telling.save(found.run(found.groups[arguments.row - 1]), arguments.save)
+        run_report.save(found.run(found.groups[arguments.row - 1]), arguments.save)
     document = {
         "scenario": found.scenario,
         "design": found.design,

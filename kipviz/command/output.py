@@ -12,8 +12,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from kipviz.command.refused import Refused
-from kipviz.core import whole_file
+from kipviz.command.bad_input import Refused
+from kipviz.core import atomic_write
 from kipviz.core.printable import shown
 
 T = TypeVar("T")
@@ -164,7 +164,7 @@ def check_place(path: str | None) -> None:
     """
     if path is None:
         return
-    if why := whole_file.why_not(path):
+    if why := atomic_write.why_not(path):
         raise Refused(f"cannot write {path}: {why}")
     folder = Path(path).resolve().parent
     if not os.path.isdir(folder):  # noqa: PTH112  a name that is too long is no folder either
@@ -180,6 +180,6 @@ def write_whole(path: str, text: str) -> None:
         Refused: if it cannot be written.
     """
     try:
-        whole_file.write(path, text.encode())
+        atomic_write.write(path, text.encode())
     except OSError as error:
         raise Refused(f"cannot write {path}: {error.strerror or error}") from None

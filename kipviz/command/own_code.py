@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kipviz.command.refused import Refused
-from kipviz.core.nearest import nearest
+from kipviz.command.bad_input import Refused
 from kipviz.core.printable import sentence
+from kipviz.core.suggestions import nearest
 
 ENDS = ".py"
 FORM = "FILE.py:FUNCTION"
@@ -87,7 +87,7 @@ def read_rules(arguments: argparse.Namespace) -> None:
         rules[slot] = _function(where)
     if not rules:
         return
-    from kipviz.checking.courses.permalink import is_link
+    from kipviz.checking.single_run.permalink import is_link
     from kipviz.designs.proposals import propose
 
     first = next(iter(rules.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kipviz.command.refused import Refused
+from kipviz.command.bad_input import Refused
 
 ENDS = ".md"
 

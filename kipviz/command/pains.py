@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.scenarios.pains import Pain
@@ -63,8 +63,8 @@ def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
 
 def _link(chosen: Pain) -> tuple[int, str]:
     """Give the step that shows a symptom, and the permalink to it."""
-    from kipviz.checking.courses import runs
-    from kipviz.checking.courses.permalink import permalink
+    from kipviz.checking.single_run import runs
+    from kipviz.checking.single_run.permalink import permalink
 
     told = runs.play(chosen.story)
     step = told.chapters[chosen.beat - 1].end

@@ -21,17 +21,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, tell, judge and save."""
-    from kipviz.checking.courses.runs import judge_to_the_end
-    from kipviz.command import telling
+    from kipviz.checking.single_run.runs import judge_to_the_end
+    from kipviz.command import run_report
 
     check_place(arguments.save)
-    told = telling.run_of(arguments)
+    told = run_report.run_of(arguments)
     judged = judge_to_the_end(told)
     if arguments.save is not None:
-        telling.save(told, arguments.save)
+        run_report.save(told, arguments.save)
     if arguments.json:
-        document = telling.document_of(told, judged) | {"saved": arguments.save}
+        document = run_report.document_of(told, judged) | {"saved": arguments.save}
         answer(document, (), as_json=True)
     else:
-        answer({}, telling.lines_of(told, judged), as_json=False)
-    return int(telling.fails(told, judged))
+        answer({}, run_report.lines_of(told, judged), as_json=False)
+    return int(run_report.fails(told, judged))

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.judging.budgets import budget_of
     from kipviz.checking.judging.repair import Question, repair
     from kipviz.checking.judging.verdicts import HOLDS
-    from kipviz.command.refused import Refused
+    from kipviz.command.bad_input import Refused
     from kipviz.views.reports.repair_page import repair_page
 
     try:

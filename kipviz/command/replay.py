@@ -6,12 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_form, add_task
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer, check_place
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
-    from kipviz.checking.courses.breaking import Breaking
-    from kipviz.checking.courses.runs import Run
+    from kipviz.checking.single_run.runs import Run
+    from kipviz.checking.single_run.violation import Breaking
 
 HELP = "make one seeded run of a campaign again and tell it"
 
@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the run, tell it, judge it."""
-    from kipviz.checking.courses import runs
-    from kipviz.checking.courses.task import Task
-    from kipviz.command import telling
+    from kipviz.checking.single_run import runs
+    from kipviz.checking.single_run.seeded_run import Task
+    from kipviz.command import run_report
 
     check_place(arguments.save)
     task = Task(
@@ -48,21 +48,21 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(str(wrong)) from None
     judged = runs.judge(told)
     if arguments.save is not None:
-        telling.save(told, arguments.save)
+        run_report.save(told, arguments.save)
     if arguments.json:
-        document = telling.document_of(told, judged) | {"saved": arguments.save}
+        document = run_report.document_of(told, judged) | {"saved": arguments.save}
         if arguments.saves:
             document["decisions"] = _decisions(told)
         answer(document, (), as_json=True)
     else:
-        lines = list(telling.lines_of(told, judged))
+        lines = list(run_report.lines_of(told, judged))
         answer({}, [*lines, *(_saves(told) if arguments.saves else ())], as_json=False)
-    return int(telling.fails(told, judged))
+    return int(run_report.fails(told, judged))
 
 
 def _broken(told: Run) -> Breaking | None:
     """Give where a run breaks a promise, if it does."""
-    from kipviz.checking.courses.breaking import breaking
+    from kipviz.checking.single_run.violation import breaking
 
     try:
         return breaking(told)
@@ -71,7 +71,7 @@ def _broken(told: Run) -> Breaking | None:
 
 
 def _saves(told: Run) -> list[str]:
-    from kipviz.checking.courses.saves import decisions
+    from kipviz.checking.single_run.saving_decisions import decisions
     from kipviz.views.reports.review import saves_page
 
     broken = _broken(told)
@@ -79,7 +79,7 @@ def _saves(told: Run) -> list[str]:
 
 
 def _decisions(told: Run) -> list[dict[str, object]]:
-    from kipviz.checking.courses.saves import decisions
+    from kipviz.checking.single_run.saving_decisions import decisions
 
     broken = _broken(told)
     return [

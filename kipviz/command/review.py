@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, until_interrupted, write_whole
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.judging.verdicts import Judged
-    from kipviz.studies.implemented.draft_stories import Played
+    from kipviz.studies.draft_implementation.draft_stories import Played
 
 HELP = "write a review of designs: verdicts, shortest counterexamples, diagrams, traces"
 DESIGNS = "repaired,finding-I,finding-D,as-written"
@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Search every design and write what came of it."""
     from kipviz.checking.judging.budgets import budget_of
     from kipviz.checking.judging.verdicts import verdict_table
-    from kipviz.checking.search.found import Bounds
-    from kipviz.command import telling
+    from kipviz.checking.search.search_result import Bounds
+    from kipviz.command import run_report
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.library import scenario as scenario_named
     from kipviz.views.reports.review_pack import write_pack
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.scenario is None:
         raise Refused("name a SCENARIO, such as kip-1289-small, or ask for --drafts")
     designs = tuple(name.strip() for name in arguments.designs.split(",") if name.strip())
-    with telling.refusing():
+    with run_report.refusing():
         if not designs:
             raise Refused("name at least one design")
         scenario = scenario_named(arguments.scenario)
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress() as progress, until_interrupted(progress.designs) as go_on:
         bounds = Bounds(states_max=arguments.states_max)
         rows = verdict_table(scenario.name, designs, budget, bounds, go_on)
-    with telling.refusing():
+    with run_report.refusing():
         try:
             files = list(write_pack(rows, folder))
         except OSError as error:
@@ -95,7 +95,7 @@ def _folder(path: str) -> Path:
 
 def _drafts(arguments: argparse.Namespace) -> int:
     """Write the review of the draft implementation; the status is 0, because a finding is no failure."""
-    from kipviz.studies.implemented import draft_stories, implementation
+    from kipviz.studies.draft_implementation import draft_stories, implementation
     from kipviz.studies.study import answer as answered
     from kipviz.views.reports.draft_review import draft_review
 
@@ -128,15 +128,15 @@ def _drafts(arguments: argparse.Namespace) -> int:
 
 def _runs_of(folder: Path, played: Sequence[Played]) -> Iterator[str]:
     """Write every story that ends in a break as a diagram and as a trace that reopens."""
-    from kipviz.command import telling
+    from kipviz.command import run_report
     from kipviz.views.exports.mermaid import mermaid
 
     for each in played:
         if not each.broken:
             continue
         name = f"{each.run.scenario.name}--{each.run.design.name}"[:NAME_MAX]
-        write_whole(str(folder / f"{name}.mmd"), mermaid(telling.payload_of(each.run)))
-        telling.save(each.run, str(folder / f"{name}.trace"))
+        write_whole(str(folder / f"{name}.mmd"), mermaid(run_report.payload_of(each.run)))
+        run_report.save(each.run, str(folder / f"{name}.trace"))
         yield from (f"{name}.mmd", f"{name}.trace")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kipviz.command.arguments import count
-from kipviz.command.refused import Refused
+from kipviz.command.bad_input import Refused
 
 HELP = "let real clients connect to the simulated cluster, on 127.0.0.1 only"
 

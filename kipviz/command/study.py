@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, milliseconds
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, gathered, until_interrupted, write_whole
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.studies.study import Answer
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compute the answer, or list the questions."""
     from kipviz.checking.timed.critical_path import BadLatency, Latencies, checked
-    from kipviz.command import telling
+    from kipviz.command import run_report
     from kipviz.studies.library import STUDIES, study
     from kipviz.studies.study import answer as answered
     from kipviz.views.reports.review import study_page
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines += [f"{CORNERS:<10} What KIP-1289 claims of its corner cases, and what happens"]
         answer({"studies": listed}, lines, as_json=arguments.json)
         return 0
-    with telling.refusing():
+    with run_report.refusing():
         chosen = study(arguments.study)
     if given and chosen.timing is None:
         timed = ", ".join(s.name for s in STUDIES if s.timing is not None)
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _findings(arguments: argparse.Namespace) -> int:
     """Show the findings of reviews; the status is 0, because a finding is no failure."""
-    from kipviz.studies.found import reviews
+    from kipviz.studies.review_findings import reviews
     from kipviz.views.reports.review import link_of, reviews_page
 
     everything = arguments.into is not None
@@ -155,7 +155,7 @@ def _findings(arguments: argparse.Namespace) -> int:
 
 def _corners(arguments: argparse.Namespace) -> int:
     """Play every corner case in every reading; a claim that does not hold is no failure."""
-    from kipviz.studies.claimed.corners import told_all
+    from kipviz.studies.kip_claims.corners import told_all
     from kipviz.views.reports.review import corners_page
 
     told = tuple(told_all())

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count, names, seed
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, until_interrupted
-from kipviz.command.refused import Refused
 
 if TYPE_CHECKING:
     from kipviz.checking.judging.swarm import SwarmVerdict

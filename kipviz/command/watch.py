@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.command.arguments import add_json
+from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.command.refused import Refused
 from kipviz.core.printable import shown
 
 if TYPE_CHECKING:
-    from kipviz.watching.look import Look
+    from kipviz.watching.cluster_query import Look
 
 HELP = "watch a running cluster: open transactions, what they hold back, share groups' backlogs; read-only"
 EVERY_S, TIMEOUT_S = 5.0, 10.0
@@ -114,8 +114,8 @@ def _watch(ask: Any, arguments: argparse.Namespace) -> int:
 
 def _looked(ask: Any, arguments: argparse.Namespace) -> int:
     """Look once and show it; the status is 1 if something is wrong."""
-    from kipviz.watching.asking import NoAnswer
-    from kipviz.watching.look import look
+    from kipviz.watching.admin_queries import NoAnswer
+    from kipviz.watching.cluster_query import look
 
     try:
         found = look(ask, _now_ms, arguments.bootstrap_server)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kipviz.core.values import Value
-from kipviz.recordings.changed_answers import changes
-from kipviz.recordings.followed.sayings import Asked
+from kipviz.recordings.answer_mutations import changes
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.report import Report, of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_broker
-from kipviz.recordings.known.sent import Request, Sent, request_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.request_context.evidence import Evidence, of_broker
+from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
 
 # Why the model may accept an answer that the broker did not give.
 SEVERAL = "the logs or the coordinator's memory leave several answers open between the request and its answer"

@@ -37,7 +37,7 @@ from kipviz.messages.apis import (
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.question import Question
-from kipviz.recordings.known.sent import Request, Sent
+from kipviz.recordings.request_context.handmade_requests import Request, Sent
 from kipviz.records.batches import DataRecord
 
 CREATE = Question(topic_creation.CREATE_TOPICS_REQUEST, topic_creation.CREATE_TOPICS_RESPONSE)

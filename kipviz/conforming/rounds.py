@@ -17,10 +17,10 @@ from kipviz.conforming.judging import Judged, evidence_of, judge
 from kipviz.conforming.playing import Names, Playing, topic_of
 from kipviz.conforming.programs import Program, Step, written
 from kipviz.conforming.real_broker import RealBroker
-from kipviz.core import whole_file
+from kipviz.core import atomic_write
 from kipviz.core.values import Value
-from kipviz.recordings.followed.sayings import Asked, sayings
-from kipviz.recordings.known.sent import Request
+from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
+from kipviz.recordings.request_context.handmade_requests import Request
 
 # Of one refused program so many attempts at shrinking are made, each at a broker of its own.
 ATTEMPTS_MAX = 16
@@ -201,7 +201,7 @@ def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
         to.mkdir(parents=True)
         shutil.copytree(Path(home) / LOGS, to / LOGS)
         shutil.copyfile(Path(home) / REQUESTS, to / REQUESTS)
-    whole_file.write(to / PROGRAM, written(refusal.program))
+    atomic_write.write(to / PROGRAM, written(refusal.program))
     report = (*refusal.lines(), "", *played.judged.report.lines())
-    whole_file.write(to / REPORT, "".join(f"{line}\n" for line in report).encode())
+    atomic_write.write(to / REPORT, "".join(f"{line}\n" for line in report).encode())
     return any(played.refusals())

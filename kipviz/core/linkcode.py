@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import zlib
 
-from kipviz.core import first_linkcode
+from kipviz.core import linkcode_v1
 from kipviz.core.bits import BadBits, BitReader, BitWriter, bytes_of, letters_of
 from kipviz.core.link import (
     CHECK_BITS,
@@ -78,11 +78,11 @@ def read(text: str) -> Link:
         BadLink: if it is no permalink, is cut off or damaged, or is too long.
     """
     link = "".join(text.split())
-    if not link.startswith((PREFIX, first_linkcode.PREFIX)):
+    if not link.startswith((PREFIX, linkcode_v1.PREFIX)):
         newer = re.match(r"kv[0-9]+\.", link)
         raise BadLink(
             f"this permalink is in the format {newer[0]!r}, and this version of kipviz reads {PREFIX!r} "
-            f"and {first_linkcode.PREFIX!r}"
+            f"and {linkcode_v1.PREFIX!r}"
             if newer
             else f"{_short(link)!r} is no permalink: one begins with {PREFIX!r}"
         )
@@ -92,7 +92,7 @@ def read(text: str) -> Link:
             "a longer run travels as a trace file"
         )
     try:
-        return _read(link) if link.startswith(PREFIX) else first_linkcode.read(link)
+        return _read(link) if link.startswith(PREFIX) else linkcode_v1.read(link)
     except BadBits:
         raise BadLink("this permalink is cut off or damaged: copy it again, whole") from None
 

@@ -30,7 +30,7 @@ from typing import Any
 import msgspec
 
 import kipviz
-from kipviz.core import outside_file, trace_repair, whole_file
+from kipviz.core import atomic_write, trace_repair, untrusted_file
 from kipviz.core.model import Model, NotEnabled
 from kipviz.core.trace import Observer, Trace
 from kipviz.core.values import Value, digest_of, fingerprint
@@ -228,7 +228,7 @@ def _parts(world: Any) -> dict[str, str]:
 
 def _write(path: Path, data: bytes, before: str | os.PathLike[str] | None) -> None:
     try:
-        whole_file.write(path, data, before)
+        atomic_write.write(path, data, before)
     except OSError as error:
         raise TraceFileError(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -255,7 +255,7 @@ def load(
     """
     path = Path(path)
     try:
-        data = outside_file.read(path)
+        data = untrusted_file.read(path)
     except OSError as error:
         raise TraceFileError(f"cannot read {path}: {error.strerror or error}") from error
     found = _recovered(data) if recover else None

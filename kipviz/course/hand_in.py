@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from kipviz.checking.courses.permalink import open_link
-from kipviz.core import outside_file
+from kipviz.checking.single_run.permalink import open_link
+from kipviz.core import untrusted_file
 from kipviz.core.values import Value
 from kipviz.course.judging import judge
 from kipviz.course.lab import lab_named
@@ -146,7 +146,7 @@ def read_folder(folder: str) -> tuple[Row, ...]:
 
 def _rows(path: Path) -> Iterator[Row]:
     try:
-        data = outside_file.read(path)
+        data = untrusted_file.read(path)
         text = data.decode(
             next((_MARKS[mark] for mark in _MARKS if data.startswith(mark)), "utf-8")
         )

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from kipviz.core import whole_file
+from kipviz.core import atomic_write
 from kipviz.core.values import Value
 
 # A cell with this tag is for the teacher.
@@ -64,9 +64,9 @@ def build(source: Path, target: Path) -> tuple[str, ...]:
     target.mkdir(parents=True, exist_ok=True)
     for name, notebook in made.items():
         text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-        whole_file.write(target / name, text.encode())
+        atomic_write.write(target / name, text.encode())
     for name, page in pages.items():
-        whole_file.write(target / name, page)
+        atomic_write.write(target / name, page)
     return tuple(made)
 
 

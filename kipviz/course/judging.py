@@ -8,9 +8,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from kipviz.brokers.logs.partition_log import PartitionLog
-from kipviz.checking.courses.runs import Run, judge_to_the_end
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
+from kipviz.checking.single_run.runs import Run, judge_to_the_end
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF
 from kipviz.core.values import Value
 from kipviz.course.lab import Goal, Lab

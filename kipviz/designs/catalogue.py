@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.core.nearest import unknown
+from kipviz.core.suggestions import unknown
 from kipviz.designs.design import Design
 from kipviz.designs.finding_options import FINDING_SLOTS
 from kipviz.designs.finding_options import WRITTEN as NEAREST

@@ -20,7 +20,7 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
-from kipviz.core.asked_twice import (
+from kipviz.core.purity import (
     ANY_ORDER,
     LINES_MAX,
     Printed,

@@ -12,7 +12,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.nearest import unknown
+from kipviz.core.suggestions import unknown
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named

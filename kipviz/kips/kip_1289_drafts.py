@@ -129,7 +129,7 @@ AS_IMPLEMENTED = (
     _seen(
         "an abort after the member has left (middle, late)",
         "The record becomes AVAILABLE for another member.",
-        "brokers.share_votes.share_outcomes.aborted",
+        "brokers.share_transactions.share_outcomes.aborted",
         "kip-1289-draft-closed-abort",
     ),
     _seen(
@@ -141,7 +141,7 @@ AS_IMPLEMENTED = (
     _seen(
         "an abort makes a record AVAILABLE and does not ask for the delivery limit",
         "A record whose transaction is aborted each time is never archived.",
-        "brokers.share_votes.share_outcomes.aborted",
+        "brokers.share_transactions.share_outcomes.aborted",
         "kip-1289-draft-poison",
     ),
     _seen(
@@ -243,7 +243,7 @@ AS_IMPLEMENTED = (
     _flink(
         "a stale member epoch",
         "Where the present epoch is wanted, a member that joins aborts the transaction of another one.",
-        "brokers.share_votes.share_staging.checks_at_once",
+        "brokers.share_transactions.share_staging.checks_at_once",
         "kip-1289-flink-stale-epoch",
     ),
     _flink(

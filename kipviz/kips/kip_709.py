@@ -36,7 +36,7 @@ KIP = Kip(
             "FindCoordinator version 4: an array of keys",
             "The coordinators of several groups are looked up in one request.",
             SIMPLIFIED,
-            handler="cluster.partly.narrowed",
+            handler="cluster.topic_authorization.narrowed",
             scenario="kip-709-offsets-of-three",
             test=TESTS + "the_groups_of_one_coordinator_go_together",
             page=PAGE,

@@ -40,7 +40,7 @@ KIP = Kip(
             "Verification guard: unique",
             "A yes from before a marker verifies nobody who asks after it, whatever has the same epoch.",
             MODELLED,
-            handler="brokers.logs.enlistment.told_apart",
+            handler="brokers.logs.add_to_transaction.told_apart",
             test="brokers/test_older_transaction_versions.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
             page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-late-record",

@@ -335,7 +335,7 @@ KIP = Kip(
             "A topic that is deleted",
             "Its share coordinators delete the state of every group, the groups forget that it had some.",
             MODELLED,
-            handler="brokers.share_coordinators.share_upkeep.on_topic_deleted",
+            handler="brokers.share_coordinators.share_state_maintenance.on_topic_deleted",
             test="brokers/test_deleted_topics.py::"
             "test_the_state_of_a_topic_s_share_partitions_is_deleted_whichever_group_they_are_of",
             note="whether a vote of a transaction (KIP-1289) is pending is not asked: our inference",
@@ -375,7 +375,7 @@ KIP = Kip(
             "Share-group state topic: pruning and cold snapshots",
             "What snapshots have replaced is deleted, and the state stays the same.",
             MODELLED,
-            handler="brokers.share_coordinators.share_upkeep.on_timer",
+            handler="brokers.share_coordinators.share_state_maintenance.on_timer",
             test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
             note="where state_upkeep is set; either job may come at any moment",
             page="30-share-groups-kip-932",

@@ -82,7 +82,7 @@ KIP = Kip(
             "AddPartitionsToTxnRequest: errors of single partitions",
             "If one of them is forbidden or not there, none is added, and the others are not attempted.",
             MODELLED,
-            handler="brokers.gone_topics.not_added",
+            handler="brokers.deleted_topics.not_added",
             scenario="kip-98-topic-deleted-tv1",
             test="cluster/test_coming_topics.py::"
             "test_what_is_forbidden_is_said_before_what_is_gone_and_the_rest_is_not_attempted",
@@ -330,7 +330,7 @@ KIP = Kip(
             "Produce: one of several topics is forbidden",
             "The batches of the other topics are appended, and the transaction can only be aborted.",
             MODELLED,
-            handler="cluster.partly.gathered",
+            handler="cluster.topic_authorization.gathered",
             scenario="kip-98-two-partitions-forbidden",
             test="cluster/test_several_produced.py::"
             "test_a_forbidden_topic_is_taken_out_of_a_request_and_stands_in_its_answer",

@@ -29,7 +29,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.lessons import late, log_goals
+from kipviz.lessons import late_request_goals, log_goals
 from kipviz.lessons.group_goals import GROUP_GOALS
 from kipviz.lessons.operating_goals import OPERATING_GOALS
 from kipviz.lessons.session_goals import SESSION_GOALS
@@ -386,7 +386,7 @@ GOALS: Mapping[str, Goal] = {
     "database in doubt": _in_doubt,
     "database empty-handed": _empty_handed,
     "timed out": _timed_out,
-    **late.GOALS,
+    **late_request_goals.GOALS,
     **log_goals.GOALS,
     "half a transaction": _half_a_transaction,
     **OPERATING_GOALS,

@@ -14,8 +14,8 @@ from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.world import World
-from kipviz.core import outside_file
-from kipviz.core.nearest import nearest
+from kipviz.core import untrusted_file
+from kipviz.core.suggestions import nearest
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.lessons.goals import GOALS
@@ -135,7 +135,7 @@ def _given(text_or_path: object) -> tuple[str, str]:
         )
     path = Path(text_or_path)
     try:
-        return outside_file.read(path).decode(), str(path)
+        return untrusted_file.read(path).decode(), str(path)
     except OSError as wrong:
         raise ValueError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.core.values import Value, digest_of
-from kipviz.lessons.replies import DECISIVE, meaning_of, words_of
+from kipviz.lessons.error_meanings import DECISIVE, meaning_of, words_of
 from kipviz.messages.errors import Errors
 
 OPTIONS_MIN, OPTIONS_MAX = 2, 4

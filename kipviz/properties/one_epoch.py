@@ -11,7 +11,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.producing import Produce
-from kipviz.properties.facts import Facts, SentBatch
+from kipviz.properties.run_facts import Facts, SentBatch
 from kipviz.records.transaction_state import TransactionState
 
 

@@ -8,7 +8,7 @@ from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.messages.share_state import TxnWriteShareGroupState
-from kipviz.properties.facts import Facts, Identity
+from kipviz.properties.run_facts import Facts, Identity
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
 

@@ -14,8 +14,8 @@ from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from types import MappingProxyType
 
-from kipviz.cluster.real.rebuilt import GONE, Entry, PassedOver
-from kipviz.core.given import several
+from kipviz.cluster.real.rebuilt_cluster import GONE, Entry, PassedOver
+from kipviz.core.validation import several
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.group_records import OF_GROUPS, named, topics_told
 from kipviz.recordings.decoded.internal_topics import (

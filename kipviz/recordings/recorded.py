@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.acls import USER
@@ -240,7 +240,7 @@ def load_recording(folder: Path) -> Recording:
 
 def _about(path: Path) -> _About:
     try:
-        text = outside_file.read(path)
+        text = untrusted_file.read(path)
     except OSError as problem:
         why = f"This is no recording: the file cannot be read ({problem.strerror})."
         raise RecordingError(str(path), 0, why) from problem
@@ -255,7 +255,7 @@ def _about(path: Path) -> _About:
 def _content(folder: Path, name: str, digest: str) -> bytes:
     path = folder / name
     try:
-        content = outside_file.read(path)
+        content = untrusted_file.read(path)
     except OSError as problem:
         raise RecordingError(
             str(path), 0, f"The file cannot be read ({problem.strerror})."

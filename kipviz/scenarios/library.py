@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import overload
 
-from kipviz.core.nearest import unknown
+from kipviz.core.suggestions import unknown
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.documents.write import write_story

@@ -19,8 +19,8 @@ from kipviz.designs.design import Design
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import Property
-from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.script import Beat, Chapter, play
+from kipviz.scenarios.teaching_notes import Checkpoint, Watch
 
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
 

@@ -24,8 +24,8 @@ from fnmatch import fnmatchcase
 from kipviz.cluster.actions import ClusterAction, Heal
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.network.cutting import cut_of
-from kipviz.cluster.network.sides import BadSides
+from kipviz.cluster.network.network_partition import cut_of
+from kipviz.cluster.network.partition_sides import BadSides
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace

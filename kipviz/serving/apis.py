@@ -36,7 +36,7 @@ from kipviz.serving import (
     translate_shares,
     translate_transactions,
 )
-from kipviz.serving.desk import Asked, Desk
+from kipviz.serving.reply_context import Asked, Desk
 
 Translate = Callable[[Struct, int, Desk], Asked]
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kipviz.core.model import NotEnabled
-from kipviz.core.nearest import nearest
+from kipviz.core.suggestions import nearest
 
 if TYPE_CHECKING:
     from kipviz.cluster.actions import Deliver

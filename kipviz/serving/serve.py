@@ -13,8 +13,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.runs import Run
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import Run
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -28,14 +28,14 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.served import renumbered, served_scenario
+from kipviz.scenarios.served_scenario import renumbered, served_scenario
 from kipviz.serving.batch_bytes import fates
 from kipviz.serving.client_log import LogLines
-from kipviz.serving.desk import HOST
-from kipviz.serving.moments import no_time, wall_ms
+from kipviz.serving.delivery_rules import RUNNING, message_named, rule
+from kipviz.serving.reply_context import HOST
 from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster, node_of
 from kipviz.serving.served_spec import spec_of, to_serve
-from kipviz.serving.turns import RUNNING, message_named, rule
+from kipviz.serving.transaction_times import no_time, wall_ms
 
 FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
 FRAMES_WAITING_MAX = 64

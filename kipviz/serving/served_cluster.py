@@ -26,9 +26,9 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.guests import receive
-from kipviz.cluster.real.served import ClientLine, RealClient
-from kipviz.cluster.timing import waits
+from kipviz.cluster.real.external_clients import receive
+from kipviz.cluster.real.served_run import ClientLine, RealClient
+from kipviz.cluster.timing import role_delays
 from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.model import NotEnabled
 from kipviz.core.printable import sentence
@@ -43,15 +43,15 @@ from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving import translate_groups
 from kipviz.serving.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
 from kipviz.serving.batch_bytes import KeptBatches
-from kipviz.serving.desk import Asked, Desk, Refused
-from kipviz.serving.moments import Clock, Moments, no_time
+from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.reply_context import Asked, Desk, Refused
+from kipviz.serving.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translate_cluster import (
     API_VERSIONS,
     API_VERSIONS_REQUEST,
     API_VERSIONS_RESPONSE,
     api_versions,
 )
-from kipviz.serving.turns import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
 
 STEPS_MAX = 20_000  # so many steps are kept to be looked at; the cluster goes on without them
 KEPT_BYTES_MAX = 64 * 1024 * 1024
@@ -443,7 +443,7 @@ class ServedCluster:
             if getattr(role, "loading", False):
                 yield Load(*key)
             elif key[1] == "group_coordinator":
-                yield from (DelayOver(*key, delay) for delay in waits.delays(role))
+                yield from (DelayOver(*key, delay) for delay in role_delays.delays(role))
 
     def message_of(self, action: Deliver) -> str:
         """Return the name of the message that a delivery delivers."""

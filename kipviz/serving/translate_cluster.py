@@ -21,7 +21,7 @@ from kipviz.records.placement import (
     index_of,
     topic_of,
 )
-from kipviz.serving.desk import HOST, Asked, Desk, Replies
+from kipviz.serving.reply_context import HOST, Asked, Desk, Replies
 
 API_VERSIONS = 18
 CLUSTER_ID = "kipviz-simulated-cluster"

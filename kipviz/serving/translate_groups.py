@@ -31,7 +31,7 @@ from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
 from kipviz.records.fields import FieldsError
-from kipviz.serving.desk import Asked, Desk, Refused, Replies
+from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_transactions import committed, offsets_in
 
 

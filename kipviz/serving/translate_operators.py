@@ -23,7 +23,7 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.serving.desk import Asked, Desk, Refused, Replies
+from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_groups import as_written
 
 # The connection says which broker is asked; the model's message has the field for its own clients.

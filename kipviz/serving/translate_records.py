@@ -27,7 +27,7 @@ from kipviz.recordings.files.segments import LoggedBatch
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.batches import Batch
 from kipviz.serving.batch_bytes import batch_in, readable, records_of
-from kipviz.serving.desk import Asked, Desk, Refused, Replies
+from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 
 # What a response says of a batch that no log would take (Errors.CORRUPT_MESSAGE), and of one without bytes.
 CORRUPT_MESSAGE = 2

@@ -28,7 +28,7 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.records.placement import index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.serving.batch_bytes import readable
-from kipviz.serving.desk import Asked, Desk, Refused, Replies
+from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_groups import as_written
 
 BYTES_MAX = 50 * 1024 * 1024  # of fetch.max.bytes, where a version has no limit for a partition

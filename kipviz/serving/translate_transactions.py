@@ -20,7 +20,7 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.messages.wire.codec import Struct
-from kipviz.serving.desk import Asked, Desk, Refused, Replies
+from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 
 
 def init_producer_id(said: Struct, version: int, desk: Desk) -> Asked:

@@ -9,11 +9,11 @@ import json
 from collections.abc import Generator
 from typing import Any
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import open_link, permalink
-from kipviz.checking.courses.runs import Run
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import open_link, permalink
+from kipviz.checking.single_run.runs import Run
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named

@@ -31,17 +31,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
-from kipviz.campaigns.switch import CancelSwitch, OnProgress
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
 from kipviz.spark.log_digests import what_is_damaged
+from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
 from kipviz.spark.session import cores, first_line
-from kipviz.spark.shipped import EVENT_SCHEMA
-from kipviz.spark.shipping import ship
 from kipviz.spark.whole_runs import (
     A_RUN,
     DELIVERIES_MAX,
@@ -53,6 +52,7 @@ from kipviz.spark.whole_runs import (
     UNREAD,
     audit_files,
 )
+from kipviz.spark.worker_runs import EVENT_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Seeded runs over scenarios x designs x fault profiles, on Spark, in a loop or in processes.
 
-The three ways execute the same functions (``shipped``) and give equal tables, whatever the number of
+The three ways execute the same functions (``worker_runs``) and give equal tables, whatever the number of
 partitions or processes: a run depends on nothing but its task. On one machine Spark is not faster than
 processes; it is here for campaigns that outgrow the machine, and for what it can do with the rows.
 """
@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.campaigns.loop import made_in_a_loop
 from kipviz.campaigns.plan import TASK_MODULE, Plan, make_plan
 from kipviz.campaigns.result import CampaignResult
-from kipviz.campaigns.switch import CancelSwitch, OnProgress
 from kipviz.campaigns.verdict_rows import COLUMNS
 from kipviz.spark.failures import CampaignFailed, explained
-from kipviz.spark.kept_runs import KeptRuns
+from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
+from kipviz.spark.saved_runs import KeptRuns
 from kipviz.spark.session import cores, session
-from kipviz.spark.shipped import VERDICT_SCHEMA, as_batch, verdict_batches
-from kipviz.spark.shipping import ship
+from kipviz.spark.worker_runs import VERDICT_SCHEMA, as_batch, verdict_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

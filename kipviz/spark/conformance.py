@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kipviz.campaigns.switch import CancelSwitch, OnProgress
-from kipviz.recordings.followed.sayings import Asked
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ShareAnswers,
@@ -24,13 +23,14 @@ from kipviz.recordings.judging.accept_shares import (
     shares_of,
 )
 from kipviz.recordings.judging.request_book import RequestBook
-from kipviz.recordings.known.evidence import Evidence
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
+from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
 from kipviz.spark.session import cores
-from kipviz.spark.shipping import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kipviz.campaigns.switch import CancelSwitch, OnProgress
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.spark.campaign import in_runs, spark_schema, task_count
 from kipviz.spark.failures import explained
 from kipviz.spark.log_digests import write_digests
+from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
 from kipviz.spark.session import cores, is_local
-from kipviz.spark.shipped import EVENT_SCHEMA, event_batches
-from kipviz.spark.shipping import ship
+from kipviz.spark.worker_runs import EVENT_SCHEMA, event_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -40,8 +40,8 @@ from kipviz.recordings.auditing.log_audit import AuditPlan, LogAudit, audit_of, 
 from kipviz.recordings.files.log_parts import LogPart
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.spark.campaign import spark_schema
+from kipviz.spark.package_archive import ship
 from kipviz.spark.session import cores
-from kipviz.spark.shipping import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

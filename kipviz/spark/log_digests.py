@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from kipviz.core import outside_file, whole_file
+from kipviz.core import atomic_write, untrusted_file
 from kipviz.core.printable import shown
 
 LIST = "_digests.json"
@@ -21,7 +21,7 @@ LIST = "_digests.json"
 def write_digests(folder: Path) -> None:
     """Write down the digest of every file of a log."""
     found = {file.name: _digest(file) for file in _files(folder)}
-    whole_file.write(folder / LIST, msgspec.json.encode(found, order="sorted"))
+    atomic_write.write(folder / LIST, msgspec.json.encode(found, order="sorted"))
 
 
 def what_is_damaged(folder: Path) -> str:
@@ -30,7 +30,7 @@ def what_is_damaged(folder: Path) -> str:
     if not list_.exists():
         return ""
     try:
-        known = msgspec.json.decode(outside_file.read(list_), type=dict[str, str])
+        known = msgspec.json.decode(untrusted_file.read(list_), type=dict[str, str])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return f"{list_} is damaged: it is no list of digests."
     there = {file.name: file for file in _files(folder)}

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from kipviz.campaigns.switch import CancelSwitch, OnProgress
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.spark.session import is_connect
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The exhaustive search on Spark: level by level, with equal counts to the search in one process.
 
-A wide level is one job: every state that waits is expanded where it lies (``spread``); what is reached is
+A wide level is one job: every state that waits is expanded where it lies (``worker_search``); what is reached is
 sent to the task that has its sixteen bytes, and so are the keys of all levels before, so that each task can
 tell by a set what is new. Each level is a Parquet folder, written whole or not at all, and the next one is
 made from files only: a lost worker costs the part of one level that it was at. The driver sees numbers, the
@@ -8,12 +8,12 @@ ways of counterexamples and the dictionary of parts, never states.
 
 Levels of few states are gone through by one worker, many in a job: a job costs half a second.
 
-A state travels as the names of its parts (``packed``) and with its way. Of all shortest ways the smallest
+A state travels as the names of its parts (``state_bytes``) and with its way. Of all shortest ways the smallest
 is kept, so a counterexample is the very one that `checking.search.explore` finds, whatever the number of
 partitions. A bound on the number of states is looked at between levels.
 
 "For ever" is decided by Spark too: backward along the links, in one worker while they fit there and
-else by joins; what does not lead back to calm is asked one by one, as in `checking.search.forever`.
+else by joins; what does not lead back to calm is asked one by one, as in `checking.search.unresolved`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kipviz.campaigns.switch import Cancelled, CancelSwitch
+from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.checking.search.explore import CANCELLED, ProgressTold, Search, clock_of
-from kipviz.checking.search.forever import stuck_because
-from kipviz.checking.search.found import Bounds, Counterexample, Explored
+from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
+from kipviz.checking.search.unresolved import stuck_because
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.failures import CampaignFailed, explained, worker_died
-from kipviz.spark.kept_levels import KeptLevels
-from kipviz.spark.packed import Packing
+from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
+from kipviz.spark.saved_levels import KeptLevels
 from kipviz.spark.session import cores, is_on_this_machine, session
-from kipviz.spark.shipping import ship
-from kipviz.spark.spread import (
+from kipviz.spark.state_bytes import Packing
+from kipviz.spark.worker_search import (
     BROKEN_HERE,
     CALM,
     KNOWN,

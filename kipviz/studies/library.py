@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kipviz.checking.courses.task import PROGRAM, Task, run
+from kipviz.checking.single_run.seeded_run import PROGRAM, Task, run
 from kipviz.designs.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
 from kipviz.studies.counting import (
@@ -21,7 +21,7 @@ from kipviz.studies.counting import (
     zombies,
 )
 from kipviz.studies.counting.versions import VERSION_STUDIES
-from kipviz.studies.implemented import implementation
+from kipviz.studies.draft_implementation import implementation
 from kipviz.studies.session_library import SESSION_STUDIES
 from kipviz.studies.study import Part, Parts, Rival, Row, StoppedEarly, Study, Tell
 from kipviz.studies.test_plan import chaos, cost, rollout

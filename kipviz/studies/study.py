@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
 from kipviz.checking.search.explore import CANCELLED
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies, checked
 from kipviz.core.values import Value
 

@@ -30,7 +30,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of
 from kipviz.messages.features import STAGING_LEVEL
-from kipviz.views.telling.words import summary, title
+from kipviz.views.explanations.sentences import summary, title
 
 FAULTS = ("fault", "expiry", "repair")
 _encode = msgspec.json.Encoder().encode

@@ -22,7 +22,7 @@ from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
-from kipviz.views.telling.checks import checks_of
+from kipviz.views.explanations.checks import checks_of
 
 Part = dict[str, Any]
 

@@ -14,7 +14,7 @@ from kipviz.brokers.share_leaders import in_flight
 from kipviz.clients.transactions import producer
 from kipviz.core.values import Value
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
-from kipviz.views.role_cards.facts import Card
+from kipviz.views.role_cards.card_rows import Card
 
 Part = dict[str, Any]
 Pair = tuple[str, str]

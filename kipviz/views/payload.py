@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kipviz.checking.courses.at_rest import WORK
-from kipviz.checking.courses.left_alone import breaks_later
-from kipviz.checking.courses.permalink import mark_text, pick_of
+from kipviz.checking.single_run.continuation import breaks_later
+from kipviz.checking.single_run.permalink import mark_text, pick_of
+from kipviz.checking.single_run.quiescence import WORK
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.behaviour.catalogue import lane_of
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.rebuilt import RebuiltModel
-from kipviz.cluster.real.served import clients_of
+from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
+from kipviz.cluster.real.served_run import clients_of
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
@@ -32,29 +32,14 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.changes import settings
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
+from kipviz.scenarios.setting_changes import settings
 from kipviz.views.choices import action_of, choices
-from kipviz.views.lesson import LessonTelling, goals_of, lesson
-from kipviz.views.lifetimes import Lifetimes
-from kipviz.views.machines import drawing
-from kipviz.views.reasons.beliefs import Beliefs
-from kipviz.views.reasons.causes import Causes, is_accident
-from kipviz.views.reasons.holding import Hold, findings
-from kipviz.views.reasons.moments import clause
-from kipviz.views.rests import rests
-from kipviz.views.role_cards.cards import CardHead, Cards
-from kipviz.views.role_cards.facts import NAMELESS, short_name
-from kipviz.views.role_cards.lane_heads import LaneHeads
-from kipviz.views.role_cards.own_view import OwnView
-from kipviz.views.role_cards.real_clients import ClientLogs
-from kipviz.views.role_cards.real_clients import lanes as lanes_of_clients
-from kipviz.views.telling.cut_words import notes_of_hosts
-from kipviz.views.telling.guards import why
-from kipviz.views.telling.roles import by_role
-from kipviz.views.telling.words import (
+from kipviz.views.explanations.guards import why
+from kipviz.views.explanations.network_sentences import notes_of_hosts
+from kipviz.views.explanations.sentences import (
     TONE_OF_RECORD,
     TONE_OF_STATE,
     detail,
@@ -62,6 +47,21 @@ from kipviz.views.telling.words import (
     tell,
     tone_of,
 )
+from kipviz.views.explanations.step_roles import by_role
+from kipviz.views.lesson import LessonTelling, goals_of, lesson
+from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.machines import drawing
+from kipviz.views.reasons.beliefs import Beliefs
+from kipviz.views.reasons.blockers import Hold, findings
+from kipviz.views.reasons.causes import Causes, is_accident
+from kipviz.views.reasons.moments import clause
+from kipviz.views.role_cards.card_rows import NAMELESS, short_name
+from kipviz.views.role_cards.cards import CardHead, Cards
+from kipviz.views.role_cards.lane_heads import LaneHeads
+from kipviz.views.role_cards.own_view import OwnView
+from kipviz.views.role_cards.real_clients import ClientLogs
+from kipviz.views.role_cards.real_clients import lanes as lanes_of_clients
+from kipviz.views.waypoints import rests
 from kipviz.views.wire import WORDS, Wire
 
 Part = dict[str, Any]
@@ -283,7 +283,7 @@ class Telling:
     def to_the_end(self, trace: Trace, node_id: int, chapters: tuple[Chapter, ...] = ()) -> None:
         """Say at the last step of a run which promises break along what the cluster does next by itself.
 
-        They are those that `kipviz play` names (`checking.courses.left_alone`). A run is at its end where its story
+        They are those that `kipviz play` names (`checking.single_run.continuation`). A run is at its end where its story
         is, or where nothing but timers and accidents is left: other steps cost nothing.
         """
         node, k = trace.node(node_id), len(self.steps) - 1

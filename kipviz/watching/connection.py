@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from kipviz.core.missing_part import MissingPart
+from kipviz.core.optional_parts import MissingPart
 from kipviz.messages.wire.codec import Struct, WireError
 from kipviz.messages.wire.question import Question
-from kipviz.watching.asking import ANY_BROKER, NoAnswer
+from kipviz.watching.admin_queries import ANY_BROKER, NoAnswer
 
 CLIENT_ID = "kipviz-watch"
 # The internals that carry a request are those of this version.

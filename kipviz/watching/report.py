@@ -10,8 +10,8 @@ import msgspec
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending
-from kipviz.watching.asking import Owned, ShareGroupNow
-from kipviz.watching.look import Look
+from kipviz.watching.admin_queries import Owned, ShareGroupNow
+from kipviz.watching.cluster_query import Look
 
 # Of each kind so many are told; JSON has all of them.
 TOLD = 20

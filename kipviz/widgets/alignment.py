@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from kipviz.views.rests import rests
+from kipviz.views.waypoints import rests
 from kipviz.widgets import payload as payloads
 from kipviz.widgets.line import Line
 

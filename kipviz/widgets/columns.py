@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.widgets import twin
+from kipviz.widgets import text_view
 from kipviz.widgets.alignment import (
     OTHERWISE,
     RENAMED,
@@ -167,7 +167,7 @@ class Columns:
     def __repr__(self) -> str:
         """Where each design first differs, and what each property comes to."""
         ends = (
-            f"{name}: {twin.verdict_words(line, line.last)}"
+            f"{name}: {text_view.verdict_words(line, line.last)}"
             for name, line in zip(self.names, self.lines, strict=True)
         )
         return "\n".join([*self.first_words(), *ends])

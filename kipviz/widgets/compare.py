@@ -10,7 +10,7 @@ import traitlets
 
 from kipviz.views.exports.svg import beside, svg
 from kipviz.widgets import payload as payloads
-from kipviz.widgets import twin
+from kipviz.widgets import text_view
 from kipviz.widgets.alignment import compared, first_words, renamed
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.discoverable import Discoverable
@@ -117,7 +117,7 @@ class Compare(Discoverable, WithCursor):
         )
         rows = [self.payload["title"]]
         for payload, line, step in halves:
-            rows += ["", _design(payload), *twin.table(line, step)]
+            rows += ["", _design(payload), *text_view.table(line, step)]
         return "\n".join([*rows, "", repr(self)])
 
     @property
@@ -136,8 +136,8 @@ class Compare(Discoverable, WithCursor):
         found = self.payload["differences"]
         first = first_words(found, self.renamed)
         sides = (
-            f"{self.payload['left']['design']['name']}: {twin.verdict_words(self._left, left)}",
-            f"{self.payload['right']['design']['name']}: {twin.verdict_words(self._right, right)}",
+            f"{self.payload['left']['design']['name']}: {text_view.verdict_words(self._left, left)}",
+            f"{self.payload['right']['design']['name']}: {text_view.verdict_words(self._right, right)}",
         )
         return " | ".join((where, first, *sides, self._fingerprint))
 
@@ -146,7 +146,7 @@ class Compare(Discoverable, WithCursor):
         bundle = super()._repr_mimebundle_(**kwargs)
         rows = [repr(self)]
         for side, line in zip(SIDES, (self._left, self._right), strict=True):
-            rows += [_design(self.payload[side]), *twin.flow(line)]
+            rows += [_design(self.payload[side]), *text_view.flow(line)]
         return with_words(bundle, "\n".join(rows), self.still())
 
     def still(self) -> str:
@@ -165,7 +165,7 @@ def verdict_words(verdict: Mapping[str, Any] | None) -> str:
     """Say what a property comes to, with its sign and reason."""
     if verdict is None:
         return "not asked"
-    words = f"{twin.SIGNS[verdict['state']]} {verdict['state']}"
+    words = f"{text_view.SIGNS[verdict['state']]} {verdict['state']}"
     return f"{words}: {verdict['reason']}" if verdict.get("reason") else words
 
 

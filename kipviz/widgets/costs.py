@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.checking.timed.ledger import Ledger, ledger
 from kipviz.views.exports.markdown import plain
 from kipviz.views.measures.ownership import panel, picture, side_by_side, table

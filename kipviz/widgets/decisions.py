@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.breaking import Breaking, breaking
-from kipviz.checking.courses.saves import Decision, decisions, under
-from kipviz.checking.courses.task import Task, Verdict
-from kipviz.checking.search.found import Bounds
 from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.saving_decisions import Decision, decisions, under
+from kipviz.checking.single_run.seeded_run import Task, Verdict
+from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design as design_named
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.review import saves_blocks

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged, verdict_table
-from kipviz.checking.search.found import Bounds
 from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies
-from kipviz.core.given import path, several
+from kipviz.core.validation import path, several
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer
 from kipviz.views.reports.blocks import Blocks, Paragraph, keys_of

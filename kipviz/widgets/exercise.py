@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import is_link, open_link, permalink
-from kipviz.checking.courses.runs import Run
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import is_link, open_link, permalink
+from kipviz.checking.single_run.runs import Run
 from kipviz.course.hand_in import Entry, HandIn, write
 from kipviz.course.judging import Result, judge
 from kipviz.course.lab import Lab, lab_named

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.learned import NOTHING, Learned
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.learner_record import NOTHING, Learned
 from kipviz.views.exports.pytest_source import pytest_source
 from kipviz.widgets.page import page
 

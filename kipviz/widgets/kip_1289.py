@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipviz.core.given import several
-from kipviz.studies.claimed import corners as corner_cases
-from kipviz.studies.claimed.corners import Told
-from kipviz.studies.found.findings import Shown, shown
-from kipviz.studies.found.reviews import DEFAULT, finding, reviews_of
+from kipviz.core.validation import several
+from kipviz.studies.kip_claims import corners as corner_cases
+from kipviz.studies.kip_claims.corners import Told
+from kipviz.studies.review_findings.findings import Shown, shown
+from kipviz.studies.review_findings.reviews import DEFAULT, finding, reviews_of
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.review import corners_blocks, findings_blocks
 from kipviz.widgets.lab import stepper_of

@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import is_link, open_link
-from kipviz.checking.courses.runs import Run
-from kipviz.checking.courses.task import Task, Verdict
-from kipviz.core.given import path as path_given
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import is_link, open_link
+from kipviz.checking.single_run.runs import Run
+from kipviz.checking.single_run.seeded_run import Task, Verdict
 from kipviz.core.tracefile import TraceFileError
+from kipviz.core.validation import path as path_given
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
-from kipviz.widgets.keeper import Keeper, recovered
+from kipviz.widgets.autosave import Keeper, recovered
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.stepper import Stepper
 

@@ -17,12 +17,12 @@ import ipywidgets
 from plotly import graph_objects as go
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed import landscape as searched
 from kipviz.checking.timed.axes import SETTINGS, Axis, settings_of
 from kipviz.checking.timed.landscape import Question, Spot
 from kipviz.cluster.timing.clock import ms
-from kipviz.core.given import several
+from kipviz.core.validation import several
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.measures.landscape import landscape_blocks
 from kipviz.views.reports.blocks import Blocks

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kipviz.checking.courses.course import Held, Missing
-from kipviz.checking.courses.learned import NOTHING, Learned
-from kipviz.checking.courses.permalink import head_of, mark_text
-from kipviz.checking.courses.runs import KeptLine, Run
+from kipviz.checking.single_run.alternative_run import Held, Missing
+from kipviz.checking.single_run.learner_record import NOTHING, Learned
+from kipviz.checking.single_run.permalink import head_of, mark_text
+from kipviz.checking.single_run.runs import KeptLine, Run
 from kipviz.views.choices import choice_id
 from kipviz.views.lesson import goals_of
 from kipviz.views.lifetimes import Lifetimes

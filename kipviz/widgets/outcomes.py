@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kipviz.checking.courses.breaking import breaking
-from kipviz.checking.courses.runs import replay
 from kipviz.checking.judging import ablation
 from kipviz.checking.judging import outcomes as counted
 from kipviz.checking.judging.ablation import BUDGETS, RULES, STATES_MAX, Ablated
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.found import Bounds
 from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.runs import replay
+from kipviz.checking.single_run.violation import breaking
 from kipviz.views.reports.blocks import Blocks, Paragraph
 from kipviz.views.reports.review import ablation_blocks, outcomes_blocks, told
 from kipviz.widgets.lab import stepper_of

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import kipviz
-from kipviz.checking.courses.learned import NOTHING, Learned
+from kipviz.checking.single_run.learner_record import NOTHING, Learned
 from kipviz.widgets import payload as payloads
-from kipviz.widgets import twin
+from kipviz.widgets import text_view
 from kipviz.widgets.line import line_of
 from kipviz.widgets.score import Score
 
@@ -131,4 +131,4 @@ def _words(payload: Mapping[str, Any]) -> str:
     line = line_of(payload, [], 0)
     design = payload["design"]
     head = f"{payload['title']}\ndesign {design['name']} ({design['status']})"
-    return "\n".join([head, *twin.flow(line), twin.verdict_words(line, line.last)])
+    return "\n".join([head, *text_view.flow(line), text_view.verdict_words(line, line.last)])

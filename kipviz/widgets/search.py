@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.breaking import Breaking, breaking
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.by_name import reduction
 from kipviz.checking.search.explore import explore
-from kipviz.checking.search.found import Counterexample, Explored
 from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.checking.search.reduction_names import reduction
+from kipviz.checking.search.search_result import Counterexample, Explored
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.given import text
+from kipviz.core.validation import text
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.setting_changes import changed
 from kipviz.views.reports.blocks import Blocks, BrokenRun, Paragraph
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kipviz.checking.courses.permalink import sealed
+from kipviz.checking.single_run.permalink import sealed
 from kipviz.core.bits import bytes_of
 from kipviz.core.link import MARK_SIZE, Leg
 from kipviz.widgets.line import line_of

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.runs import Run
-from kipviz.checking.courses.task import Task, Verdict
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import Run
+from kipviz.checking.single_run.seeded_run import Task, Verdict
 from kipviz.scenarios.library import is_scenario
 from kipviz.views.role_cards.own_view import View, own_views
 from kipviz.widgets.columns import BadColumns, Columns

@@ -18,19 +18,19 @@ from typing import Any
 
 import traitlets
 
-from kipviz.checking.courses.learned import Learned
+from kipviz.checking.single_run.learner_record import Learned
 from kipviz.views.exports import hexdump
 from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import svg
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
 from kipviz.widgets import payload as payloads
-from kipviz.widgets import reasons, twin
-from kipviz.widgets.asking import Asking
+from kipviz.widgets import reasons, text_view
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.line import Line, line_of, message_of, no_step
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
+from kipviz.widgets.stepper_commands import Asking
 
 FRONT = Path(__file__).parent / "static" / "stepper.js"
 
@@ -331,7 +331,7 @@ class Stepper(Discoverable, Asking, WithCursor):
     def text(self) -> str:
         """The steps of the current branch as a table for a plain terminal."""
         head = [self.payload["title"], self._about(), ""]
-        return "\n".join([*head, *twin.table(self._line, self.step), "", repr(self)])
+        return "\n".join([*head, *text_view.table(self._line, self.step), "", repr(self)])
 
     def bytes(self, message: str = "") -> str:
         """Give the bytes of a message with its fields, to print; of the chosen one if none is named.
@@ -436,7 +436,7 @@ class Stepper(Discoverable, Asking, WithCursor):
     def __repr__(self) -> str:
         """Step n of m | sentence | verdicts | fingerprint."""
         line = self._line
-        return twin.sentence_line(line, max(0, min(self.step, line.last)), self._fingerprint)
+        return text_view.sentence_line(line, max(0, min(self.step, line.last)), self._fingerprint)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, and beside it a still picture and the flow in words.
@@ -445,7 +445,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         picture in HTML only, a notebook on GitHub, a page made by nbconvert.
         """
         bundle = super()._repr_mimebundle_(**kwargs)
-        words = "\n".join([repr(self), *twin.flow(self._line)])
+        words = "\n".join([repr(self), *text_view.flow(self._line)])
         return with_words(bundle, words, self.still())
 
     def still(self, around: int = STILL_STEPS, title: str = "") -> str:

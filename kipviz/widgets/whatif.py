@@ -12,21 +12,29 @@ from typing import Any
 
 import msgspec
 
-from kipviz.checking.courses.course import Again, Course, Held, Missing, Wire, name_of, rest_of
-from kipviz.checking.courses.runs import Run, again
 from kipviz.checking.judging.faults import faults as faults_named
+from kipviz.checking.single_run.alternative_run import (
+    Again,
+    Course,
+    Held,
+    Missing,
+    Wire,
+    name_of,
+    rest_of,
+)
+from kipviz.checking.single_run.runs import Run, again
 from kipviz.cluster.actions import Cut, Deliver, LoseConnection
-from kipviz.cluster.network.sides import BadSides, hosts_in, hosts_of, sides
+from kipviz.cluster.network.partition_sides import BadSides, hosts_in, hosts_of, sides
 from kipviz.cluster.world import World
-from kipviz.core.given import text
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
+from kipviz.core.validation import text
 from kipviz.messages.events import MessageDelivered, RecordsMoved, TransactionMoved
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import action_of, choices
-from kipviz.views.telling.words import summary, tell
+from kipviz.views.explanations.sentences import summary, tell
 from kipviz.widgets.line import no_step
 
 RUN_STEPS = 400

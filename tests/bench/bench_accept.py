@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_recording
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 RELEASE = Path(__file__).resolve().parents[1] / "recordings" / "kafka-4.4.0"
 NAMES = ("members", "transaction-answers")

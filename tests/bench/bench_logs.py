@@ -16,7 +16,7 @@ from kipviz.recordings.files.batch_headers import HEADER, headers_in
 from kipviz.recordings.files.checksums import checksums
 from kipviz.recordings.files.log_parts import log_folders
 from kipviz.recordings.files.log_rows import rows_of
-from kipviz.widgets.rebuilt import run_of_logs
+from kipviz.widgets.rebuilt_logs import run_of_logs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.recordings.made_logs import START, batch, marker

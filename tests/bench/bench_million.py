@@ -21,7 +21,7 @@ from bench_spark_search import Counts, in_two
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.core.model import Model
 
 ROOT = Path(__file__).parents[2]

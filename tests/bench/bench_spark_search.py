@@ -20,14 +20,14 @@ from bench_campaign import processor_seconds
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.scenarios.library import scenario
-from kipviz.spark.packed import Packing
 from kipviz.spark.search import search
 from kipviz.spark.session import session, stop
+from kipviz.spark.state_bytes import Packing
 
 # How many states there are is told by tests/checking/counts.py; roughly these.
 SPACES = (

@@ -6,10 +6,10 @@ import pytest
 
 from kipviz.brokers.context import LocalCall, Request
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import AddOrVerify, Enlisted
+from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.brokers.logs import add_partitions_manager as manager
 from kipviz.brokers.logs import partition_leader as pl
-from kipviz.brokers.logs.enlistment import CHANNEL
+from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import ListedHere
+from kipviz.brokers.local_calls import ListedHere
 from kipviz.brokers.logs import partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import append

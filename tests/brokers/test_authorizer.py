@@ -8,7 +8,7 @@ from kipviz.brokers import authorizer as a
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import ListedHere
+from kipviz.brokers.local_calls import ListedHere
 from kipviz.brokers.transactions import administration
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
@@ -19,7 +19,7 @@ from kipviz.clients.shares import share_consumer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import producer
 from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.cluster import refusals
+from kipviz.cluster import rejections
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
 from kipviz.designs.options import STATUSES
@@ -267,9 +267,9 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
     everywhere |= {"CreateTopics", "Metadata", "FindCoordinator"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
-            refusals.not_here(request(name))
+            rejections.not_here(request(name))
         return
-    answer = refusals.not_here(request(name))
+    answer = rejections.not_here(request(name))
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     assert answer.error in {Errors.NOT_COORDINATOR, Errors.NOT_LEADER_OR_FOLLOWER}
 

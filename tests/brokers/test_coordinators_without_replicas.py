@@ -7,10 +7,10 @@ import pytest
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.membership import group_membership, share_membership
 from kipviz.brokers.share_coordinators import share_coordinator as sc
-from kipviz.brokers.share_coordinators import share_upkeep as upkeep
+from kipviz.brokers.share_coordinators import share_state_maintenance as upkeep
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
-from kipviz.brokers.share_coordinators import share_upkeep as upkeep
+from kipviz.brokers.share_coordinators import share_state_maintenance as upkeep
 from kipviz.cluster.actions import CrashBroker, DeleteTopic, MoveLeader, Replicate
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.driving.desk import TOPIC_IDS, Desk
@@ -126,8 +126,8 @@ def test_who_does_not_lead_a_share_partition_says_whether_anybody_does(there):
     desk = Desk(pl, PartitionLeader("src-0", 0), leaders={"src-0": 1} if there else {})
     named = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     by_id = Errors.UNKNOWN_TOPIC_ID
-    assert gone_topics.not_led("src-0", desk.on.image) is (named[0] if there else by_id)
-    assert gone_topics.unknown("src-0", desk.on.image) is (named[1] if there else by_id)
+    assert deleted_topics.not_led("src-0", desk.on.image) is (named[0] if there else by_id)
+    assert deleted_topics.unknown("src-0", desk.on.image) is (named[1] if there else by_id)
 
 
 def quiet(model, world):

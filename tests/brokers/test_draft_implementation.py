@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import ApplyMarkerToShares, WriteMarker
+from kipviz.brokers.local_calls import ApplyMarkerToShares, WriteMarker
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders import share_partition_leader as spl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import append, replicate

@@ -13,7 +13,7 @@ from kipviz.brokers.groups import group_administration as asked
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.membership import classic_membership, group_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember

@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

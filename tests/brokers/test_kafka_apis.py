@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import ApplyMarkerToShares, MarkerWritten, WriteMarker
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import WriteTxnMarkers

@@ -15,7 +15,7 @@ from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.deadlines import action_of, place_of
 from kipviz.cluster.timing.durations import DURATIONS
-from kipviz.cluster.timing.stamps import horizon_of
+from kipviz.cluster.timing.record_timestamps import horizon_of
 from kipviz.cluster.timing.timers import FRONT, front_of
 from kipviz.driving.desk import Desk
 from kipviz.messages.events import LogPruned

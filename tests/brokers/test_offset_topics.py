@@ -8,7 +8,7 @@ from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors

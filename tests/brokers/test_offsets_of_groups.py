@@ -14,7 +14,7 @@ from kipviz.brokers.logs.partition_log import append
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.group_calls import groups_of
-from kipviz.cluster.partly import narrowed
+from kipviz.cluster.topic_authorization import narrowed
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
@@ -35,7 +35,7 @@ from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
-from kipviz.views.telling.operators import found_out
+from kipviz.views.explanations.operators import found_out
 from tests.scenarios.story import nodes, played
 
 BILLING, MISSPELT = "billing", "my-gruop-4"

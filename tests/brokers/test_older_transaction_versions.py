@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import Context, ReplyTo
-from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.transactions import transaction_coordinator as tc

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.context import NOBODY, ReplyTo
-from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog, append, delete_records, replicate

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import AppendPart, PartVerified, WriteMarker
+from kipviz.brokers.local_calls import AppendPart, PartVerified, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs import produce_requests as several
 from kipviz.brokers.logs.partition_leader import PartitionLeader

@@ -11,7 +11,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Reply, ReplyTo
 from kipviz.brokers.groups import several_groups as several
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import AskedOfOne
+from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.group_calls import groups_of
@@ -40,7 +40,7 @@ from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
-from kipviz.views.telling.operators import found_out
+from kipviz.views.explanations.operators import found_out
 from tests.scenarios.story import nodes, played
 
 BILLING, MISSPELT = "billing", "my-gruop-4"

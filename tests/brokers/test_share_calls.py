@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.brokers.context import Effects, Reply, ReplyTo
 from kipviz.brokers.share_leaders import share_partition
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, StagingCall
-from kipviz.brokers.share_votes import share_calls
+from kipviz.brokers.share_transactions import staging_requests
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -24,7 +24,7 @@ TO = ReplyTo("p", 1, 0)
 
 
 def answered(place: SharePlace, *replies: Reply) -> Effects:
-    return share_calls.gathered(Effects(place.role, replies=replies), place.on)
+    return staging_requests.gathered(Effects(place.role, replies=replies), place.on)
 
 
 def part(partition: str, error: Errors = Errors.NONE, to: ReplyTo = TO) -> Reply:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.context import NOBODY, ReplyTo
-from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.brokers.share_coordinators import share_coordinator as sc
-from kipviz.brokers.share_coordinators import share_upkeep
+from kipviz.brokers.share_coordinators import share_state_maintenance
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -156,8 +156,8 @@ def test_of_a_topic_that_is_gone_no_state_is_made_read_written_or_deleted():
         read(desk, key=gone),
         write(desk, batch(0, 1), key=gone),
         desk.ask(sc.on_initialize, InitializeShareGroupState(gone, 3, -1)),
-        desk.ask(share_upkeep.on_delete, DeleteShareGroupState(gone)),
-        desk.ask(share_upkeep.on_read_summary, ReadShareGroupStateSummary(gone)),
+        desk.ask(share_state_maintenance.on_delete, DeleteShareGroupState(gone)),
+        desk.ask(share_state_maintenance.on_read_summary, ReadShareGroupStateSummary(gone)),
     )
     assert {answer.error for answer in answers} == {Errors.UNKNOWN_TOPIC_OR_PARTITION}
     assert len(desk.written(HERE)) == written
@@ -362,7 +362,7 @@ def test_a_state_that_is_made_anew_has_no_leader_and_nothing_delivered_yet():
     """ShareGroupOffset.fromRequest: leader epoch 0, and a count only with a start offset."""
     desk = reset_at_leader_epoch(2)
     assert desk.written(HERE)[-1] == ShareSnapshotRecord(KEY, 1, 3, 0, 10, 0)
-    summary = desk.ask(share_upkeep.on_read_summary, ReadShareGroupStateSummary(KEY))
+    summary = desk.ask(share_state_maintenance.on_read_summary, ReadShareGroupStateSummary(KEY))
     assert (summary.leader_epoch, summary.delivery_complete_count) == (0, 0)
     desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 4, -1))
     assert desk.role.states[KEY].delivery_complete_count == -1

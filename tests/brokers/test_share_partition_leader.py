@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.context import NOBODY, ReplyTo
-from kipviz.brokers.local import FetchFurther
+from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders import share_sessions, share_timers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.share_coordinators import share_coordinator as sc
-from kipviz.brokers.share_coordinators import share_upkeep as upkeep
+from kipviz.brokers.share_coordinators import share_state_maintenance as upkeep
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors

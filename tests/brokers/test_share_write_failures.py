@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.widgets.lines import Lab
 from kipviz.widgets.page import page as page_of
 from kipviz.widgets.side_by_side import compare

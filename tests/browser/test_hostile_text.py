@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import mistune
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.views.exports.markdown import markdown
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.exports.svg import svg

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.payload import payload as tell
 from kipviz.widgets import Compare
 from kipviz.widgets.page import page

@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import open_link
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import open_link
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.page import page as page_of

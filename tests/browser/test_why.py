@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.widgets.lab import Lab
 from tests.browser.bare_page import step_of, wait_painted, write_page
 

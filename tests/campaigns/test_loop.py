@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.campaigns.cancellation import Cancelled
 from kipviz.campaigns.loop import LoopCampaign
-from kipviz.campaigns.switch import Cancelled
 from kipviz.campaigns.verdict_rows import COLUMNS
 from kipviz.spark.campaign import Campaign
-from kipviz.spark.shipped import VERDICT_SCHEMA
+from kipviz.spark.worker_runs import VERDICT_SCHEMA
 
 STAND_IN = "tests.spark.stand_in_task"
 WORDS = ("copy", ("right", "twice", "sticks", "crashes"), ("calm", "rough"), 6, 3)

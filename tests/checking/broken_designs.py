@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipviz.checking.courses.task import Task, run
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY, property_named
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 

@@ -6,14 +6,20 @@ import pickle
 
 import pytest
 
-from kipviz.checking.courses.at_rest import TimersAtRest, _lent, raised, ran, with_timers_at_rest
-from kipviz.checking.courses.left_alone import breaks_later
-from kipviz.checking.courses.runs import follow, judge, judge_to_the_end, play, replay
-from kipviz.checking.courses.task import Task, moments, run
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import property_named
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.continuation import breaks_later
+from kipviz.checking.single_run.quiescence import (
+    TimersAtRest,
+    _lent,
+    raised,
+    ran,
+    with_timers_at_rest,
+)
+from kipviz.checking.single_run.runs import follow, judge, judge_to_the_end, play, replay
+from kipviz.checking.single_run.seeded_run import Task, moments, run
 from kipviz.cluster.actions import CrashClient, ExpireLock, RunOut, Step, TimeOutTransaction
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses.task import Task
 from kipviz.checking.judging.coverage import Coverage, Fired, coverage_of
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.dispatch import HANDLERS
 
 

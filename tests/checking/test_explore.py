@@ -8,10 +8,10 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search import explore as searching
-from kipviz.checking.search import forever
+from kipviz.checking.search import unresolved
 from kipviz.checking.search.explore import explore
-from kipviz.checking.search.found import Counterexample, Explored
 from kipviz.checking.search.liveness import Settled, settle
+from kipviz.checking.search.search_result import Counterexample, Explored
 from kipviz.cluster.actions import ExpireLock
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome
@@ -200,7 +200,7 @@ class Due:
 
 def explored(monkeypatch: pytest.MonkeyPatch, **ways: tuple[Way, ...]) -> list[int]:
     """How long the counterexamples are, where whatever is asked for the future is "for ever"."""
-    monkeypatch.setattr(forever, "settle", lambda *_: Settled("for ever", "it", 1))
+    monkeypatch.setattr(unresolved, "settle", lambda *_: Settled("for ever", "it", 1))
     found = explore(Ways(**ways), properties=(Due(),))  # type: ignore[arg-type]
     return [len(c.actions) for c in found.counterexamples]
 
@@ -275,7 +275,7 @@ def test_a_state_whose_future_is_undecided_is_no_proof(monkeypatch: pytest.Monke
     def undecided(*given: object) -> Settled:
         return Settled("undecided", "something", 3_000)
 
-    monkeypatch.setattr(forever, "settle", undecided)
+    monkeypatch.setattr(unresolved, "settle", undecided)
     found = explore(model_of(FINDING_I))
     assert found.counterexamples == ()
     assert found.undecided > 0

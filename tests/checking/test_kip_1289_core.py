@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.search.explore import Search, explore
-from kipviz.checking.search.found import Explored
 from kipviz.checking.search.reductions import Reduction
+from kipviz.checking.search.search_result import Explored
 from tests.checking.counts import BY_TLC, TWO_PHASE_BY_TLC, ByTlc
 from tests.checking.kip_1289_core import Atomic, Core, LoneSteps, Size, Symmetric, orbit, tlc_config
 from tests.core.two_phase_commit import TwoPhaseCommit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses.runs import labels, load, save
+from kipviz.checking.single_run.runs import labels, load, save
 from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, WORK, Axis, BadLandscape
 from kipviz.checking.timed.landscape import Landscape, Question, landscape
 from kipviz.views.measures.landscape import landscape_page

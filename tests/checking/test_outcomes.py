@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
 from kipviz.checking.judging.ablation import RULES, UnknownRule, ablate
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.outcomes import CUT, Decided, of_all, of_seeds, seeded
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN

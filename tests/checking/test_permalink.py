@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipviz.checking.courses import permalink as links
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.link_head import Head, read_head, write_head
-from kipviz.checking.courses.task import Task
 from kipviz.checking.search.explore import explore
+from kipviz.checking.single_run import permalink as links
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.link_head import Head, read_head, write_head
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.bits import letters_of
 from kipviz.core.link import LENGTH_MAX, BadLink, Leg, SumOfMarks, sum_of
@@ -106,7 +106,7 @@ def test_a_run_that_a_search_found_opens_again():
 
 def test_the_same_letters_under_two_hash_seeds():
     program = (
-        "from kipviz.checking.courses import permalink, runs; from kipviz.checking.courses.task import Task;"
+        "from kipviz.checking.single_run import permalink, runs; from kipviz.checking.single_run.seeded_run import Task;"
         f"r = runs.replay(Task({TWO!r}, 'finding-D', 'hostile', 5));"
         "print(permalink.permalink(r.at(r.trace.last())))"
     )

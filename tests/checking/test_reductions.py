@@ -9,9 +9,9 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search, explore
-from kipviz.checking.search.found import Bounds, Explored
-from kipviz.checking.search.lone import LoneSteps
+from kipviz.checking.search.partial_order import LoneSteps
 from kipviz.checking.search.reductions import Reduction
+from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.checking.search.symmetry import Renaming, Symmetry, interchangeable, renamed
 from kipviz.cluster.world import first_world
 from kipviz.core.trace import Trace

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.breaking import Breaking, breaking
-from kipviz.checking.courses.saves import NOT_SEARCHED, decisions, under
-from kipviz.checking.courses.task import Task, run
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import BREAKS, Judged, judge, property_named
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.saving_decisions import NOT_SEARCHED, decisions, under
+from kipviz.checking.single_run.seeded_run import Task, run
+from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
 from kipviz.views.reports.review import told

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from kipviz.checking.search import explore as searching
-from kipviz.checking.search import kept, memory
+from kipviz.checking.search import memory, saved_search
 from kipviz.checking.search.explore import DigestsCollide, Search, explore
-from kipviz.checking.search.found import Bounds, Explored
 from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
@@ -79,8 +79,8 @@ def test_a_search_goes_on_from_a_file(states_max: int, tmp_path: Path) -> None:
     file = tmp_path / "search"
     search = Search(model_of(FINDING_D))
     before = search.run(Bounds(states_max=states_max))
-    kept.save(search, file)
-    again = kept.load(file, model_of(FINDING_D))
+    saved_search.save(search, file)
+    again = saved_search.load(file, model_of(FINDING_D))
     assert again.run(Bounds(states_max=1)).states == before.states
     assert again.run(EVERYTHING) == explore(model_of(FINDING_D))
 
@@ -88,33 +88,36 @@ def test_a_search_goes_on_from_a_file(states_max: int, tmp_path: Path) -> None:
 def test_a_search_that_broke_at_its_start_can_be_read_again(tmp_path: Path) -> None:
     search = Search(model_of(CALM), (Never(),))
     found = search.run(EVERYTHING)
-    kept.save(search, tmp_path / "search")
-    assert kept.load(tmp_path / "search", model_of(CALM), (), (Never(),)).run(EVERYTHING) == found
+    saved_search.save(search, tmp_path / "search")
+    assert (
+        saved_search.load(tmp_path / "search", model_of(CALM), (), (Never(),)).run(EVERYTHING)
+        == found
+    )
 
 
 def test_the_same_search_is_the_same_file(tmp_path: Path) -> None:
     for name in ("one", "other"):
         search = Search(model_of(CALM))
         search.run(Bounds(states_max=300))
-        kept.save(search, tmp_path / name)
+        saved_search.save(search, tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
 def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     search = Search(model_of(FINDING_D))
     search.run(Bounds(states_max=500))
-    kept.save(search, tmp_path / "search")
-    with pytest.raises(kept.SearchFileError, match="is of another model: state"):
-        kept.load(tmp_path / "search", model_of(CALM))
-    with pytest.raises(kept.SearchFileError, match="was searched otherwise"):
-        kept.load(tmp_path / "search", model_of(FINDING_D), properties=PROPERTIES[:1])
+    saved_search.save(search, tmp_path / "search")
+    with pytest.raises(saved_search.SearchFileError, match="is of another model: state"):
+        saved_search.load(tmp_path / "search", model_of(CALM))
+    with pytest.raises(saved_search.SearchFileError, match="was searched otherwise"):
+        saved_search.load(tmp_path / "search", model_of(FINDING_D), properties=PROPERTIES[:1])
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x80"])
 def test_a_file_that_is_no_search_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "search").write_bytes(content)
-    with pytest.raises(kept.SearchFileError, match=r"search is no search of kipviz"):
-        kept.load(tmp_path / "search", model_of(CALM))
+    with pytest.raises(saved_search.SearchFileError, match=r"search is no search of kipviz"):
+        saved_search.load(tmp_path / "search", model_of(CALM))
 
 
 # -- digests -----------------------------------------------------------------------------------

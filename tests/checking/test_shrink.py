@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses.shrink import NotBroken, _narrowed, saving, savings, shrink
-from kipviz.checking.courses.task import Task, model_of, moments, run
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
+from kipviz.checking.single_run.seeded_run import Task, model_of, moments, run
+from kipviz.checking.single_run.shrink import NotBroken, _narrowed, saving, savings, shrink
 from kipviz.cluster.actions import Cut, ExpireLock, Heal
-from kipviz.cluster.network.cutting import across
+from kipviz.cluster.network.network_partition import across
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN

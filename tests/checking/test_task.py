@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kipviz.checking.courses import task as tasks
-from kipviz.checking.courses.runs import replay
-from kipviz.checking.courses.task import EventRow, Task, Verdict, moments, rows, run
+from kipviz.checking.single_run import seeded_run as tasks
+from kipviz.checking.single_run.runs import replay
+from kipviz.checking.single_run.seeded_run import EventRow, Task, Verdict, moments, rows, run
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import NotEnabled
 from kipviz.properties.verdict import BROKEN
@@ -91,7 +91,7 @@ AGAIN = [
 ]
 PROGRAM = """
 import sys, msgspec
-from kipviz.checking.courses.task import Task, rows, run
+from kipviz.checking.single_run.seeded_run import Task, rows, run
 tasks = msgspec.json.decode(sys.stdin.buffer.read(), type=list[Task])
 print(msgspec.json.encode([[run(task), list(rows(task))] for task in tasks]).decode())
 """

@@ -8,14 +8,14 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search, explore
-from kipviz.checking.search.found import Bounds, Explored
-from kipviz.checking.search.lone import LoneSteps
+from kipviz.checking.search.partial_order import LoneSteps
+from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.checking.search.symmetry import Symmetry
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import deadlines
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import changed
 from tests.checking.counts import TIMED, Timed
 from tests.checking.two_members import POLL, members
 

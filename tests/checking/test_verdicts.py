@@ -12,7 +12,7 @@ from kipviz.checking.judging.verdicts import (
     judge,
     verdict_table,
 )
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario

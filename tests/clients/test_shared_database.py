@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.clients.transactions import external_database as db
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState

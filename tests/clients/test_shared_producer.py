@@ -26,8 +26,8 @@ from kipviz.records.batches import DataRecord
 from kipviz.scenarios import shared_producer_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
+from kipviz.views.explanations import exceptions
 from kipviz.views.role_cards.owners import clients as card_of
-from kipviz.views.telling import exceptions
 from tests.scenarios.story import after, nodes, played
 
 FORGOTTEN = scenario("kip-98-threads-timed-out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.sessions.session_threads import PARKED
 from kipviz.cluster.actions import Step, Tick
 from kipviz.cluster.specs.spec import FaultBudget
@@ -15,7 +15,7 @@ from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
-from kipviz.views.role_cards.due import later
+from kipviz.views.role_cards.remaining_time import later
 
 STORY = scenario("kip-1310-two-threads")
 FIRST, SECOND = Step("app-1"), Step("app-1", "worker")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.clients import workers
 from kipviz.clients.application import IDLE, THROUGH, Call
 from kipviz.clients.rules import Entry

@@ -8,11 +8,11 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import AskedOfOne
+from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.transactions import several_transactions as several
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
-from kipviz.cluster import dispatch, partly, refusals
+from kipviz.cluster import dispatch, rejections, topic_authorization
 from kipviz.cluster.actions import CrashBroker, Deliver
 from kipviz.cluster.world import Envelope
 from kipviz.designs.catalogue import design
@@ -24,9 +24,9 @@ from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, with_error
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.library import scenario
-from kipviz.views.reasons.waiting import at_broker
-from kipviz.views.telling.guards import guards
-from kipviz.views.telling.words import summary
+from kipviz.views.explanations.guards import guards
+from kipviz.views.explanations.sentences import summary
+from kipviz.views.reasons.request_position import at_broker
 from tests.scenarios.story import after, nodes, played
 
 NAME = "kip-890-asked-together"
@@ -75,7 +75,7 @@ def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() 
 
 
 def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -> None:
-    told = refusals.refused(BOTH, Errors.UNSUPPORTED_VERSION)
+    told = rejections.refused(BOTH, Errors.UNSUPPORTED_VERSION)
     assert [each.error for each in told.of_transactions] == [Errors.UNSUPPORTED_VERSION] * 2
     world = after(NAME, "kafka", HELD)
     on = scenario(NAME).model(design("kafka")).context(world, 3)
@@ -92,7 +92,7 @@ def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -
 def test_each_transaction_is_asked_of_its_own_coordinator() -> None:
     desk = Desk(several, KafkaApis(), leaders={"out-0": 3, HOMES["t"]: 1, HOMES["u"]: 1})
     assert dispatch.role_for(BOTH, 1, desk.on.image) == (1, "kafka_apis", "")
-    assert refusals.gone(BOTH, desk.on.image) is None
+    assert rejections.gone(BOTH, desk.on.image) is None
     desk.do(several.on_add_partitions(desk.role, BOTH, TO, desk.on))
     assert [(call.shard, call.message) for call in desk.local] == [
         (HOMES["t"], AskedOfOne(TO, ONE)),
@@ -121,9 +121,9 @@ def test_a_question_about_one_transaction_is_its_coordinators_alone() -> None:
 
 def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
     first, second = with_error(ONE, Errors.NONE), with_error(OTHER, Errors.TRANSACTION_ABORTABLE)
-    serving, whole = partly.gathered(Envelope(BOTH), second)
+    serving, whole = topic_authorization.gathered(Envelope(BOTH), second)
     assert whole is None
-    _, whole = partly.gathered(serving, first)
+    _, whole = topic_authorization.gathered(serving, first)
     assert whole == first.but(further=(second,)), "in the order of the request"
 
 

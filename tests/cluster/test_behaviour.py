@@ -75,7 +75,7 @@ def test_an_accident_or_a_repair_has_a_sentence_of_its_own(
 ) -> None:
     accident = each.place > 0 or each.action in OFFERED_ELSEWHERE
     assert accident == (type(each).sentence is not Behaviour.sentence), (
-        f"{each.action.__name__}: an accident is told by its class (`sentence`), what goes on by itself in views/telling/words.py"
+        f"{each.action.__name__}: an accident is told by its class (`sentence`), what goes on by itself in views/explanations/sentences.py"
     )
 
 

@@ -7,13 +7,13 @@ import pytest
 from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers.context import Effects, ReplyTo, Request
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.transactions import marker_requests as markers
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_append import gathered
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
-from kipviz.cluster import partly, refusals
+from kipviz.cluster import rejections, topic_authorization
 from kipviz.cluster.world import Envelope
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
@@ -122,12 +122,12 @@ def test_a_broker_tells_two_markers_of_one_partition_apart():
     serving, whole = Envelope(BOTH), None
     for _, part in desk.replies:
         assert whole is None
-        serving, whole = partly.gathered(serving, part)
+        serving, whole = topic_authorization.gathered(serving, part)
     assert whole == answer(Errors.NONE, REFUSED)
     assert not desk.role.pending
 
 
 def test_a_request_that_is_refused_as_a_whole_is_answered_for_each_transaction():
-    told = refusals.refused(BOTH, Errors.UNSUPPORTED_VERSION)
+    told = rejections.refused(BOTH, Errors.UNSUPPORTED_VERSION)
     assert told == answer(Errors.UNSUPPORTED_VERSION, Errors.UNSUPPORTED_VERSION)
-    assert partly.gathered(Envelope(BOTH), told) == (Envelope(BOTH), told)
+    assert topic_authorization.gathered(Envelope(BOTH), told) == (Envelope(BOTH), told)

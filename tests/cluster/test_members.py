@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.groups.group_state import GroupCoordinator, replay
-from kipviz.checking.courses.task import Task, model_of, moments
+from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.cluster.world import World
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES

@@ -12,7 +12,7 @@ from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.deadlines import scanned
 from kipviz.cluster.world import World
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.telling.words import tell
+from kipviz.views.explanations.sentences import tell
 from tests.cluster.small_clusters import model_of, small_spec
 
 TIMED = Clock("timed")

@@ -8,15 +8,15 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.actions import MoveLeader, RunOut, Tick
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import deadlines, timers
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios import programs
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import changed
 from tests.cluster.test_timers import at, go, running
 from tests.scenarios.story import after
 

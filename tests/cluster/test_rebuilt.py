@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
-from kipviz.cluster.real.rebuilt import GONE, Entry, PassedOver, _groups, _transactions
+from kipviz.cluster.real.rebuilt_cluster import GONE, Entry, PassedOver, _groups, _transactions
 from kipviz.messages.events import OffsetStaged, TransactionMoved
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord

@@ -10,7 +10,7 @@ from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.reasons import causes
-from kipviz.views.role_cards import due
+from kipviz.views.role_cards import remaining_time
 from tests.cluster.test_timers import at, running
 from tests.scenarios.story import after, played
 
@@ -32,7 +32,7 @@ def test_an_offset_is_as_old_as_its_commit() -> None:
 def test_while_somebody_subscribes_nothing_is_due_however_old_it_is() -> None:
     world = after(MODERN, "kafka", "A week without anything new")
     assert not running(world, retention.OFFSET)
-    assert not any("retention" in name for name, _ in due.later(world))
+    assert not any("retention" in name for name, _ in remaining_time.later(world))
 
 
 def test_of_a_group_of_kip_848_that_became_empty_an_old_offset_goes_by_the_next_check() -> None:

@@ -11,8 +11,8 @@ from kipviz.clients.shares import share_consumer
 from kipviz.clients.transactions.producer import Producer, ProducerState, on_response
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.partly import told, without
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
+from kipviz.cluster.topic_authorization import told, without
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design

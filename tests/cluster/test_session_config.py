@@ -17,10 +17,10 @@ from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.scenarios import session_programs
-from kipviz.scenarios.changes import BadChange, changed
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
+from kipviz.scenarios.setting_changes import BadChange, changed
 
 LEAST = {"transactional.id": "my-txn", "bootstrap.servers": "b1:9092,b3:9092"}
 STORY = scenario("kip-1310-heartbeat")

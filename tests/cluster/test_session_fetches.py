@@ -26,7 +26,7 @@ from kipviz.properties.expectations import NoWaitForOneself, Seen
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
-from kipviz.views.telling.guards import guards
+from kipviz.views.explanations.guards import guards
 
 ONE_ANSWER = scenario("kip-932-one-answer")
 

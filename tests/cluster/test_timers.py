@@ -29,9 +29,9 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import Fetch
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
+from kipviz.scenarios.setting_changes import changed
 from tests.cluster.small_clusters import HOSTILE, small_spec
 
 JOINING, SHARING, BEATING = "kip-848-rebalance", "kip-932-members", "kip-1309-dead-writer"

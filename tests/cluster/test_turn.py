@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.brokers.context import Effects, Reply, ReplyTo
-from kipviz.brokers.local import MarkerWritten
+from kipviz.brokers.local_calls import MarkerWritten
 from kipviz.cluster.actions import (
     CrashBroker,
     DeleteRecords,

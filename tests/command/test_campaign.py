@@ -6,7 +6,7 @@ import shlex
 import pyarrow as pa
 import pytest
 
-from kipviz.checking.courses.task import Task, run
+from kipviz.checking.single_run.seeded_run import Task, run
 
 WORDS = ("--scenario", "kip-1289-two-members", "--faults", "rough", "--runs", "12", "--seed", "1")
 BOTH = ("--designs", "repaired,finding-D")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.core.missing_part import PARTS, missing_part
+from kipviz.core.optional_parts import PARTS, missing_part
 
 ROOT = Path(__file__).parents[2]
 # msgspec takes typing_extensions where it is there, and does without.
@@ -37,7 +37,7 @@ def listed() -> list[str]:
     """What a play, a search, a page and the lists import beside Python's own modules."""
     done = alone(
         """
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
 from kipviz.designs.catalogue import design

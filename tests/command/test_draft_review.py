@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.kips.kip_1289_drafts import AS_IMPLEMENTED
 from kipviz.kips.row import OPEN
-from kipviz.studies.implemented import draft_stories
+from kipviz.studies.draft_implementation import draft_stories
 
 FEW = ("kip-1289-draft-late-stage", "kip-1289-flink-acks-first")
 

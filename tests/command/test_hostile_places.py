@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from tests.command.conftest import ROOT, sentence
 from tests.fuzz.of_runs import sealed
 
@@ -36,10 +36,10 @@ def test_a_trace_file_that_is_too_large_is_refused_and_a_setting_allows_more(
 ):
     path = tmp_path / "run.trace"
     assert kipviz("replay", *REPLAYED, "--save", path).status == 0
-    monkeypatch.setenv(outside_file.SETTING, "100")
+    monkeypatch.setenv(untrusted_file.SETTING, "100")
     said = sentence(kipviz("play", "--from-trace", path))
     assert said.endswith("it has more than 100 bytes; KIPVIZ_FILE_BYTES_MAX allows more")
-    monkeypatch.setenv(outside_file.SETTING, "1000000")
+    monkeypatch.setenv(untrusted_file.SETTING, "1000000")
     assert kipviz("play", "--from-trace", path).status == 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 
 LOCK = "group.share.record.lock.duration.ms"
 ONE = (

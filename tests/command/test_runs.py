@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from kipviz.checking.courses.task import Task, run
+from kipviz.checking.single_run.seeded_run import Task, run
 
 BROKEN = "kip-1289-lock-expiry"
 SEEDED = ("--scenario", "kip-1289-two-members", "--faults", "rough")

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import permalink
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import permalink
 from kipviz.core.link import SumOfMarks
 from kipviz.core.linkcode import read, write
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.studies.implemented import draft_ledger
-from kipviz.studies.implemented.kept_ledger import KeptLedger
+from kipviz.checking.single_run import runs
+from kipviz.studies.draft_implementation import draft_ledger
+from kipviz.studies.draft_implementation.saved_ledger import KeptLedger
 
 
 def test_without_a_name_the_questions_are_listed(kipviz):
@@ -145,7 +145,7 @@ def test_explore_says_which_single_decision_saves_a_counterexample(kipviz):
 @pytest.fixture
 def few_findings(monkeypatch):
     """Let each review have its first finding alone, and that of KIP-1289 three that are quick."""
-    from kipviz.studies.found import reviews
+    from kipviz.studies.review_findings import reviews
 
     first = [review.but(findings=review.findings[:1]) for review in reviews.REVIEWS]
     first[0] = first[0].but(findings=tuple(map(reviews.finding, ("A", "N", "X1"))))

@@ -27,7 +27,7 @@ from kipviz.messages.wire.kind import Around
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from kipviz.studies.found.tallies import DECLARED_PARTITION, DECLARED_TOP
+from kipviz.studies.review_findings.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.brokers.rights_table import NEEDS
 from tests.scenarios.story import nodes, played
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses.task import Task, run
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -23,7 +23,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, follow, play
-from kipviz.studies.found.findings import first_break
+from kipviz.studies.review_findings.findings import first_break
 from kipviz.studies.test_plan import chaos, cost
 from tests.scenarios.story import committed_outputs, first_step, nodes, played, states_of
 

@@ -8,7 +8,7 @@ coordinator says yes.
 
 from __future__ import annotations
 
-from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.logs.partition_log import append, is_aborted, replicate
 from kipviz.brokers.share_leaders import share_partition, share_timers
 from kipviz.brokers.share_leaders import share_partition_leader as spl

@@ -5,7 +5,7 @@ import pytest
 from kipviz.conforming.programs import Step, program
 from kipviz.conforming.real_broker import CannotStart, release_of
 from kipviz.conforming.rounds import ATTEMPTS_MAX, Refusal, shrink
-from kipviz.recordings.followed.sayings import Asked
+from kipviz.recordings.replayed_roles.answer_text import Asked
 
 COMMIT, JOIN = Step("a", "end", ("now", "commit")), Step("m", "join")
 

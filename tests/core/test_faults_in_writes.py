@@ -13,7 +13,7 @@ from typing import Self
 
 import pytest
 
-from kipviz.core import whole_file
+from kipviz.core import atomic_write
 
 ROOT = Path(__file__).parents[2]
 CALLS_MAX = 40
@@ -90,13 +90,13 @@ def fails_at(number: int, error: int) -> Iterator[Disk]:
 @pytest.mark.parametrize("before", [False, True])
 def test_at_whichever_call_a_disk_fails_what_was_there_is_whole(tmp_path, error, before):
     place, copy = tmp_path / "run.trace", tmp_path / ".run.trace.before"
-    whole_file.write(place, b"the first", copy)
+    atomic_write.write(place, b"the first", copy)
     seen = set()
     for number in range(1, CALLS_MAX):
         place.write_bytes(b"what was there")
         with fails_at(number, error) as disk:
             try:
-                whole_file.write(place, b"what is new", copy if before else None)
+                atomic_write.write(place, b"what is new", copy if before else None)
             except OSError as wrong:
                 failed = disk.calls[number - 1]
                 seen.add(failed)
@@ -122,7 +122,7 @@ def test_at_whichever_call_a_disk_fails_what_was_there_is_whole(tmp_path, error,
 KILLED = """
 import os, sys
 from pathlib import Path
-from kipviz.core import whole_file
+from kipviz.core import atomic_write
 from tests.core.test_faults_in_writes import Disk
 import pytest
 
@@ -133,13 +133,13 @@ for number in range(1, 40):
     if not child:
         with pytest.MonkeyPatch.context() as patch:
             disk = Disk(patch, lambda: os._exit(9), number)
-            whole_file.write(place, b"what is new", copy)
+            atomic_write.write(place, b"what is new", copy)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     print(number, os.waitstatus_to_exitcode(status), place.read_bytes().decode(), len(list(place.parent.glob(".*.draft"))), sep="|")
     if status == 0:
         break
-whole_file.write(place, b"the next start", copy)
+atomic_write.write(place, b"the next start", copy)
 print(*sorted(each.name for each in place.parent.iterdir()))
 """
 

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 import kipviz
-from kipviz.checking.courses.permalink import open_link, permalink
+from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.course import judging
 from kipviz.course.lab import KINDS, UnknownLab, lab_named, labs, read_lab
 from kipviz.scenarios.documents.bad_story import BadStory

@@ -10,8 +10,8 @@ import pytest
 
 import kipviz
 from kipviz.campaigns.plan import make_plan
-from kipviz.checking.courses import runs
 from kipviz.checking.judging.verdicts import judge
+from kipviz.checking.single_run import runs
 from kipviz.core.tracefile import TraceFileError
 from kipviz.designs import catalogue
 from kipviz.designs.catalogue import design
@@ -20,7 +20,7 @@ from kipviz.designs.own_rule import BadRule
 from kipviz.designs.slot import UnknownDesign
 from kipviz.messages.errors import Errors
 from kipviz.spark.campaign import run_places
-from kipviz.spark.kept_runs import KeptRuns
+from kipviz.spark.saved_runs import KeptRuns
 
 QUESTION = slot_named("marker_epoch").question
 KEPT: list[int] = []

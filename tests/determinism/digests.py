@@ -16,7 +16,7 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario
 from kipviz.widgets.lab import Lab

@@ -9,14 +9,14 @@ import hashlib
 import sys
 from pathlib import Path
 
-from kipviz.checking.courses.shrink import saving, shrink
-from kipviz.checking.courses.task import Task, model_of, moments
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.coverage import coverage_of
-from kipviz.checking.search import kept
-from kipviz.checking.search.by_name import reduction
+from kipviz.checking.search import saved_search
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.reduction_names import reduction
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.seeded_run import Task, model_of, moments
+from kipviz.checking.single_run.shrink import saving, shrink
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -35,7 +35,7 @@ def told(folder: Path) -> list[str]:
         reductions=[reduction("symmetry"), reduction("order")],
     )
     lines.append(both.run(Bounds(states_max=1_500)).sentence)
-    kept.save(both, folder / "search")
+    saved_search.save(both, folder / "search")
     lines.append(hashlib.blake2b((folder / "search").read_bytes()).hexdigest())
     actions = tuple(moment.action for moment in moments(SEEDED))
     story = shrink(model_of(SEEDED), actions, "atomic")

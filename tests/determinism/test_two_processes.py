@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from kipviz.checking.courses import runs
-from tests.determinism.telling import GROUPS, group, write
+from kipviz.checking.single_run import runs
+from tests.determinism.run_text import GROUPS, group, write
 
 ROOT = Path(__file__).parents[2]
 HASH_SEEDS = ("4242", "0", "1", "random")
@@ -49,7 +49,7 @@ def here(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_another_process_with_another_hash_seed_writes_the_same_bytes(
     here: Told, tmp_path: Path
 ) -> None:
-    program = ROOT / "tests/determinism/telling.py"
+    program = ROOT / "tests/determinism/run_text.py"
     seed = HASH_SEEDS[here.number]
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path), str(here.number)],

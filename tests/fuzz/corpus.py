@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import permalink
-from kipviz.checking.search import kept
+from kipviz.checking.search import saved_search
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import permalink
 from kipviz.core.serialization import serialize
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -112,7 +112,7 @@ def saved_runs() -> None:
 
 def links() -> None:
     """Permalinks of the same runs and of a seeded one; first_links.txt has them in the first format."""
-    from kipviz.checking.courses.task import Task
+    from kipviz.checking.single_run.seeded_run import Task
 
     made = [permalink(runs.play(name)) for name in STORIES]
     made.append(permalink(runs.replay(Task("kip-1289-small", "repaired", "hostile", 5, 40))))
@@ -137,7 +137,7 @@ def searches() -> None:
     story = scenario("kip-890-small")
     search = Search(story.model(design(story.designs[0])))
     search.run(Bounds(states_max=60))
-    kept.save(search, PLACE / "kip-890-small.search")
+    saved_search.save(search, PLACE / "kip-890-small.search")
     world = runs.play(STORIES[0]).trace.last().world
     (PLACE / "world.value").write_bytes(serialize(world))
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import open_link
-from kipviz.checking.search import kept
-from kipviz.checking.search.kept import SearchFileError
+from kipviz.checking.search import saved_search
+from kipviz.checking.search.saved_search import SearchFileError
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import open_link
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.core.bits import bytes_of, letters_of
 from kipviz.core.link import BadLink
@@ -28,13 +28,13 @@ from kipviz.core.values import digest_of
 from kipviz.designs.catalogue import design
 from kipviz.designs.options import UnknownDesign
 from kipviz.lessons.goals import UnknownGoal
-from kipviz.scenarios.changes import BadChange, changed
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import read_story
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import ScriptError
-from kipviz.widgets.keeper import recovered
+from kipviz.scenarios.setting_changes import BadChange, changed
+from kipviz.widgets.autosave import recovered
 from kipviz.widgets.lines import Lab
 from tests.fuzz.corpus import PLACE
 from tests.fuzz.fuzzing import Target
@@ -343,7 +343,7 @@ def _read_search(data: bytes, folder: Path) -> object:
     path = folder / "a.search"
     path.write_bytes(data)
     story = scenario(SEARCHED)
-    return kept.load(path, story.model(design(story.designs[0])))
+    return saved_search.load(path, story.model(design(story.designs[0])))
 
 
 def _value(dice: random.Random) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.cluster.actions import CrashBroker, CrashClient
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.core.trace import Trace

@@ -13,9 +13,9 @@ import pytest
 
 import kipviz
 from kipviz.campaigns.plan import make_plan
-from kipviz.checking.courses import permalink, runs
-from kipviz.checking.courses.link_head import STORY_MAX, Head, read_head, write_head
-from kipviz.checking.courses.permalink import BadLink, open_link
+from kipviz.checking.single_run import permalink, runs
+from kipviz.checking.single_run.link_head import STORY_MAX, Head, read_head, write_head
+from kipviz.checking.single_run.permalink import BadLink, open_link
 from kipviz.command.main import main
 from kipviz.core.bits import letters_of
 from kipviz.core.tracefile import TraceFileError

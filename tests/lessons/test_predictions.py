@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.lessons.error_meanings import MEANING
 from kipviz.lessons.predictions import Answer, Possible, prediction, what_is_answered
-from kipviz.lessons.replies import MEANING
 from kipviz.messages.errors import Errors
 
 FAILURES = (

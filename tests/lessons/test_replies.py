@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.lessons.replies import meaning_of
+from kipviz.lessons.error_meanings import meaning_of
 from kipviz.messages.errors import Errors
 from kipviz.views.lesson import LessonTelling
 from tests.scenarios.story import nodes, played

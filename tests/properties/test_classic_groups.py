@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
-from kipviz.checking.courses.task import Task, model_of, moments
+from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
 from kipviz.cluster.world import World
 from kipviz.properties.verdict import BROKEN

@@ -21,7 +21,7 @@ from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expec
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.studies.found.findings import first_break
+from kipviz.studies.review_findings.findings import first_break
 from tests.properties.history import WORLD
 
 S = RecordState

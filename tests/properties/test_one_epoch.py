@@ -10,8 +10,8 @@ import pytest
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.table import Table
 from kipviz.messages.events import TransactionMoved
-from kipviz.properties.facts import Facts
 from kipviz.properties.one_epoch import learned_below_2, learned_of_old_clients
+from kipviz.properties.run_facts import Facts
 from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState

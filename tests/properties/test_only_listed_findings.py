@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses.task import STUCK, Task
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY
+from kipviz.checking.single_run.seeded_run import STUCK, Task
 from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, design
 from kipviz.designs.design import Design, slot_named
-from kipviz.properties.promises import PROMISES
+from kipviz.properties.invariants import PROMISES
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.program_faults import blamed
-from kipviz.studies.found.kip_1289_findings import FINDINGS as REVIEW
+from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
 
 # A marker that reaches every vote on its broker does not reach one whose state is kept on another

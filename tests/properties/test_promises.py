@@ -12,7 +12,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition
-from kipviz.checking.courses.task import Task, model_of, moments
+from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
@@ -34,7 +34,7 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import InitProducerIdResponse
-from kipviz.properties.promises import PROMISES, Facts, Promise
+from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.classic_groups import Subscription

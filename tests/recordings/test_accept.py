@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.changed_answers import changes
-from kipviz.recordings.followed.fetching import CLOSES, UNKNOWN_SESSION
+from kipviz.recordings.answer_mutations import changes
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.not_judged import (
     KNOWN,
@@ -19,9 +18,10 @@ from kipviz.recordings.judging.not_judged import (
     NOT_ASKED,
 )
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.fetching import CLOSES, UNKNOWN_SESSION
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.recordings.followed import joining, sharing
 from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ask_share,
@@ -19,8 +18,9 @@ from kipviz.recordings.judging.accept_shares import (
     subject_of,
 )
 from kipviz.recordings.judging.report import Report, of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles import joining, sharing
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from tests.recordings.test_unusual_requests import NAMES, with_odd_fields
 
 HERE = Path(__file__).parent

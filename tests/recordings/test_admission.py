@@ -11,9 +11,9 @@ from kipviz.core.table import Table
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.admission import Admission, Allowed
-from kipviz.recordings.known.evidence import of_recording
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.request_context.admission import Admission, Allowed
+from kipviz.recordings.request_context.evidence import of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 READ_G = Acl("app", Operation.READ, Resource.GROUP, "g")

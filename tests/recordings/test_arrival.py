@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.recordings.followed.sayings import Asked
-from kipviz.recordings.followed.sharing import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.arrival import as_early, as_written, span_of, with_earliest
-from kipviz.recordings.known.evidence import Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.arrival import as_early, as_written, span_of, with_earliest
+from kipviz.recordings.request_context.evidence import Evidence, of_broker, of_recording
 from tests.recordings.whole_folder import unpacked
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

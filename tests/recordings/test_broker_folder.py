@@ -19,8 +19,8 @@ from kipviz.recordings.decoded.cluster_metadata import (
 from kipviz.recordings.decoded.group_configs import configured
 from kipviz.recordings.files.broker_folder import broker_folder, metadata_of, partitions_in
 from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, read_partition
-from kipviz.recordings.known.evidence import of_broker
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_context.evidence import of_broker
 from kipviz.records.fields import FieldsError
 from tests.recordings.whole_folder import RECORDED, unpacked
 

@@ -19,12 +19,12 @@ from kipviz.conforming.judging import (
 )
 from kipviz.conforming.programs import read
 from kipviz.messages.errors import Errors
-from kipviz.recordings.followed import sharing
-from kipviz.recordings.followed.share_groups_apart import group_by_group
-from kipviz.recordings.judging import accept, doubts
-from kipviz.recordings.judging.doubts import REMEMBERED
+from kipviz.recordings.judging import accept, inconclusive
+from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.known.sent import Sent
+from kipviz.recordings.replayed_roles import sharing
+from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
+from kipviz.recordings.request_context.handmade_requests import Sent
 
 RECORDED = Path(__file__).parent / "folders" / "clumsy-4.4.0.zip"
 # The last program's batches: one whose partition was not added, and one behind it with a sequence left out.
@@ -86,7 +86,7 @@ def test_a_request_refused_for_its_session_leaves_the_session_s_partitions_as_th
 def test_what_a_leader_remembers_of_a_check_in_vain_cannot_be_judged(evidence, monkeypatch):
     (doubted,) = of_evidence(evidence).doubted
     assert (doubted.api, doubted.doubt) == ("PRODUCE", REMEMBERED)
-    monkeypatch.setattr(doubts, "_checked_in_vain", lambda *_: {})
+    monkeypatch.setattr(inconclusive, "_checked_in_vain", lambda *_: {})
     assert refused(evidence) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.followed.fetching import OF_REPLICA
-from kipviz.recordings.followed.sayings import Asked, error_name
 from kipviz.recordings.judging.causes import first_causes
-from kipviz.recordings.judging.doubts import (
+from kipviz.recordings.judging.inconclusive import (
     FOLLOWS,
     IN_FLIGHT_BATCH,
     NO_BATCH,
@@ -18,8 +16,10 @@ from kipviz.recordings.judging.doubts import (
     groups_that_change,
 )
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange, plain
+from kipviz.recordings.replayed_roles.answer_text import Asked, error_name
+from kipviz.recordings.replayed_roles.fetching import OF_REPLICA
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 

@@ -15,13 +15,13 @@ from kipviz.recordings.decoded.elections import (
     known_between,
     placements_of,
 )
-from kipviz.recordings.decoded.given_ids import BLOCK, GivenIds
 from kipviz.recordings.decoded.internal_topics import markers
-from kipviz.recordings.followed.fetching import MARKS, Read, Reading, refusal_of
-from kipviz.recordings.followed.share_sayings import at_broker
+from kipviz.recordings.decoded.producer_id_blocks import BLOCK, GivenIds
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange, Recording, load_recording
+from kipviz.recordings.replayed_roles.fetching import MARKS, Read, Reading, refusal_of
+from kipviz.recordings.replayed_roles.share_answer_text import at_broker
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 CLUSTERS = (

@@ -30,11 +30,11 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_admin import AlterShareGroupOffsets
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
-from kipviz.recordings.decoded import fronts
-from kipviz.recordings.followed import joining
+from kipviz.recordings.decoded import log_starts
 from kipviz.recordings.judging import accept
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.evidence import of_recording
+from kipviz.recordings.replayed_roles import joining
+from kipviz.recordings.request_context.evidence import of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 Patch = pytest.MonkeyPatch
@@ -140,7 +140,7 @@ def a_share_group_keeps_what_its_source_has_lost(patch: Patch) -> None:
 
 
 def the_latest_snapshot_alone_is_kept(patch: Patch) -> None:
-    patch.setattr(fronts, "last_redundant_offset", lambda log: log.end_offset)
+    patch.setattr(log_starts, "last_redundant_offset", lambda log: log.end_offset)
 
 
 def nobody_remembers_the_epoch_before(patch: Patch) -> None:

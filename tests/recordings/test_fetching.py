@@ -8,10 +8,10 @@ import pytest
 
 from kipviz.brokers.logs.partition_log import AbortedTransaction, PartitionLog
 from kipviz.core.log import Log
-from kipviz.recordings.followed.fetching import NOTHING_NEW, Read, Reading, answers
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.evidence import of_recording
 from kipviz.recordings.recorded import Exchange, load_recording
+from kipviz.recordings.replayed_roles.fetching import NOTHING_NEW, Read, Reading, answers
+from kipviz.recordings.request_context.evidence import of_recording
 
 READER = Path(__file__).parent / "kafka-4.4.0" / "reader"
 LOG = PartitionLog(

@@ -18,10 +18,10 @@ from kipviz.recordings.decoded.group_configs import (
     changes_in,
     configured,
 )
-from kipviz.recordings.judging.doubts import AGE_OF_RECORDS
+from kipviz.recordings.judging.inconclusive import AGE_OF_RECORDS
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import Exchange, load_recording, plain
+from kipviz.recordings.request_context.evidence import Evidence, of_broker, of_recording
 from tests.recordings.whole_folder import unpacked
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

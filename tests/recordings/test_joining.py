@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.changed_answers import changed
-from kipviz.recordings.followed.joining import JOINING
+from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.evidence import Evidence, elections_of, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.joining import JOINING
+from kipviz.recordings.request_context.evidence import Evidence, elections_of, of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 FOLLOWED = [

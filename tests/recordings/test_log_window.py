@@ -7,7 +7,7 @@ import pytest
 from kipviz.command.main import main
 from kipviz.recordings.files.log_window import window_at
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.widgets.rebuilt import rebuild, run_of_logs, step_of
+from kipviz.widgets.rebuilt_logs import rebuild, run_of_logs, step_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
 

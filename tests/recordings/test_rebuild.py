@@ -11,7 +11,7 @@ import pytest
 import kipviz
 from kipviz.clients.operators.operator_commands import transactions_tool
 from kipviz.cluster.actions import CrashBroker, ReadLog
-from kipviz.cluster.real.rebuilt import BROKER, Entry, RebuiltModel
+from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import LeaderMoved
@@ -27,9 +27,9 @@ from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord
-from kipviz.views.reasons.blocked import blocked, pending_offsets
-from kipviz.views.reasons.holding import findings
-from kipviz.widgets.rebuilt import run_of_logs
+from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
+from kipviz.views.reasons.blockers import findings
+from kipviz.widgets.rebuilt_logs import run_of_logs
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

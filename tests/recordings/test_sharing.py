@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from kipviz.messages.errors import Errors
-from kipviz.recordings.changed_answers import changed
-from kipviz.recordings.followed.sayings import Asked
-from kipviz.recordings.followed.share_sayings import STATES, acknowledgements_of
-from kipviz.recordings.followed.sharing import MEMBERS
+from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.share_answer_text import STATES, acknowledgements_of
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.followed import joining
-from kipviz.recordings.followed.sayings import sayings
 from kipviz.recordings.judging.not_judged import KNOWN
 from kipviz.recordings.judging.report import Report, of_evidence
-from kipviz.recordings.known.evidence import Evidence, of_recording
 from kipviz.recordings.recorded import Exchange, plain
+from kipviz.recordings.replayed_roles import joining
+from kipviz.recordings.replayed_roles.answer_text import sayings
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 # Small recordings in which every group of APIs is asked.

@@ -14,7 +14,7 @@ import sys
 from hashlib import blake2b
 from pathlib import Path
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.scenarios.library import LIBRARY
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.payload import fingerprint

@@ -27,10 +27,10 @@ from kipviz.scenarios.documents.head import Keys, Node, Row, read_head
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.documents.write import write_story
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, document, scenario
-from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question
 from kipviz.scenarios.script import Beat
-from kipviz.spark.shipping import package_zip
+from kipviz.scenarios.teaching_notes import Checkpoint, Watch
+from kipviz.spark.package_archive import package_zip
 
 FOLDER = Path(library.__file__).parent / "stories"
 FILES = sorted(FOLDER.rglob("*.md"))

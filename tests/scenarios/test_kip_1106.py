@@ -7,10 +7,10 @@ import pytest
 from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec, check
 from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.durations import DURATIONS
-from kipviz.cluster.timing.stamps import horizon_of
+from kipviz.cluster.timing.record_timestamps import horizon_of
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import changed
 from tests.scenarios.story import after
 
 STORY = "kip-1106-passed-over"

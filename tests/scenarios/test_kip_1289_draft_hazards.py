@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState

@@ -6,9 +6,9 @@ import pytest
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.runs import judge_to_the_end
-from kipviz.checking.courses.task import Task, run
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import judge_to_the_end
+from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.core.trace import Trace
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.transaction_state import TransactionState

@@ -6,8 +6,8 @@ import pytest
 
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.events import CallReturned
-from kipviz.studies.found.findings import NOT_BROKEN, SEEN, shown
-from kipviz.studies.found.reviews import finding
+from kipviz.studies.review_findings.findings import NOT_BROKEN, SEEN, shown
+from kipviz.studies.review_findings.reviews import finding
 from tests.scenarios.story import committed_outputs, nodes, played, states_of
 
 ONE, TWO = "kip-1289-corner-11-one-leader", "kip-1289-corner-11-two-leaders"

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.messages.events import TransactionDecided
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.reasons.holding import of_log
+from kipviz.views.reasons.blockers import of_log
 from tests.scenarios.story import after, first_step, nodes, played
 
 LOG = "__transaction_state-45"

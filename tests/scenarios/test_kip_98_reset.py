@@ -10,9 +10,9 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.list_offsets import ListOffsets
-from kipviz.scenarios.changes import BadChange, changed, settings
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
+from kipviz.scenarios.setting_changes import BadChange, changed, settings
 from tests.cluster.invariants import wrong_in
 from tests.cluster.small_clusters import model_of, steps_of
 from tests.scenarios.story import after, committed_outputs, nodes, played

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses.task import Task, model_of, moments, run
+from kipviz.checking.single_run.seeded_run import Task, model_of, moments, run
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 import kipviz
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.catching import catchable, class_thrown
 from kipviz.clients.program_source import number_in_source, source_of

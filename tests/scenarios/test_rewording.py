@@ -11,9 +11,9 @@ import pytest
 import kipviz
 from kipviz.brokers.groups.group_writes import SESSION
 from kipviz.brokers.membership.classic_membership import FIRST_GENERATION
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.course import Course
-from kipviz.checking.courses.permalink import open_link, permalink
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.alternative_run import Course
+from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name, timer_words

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.transactions.producer import ProducerState
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.designs.catalogue import design

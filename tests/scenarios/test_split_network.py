@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.actions import Cut, Deliver, Heal
-from kipviz.cluster.network.cutting import are_apart
+from kipviz.cluster.network.network_partition import are_apart
 from kipviz.cluster.world import broker_host, host_of
 from kipviz.records.transaction_state import TransactionState
 from tests.scenarios.story import after, committed_outputs, nodes, played

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.changes import BadChange, changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import BadChange, changed
 
 OLDER = ("kafka-tv0", "kafka-tv1")
 GROUPS = ("kip-1289-group-commit", "kip-1289-group-abort")

@@ -6,10 +6,10 @@ import warnings
 import pytest
 
 import kipviz
-from kipviz.checking.courses import runs
-from kipviz.cluster.real.served import ClientLine, RealClient
+from kipviz.checking.single_run import runs
+from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.core.tracefile import TraceFileError
-from kipviz.scenarios import served
+from kipviz.scenarios import served_scenario
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -117,11 +117,11 @@ def test_a_branch_of_a_saved_run_goes_on_without_the_client(run, tmp_path):
 
 
 def test_a_damaged_description_of_a_served_cluster_is_refused_in_one_sentence(run, tmp_path):
-    said = served.written(run.scenario, {n: n for n in range(len(run.trace))})
+    said = served_scenario.written(run.scenario, {n: n for n in range(len(run.trace))})
     for wrong in ({"spec": "?"}, {**said, "clients": 3}, {**said, "spec": ""}):
         with pytest.raises(ValueError, match="cannot be read"):
-            served.read(wrong, "kafka")
-    assert served.read(said, "kafka") == run.scenario
+            served_scenario.read(wrong, "kafka")
+    assert served_scenario.read(said, "kafka") == run.scenario
     text = (tmp_path / "run.trace").as_posix()
     runs.save(run, text)
     data = (tmp_path / "run.trace").read_bytes()
@@ -132,7 +132,7 @@ def test_a_damaged_description_of_a_served_cluster_is_refused_in_one_sentence(ru
 
 def test_a_line_whose_step_is_gone_is_left_out():
     lines = (ClientLine("a", 1, "first"), ClientLine("a", 5, "second"))
-    assert served.renumbered(lines, {5: 2}) == (ClientLine("a", 2, "second"),)
+    assert served_scenario.renumbered(lines, {5: 2}) == (ClientLine("a", 2, "second"),)
 
 
 def test_a_client_that_does_not_say_what_it_is_has_a_lane_too(run):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kipviz
-from kipviz.core.nearest import LONGEST, unknown
+from kipviz.core.suggestions import LONGEST, unknown
 from kipviz.designs import catalogue
 from kipviz.scenarios import library
 from kipviz.scenarios.library import UnknownScenario, scenario

@@ -1,4 +1,4 @@
-"""A small task module for tests: the interface of kipviz.checking.courses.task with a model of one page.
+"""A small task module for tests: the interface of kipviz.checking.single_run.seeded_run with a model of one page.
 
 A source record is acquired, an output for it is appended in a transaction, the transaction is decided
 and the record is acknowledged. The design "twice" sometimes does it again, "forgets" acknowledges

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
-from kipviz.campaigns.switch import Cancelled, CancelSwitch
-from kipviz.checking.courses import task as real
+from kipviz.checking.single_run import seeded_run as real
 from kipviz.spark.audit import (
     NotAnEventLog,
     audit,
@@ -14,7 +14,7 @@ from kipviz.spark.audit import (
     only_unfinished_runs,
     read_events,
 )
-from kipviz.spark.shipped import EVENT_SCHEMA, as_batch, event_rows
+from kipviz.spark.worker_runs import EVENT_SCHEMA, as_batch, event_rows
 from tests.spark.conftest import STAND_IN
 from tests.spark.event_logs import COLUMNS, END, GOOD, SMALL_LOGS, table_of
 from tests.spark.reference_audit import findings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.spark.search import search

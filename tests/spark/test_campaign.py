@@ -5,13 +5,13 @@ import time
 
 import pytest
 
+from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
-from kipviz.campaigns.switch import Cancelled, CancelSwitch
 from kipviz.spark.campaign import Campaign, in_a_loop, on_spark, verdict_frame
 from kipviz.spark.event_log import event_frame, write_events
 from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.progress import watched
-from kipviz.spark.shipped import EVENT_SCHEMA
+from kipviz.spark.worker_runs import EVENT_SCHEMA
 from tests.spark import stand_in_task
 from tests.spark.conftest import STAND_IN
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kipviz.campaigns.switch import Cancelled, CancelSwitch
+from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.command.main import main
 from kipviz.recordings.judging.report import of_evidence, report
-from kipviz.recordings.known.evidence import of_recording
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_context.evidence import of_recording
 from kipviz.spark import conformance
 from kipviz.spark.conformance import judged_on
 from tests.recordings.whole_folder import unpacked

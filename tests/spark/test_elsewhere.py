@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.spark.shipping import package_zip
+from kipviz.spark.package_archive import package_zip
 
 ROOT = Path(__file__).parents[2]
 STAND_IN = ROOT / "tests" / "spark" / "stand_in_task.py"
@@ -24,12 +24,12 @@ PROGRAM = """
     from kipviz.spark.campaign import in_a_loop, on_spark
     from kipviz.spark.event_log import event_frame, write_events
     from functools import partial
-    from kipviz.recordings.known.evidence import of_recording
+    from kipviz.recordings.request_context.evidence import of_recording
     from kipviz.recordings.judging.report import of_evidence
     from kipviz.spark.audit import audit, audit_log
     from kipviz.spark.conformance import judged_on
     from kipviz.campaigns.plan import make_plan
-    from kipviz.campaigns.switch import Cancelled, CancelSwitch
+    from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
     {start}
     spark.addArtifacts({stand_in!r}, pyfile=True)
     plan = make_plan("copy", ("right", "twice", "crashes"), runs=6, task_module="stand_in_task")
@@ -75,13 +75,13 @@ def run_elsewhere(tmp_path, start, variables):
 def test_the_package_that_is_shipped_has_what_a_worker_imports_and_no_pages(tmp_path):
     names = zipfile.ZipFile(package_zip(tmp_path)).namelist()
     assert "kipviz/__init__.py" in names
-    assert "kipviz/spark/shipped.py" in names
-    assert "kipviz/checking/courses/task.py" in names
+    assert "kipviz/spark/worker_runs.py" in names
+    assert "kipviz/checking/single_run/seeded_run.py" in names
     assert not [name for name in names if "widgets" in name or "__pycache__" in name]
 
 
 def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path):
-    program = "import kipviz.checking.courses.task as t, kipviz.spark.shipped; print(t.__file__)"
+    program = "import kipviz.checking.single_run.seeded_run as t, kipviz.spark.worker_runs; print(t.__file__)"
     done = subprocess.run(
         [
             sys.executable,

@@ -17,19 +17,19 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search, explore
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.search.symmetry import Symmetry
 from kipviz.core.serialization import NotAValue
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.scenarios.library import scenario
-from kipviz.spark import packed
 from kipviz.spark import search as on_spark
-from kipviz.spark.kept_levels import KeptLevels
-from kipviz.spark.packed import Packing
+from kipviz.spark import state_bytes
+from kipviz.spark.saved_levels import KeptLevels
 from kipviz.spark.search import search
-from kipviz.spark.spread import asked
+from kipviz.spark.state_bytes import Packing
+from kipviz.spark.worker_search import asked
 from tests.checking.counts import FINDING_D, FINDING_I, REDUCED, TWO_PHASE_BY_TLC
 from tests.checking.two_members import BEGIN_AND_ABORT, POLL, members
 from tests.core.two_phase_commit import TwoPhaseCommit
@@ -106,8 +106,8 @@ def only_wide(monkeypatch):
 
 def forget(monkeypatch):
     """What is unpacked next is unpacked as in another process."""
-    monkeypatch.setattr(packed, "_pieces", {})
-    monkeypatch.setattr(packed, "_parts", {})
+    monkeypatch.setattr(state_bytes, "_pieces", {})
+    monkeypatch.setattr(state_bytes, "_parts", {})
 
 
 # -- without Spark -------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def test_a_part_with_another_content_than_its_name_is_refused(monkeypatch):
     with pytest.raises(NotAValue, match="is damaged"):
         Packing(dict.fromkeys(names, b"?")).unpacked(sent)
     forget(monkeypatch)
-    monkeypatch.setattr(packed, "_PART_BYTES_MAX", 50)
+    monkeypatch.setattr(state_bytes, "_PART_BYTES_MAX", 50)
     with pytest.raises(NotAValue, match="larger than 50 bytes"):
         Packing(one.fresh).unpacked(sent)
 

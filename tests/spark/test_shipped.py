@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from kipviz.campaigns.plan import make_plan
-from kipviz.spark import shipped
-from kipviz.spark.shipped import EVENT_SCHEMA, VERDICT_SCHEMA, event_batches, verdict_batches
+from kipviz.spark import worker_runs
+from kipviz.spark.worker_runs import EVENT_SCHEMA, VERDICT_SCHEMA, event_batches, verdict_batches
 from tests.spark import stand_in_task
 from tests.spark.conftest import STAND_IN
 
@@ -28,7 +28,7 @@ def test_no_places_give_no_batches(plan):
 
 
 def test_verdicts_come_in_small_batches_with_the_declared_schema(plan, monkeypatch):
-    monkeypatch.setattr(shipped, "VERDICTS_PER_BATCH", 3)
+    monkeypatch.setattr(worker_runs, "VERDICTS_PER_BATCH", 3)
     batches = list(verdict_batches(places(list(range(7))), plan))
     assert [batch.num_rows for batch in batches] == [3, 3, 1]
     assert all(batch.schema == VERDICT_SCHEMA for batch in batches)
@@ -72,7 +72,7 @@ def test_events_of_a_crash_end_with_its_reason():
 
 
 def test_events_of_one_long_run_come_in_several_batches(plan, monkeypatch):
-    monkeypatch.setattr(shipped, "EVENTS_PER_BATCH", 10)
+    monkeypatch.setattr(worker_runs, "EVENTS_PER_BATCH", 10)
     batches = list(event_batches(places([0]), plan, None))
     assert len(batches) > 2
     assert {batch.num_rows for batch in batches[:-1]} == {10}

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kipviz.campaigns.switch import Cancelled, CancelSwitch
+from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.spark.campaign import Campaign, in_a_loop, in_processes, task_count
 from kipviz.spark.failures import CampaignFailed, explained
 from tests.spark.conftest import STAND_IN

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from kipviz.campaigns.plan import make_plan
 from kipviz.spark import audit as audits
 from kipviz.spark.audit import audit_log
-from kipviz.spark.shipped import EVENT_SCHEMA, as_batch, event_rows
 from kipviz.spark.whole_runs import (
     A_RUN,
     ROWS,
@@ -19,6 +18,7 @@ from kipviz.spark.whole_runs import (
     rows_of,
     whole_runs,
 )
+from kipviz.spark.worker_runs import EVENT_SCHEMA, as_batch, event_rows
 from tests.spark.conftest import STAND_IN
 from tests.spark.event_logs import (
     COLUMNS,

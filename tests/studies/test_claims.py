@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.checking.courses.permalink import open_link
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.claimed.claims import CLAIMS, judged
-from kipviz.studies.claimed.texts import judged_texts
+from kipviz.studies.kip_claims.claims import CLAIMS, judged
+from kipviz.studies.kip_claims.texts import judged_texts
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 from kipviz.views.reports.review import ledger
 

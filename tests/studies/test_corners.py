@@ -14,7 +14,7 @@ from kipviz.messages.events import MessageSent, RecordsMoved
 from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
 from kipviz.messages.transactions import WriteTxnMarkers
 from kipviz.scenarios.library import scenario
-from kipviz.studies.claimed.corners import (
+from kipviz.studies.kip_claims.corners import (
     CORNERS,
     DESIGNS,
     NO,

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import judge, property_named
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.library import scenario

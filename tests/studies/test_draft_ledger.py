@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.checking.courses.permalink import open_link
 from kipviz.checking.judging.verdicts import HOLDS
-from kipviz.studies.implemented import kept_ledger
-from kipviz.studies.implemented.draft_ledger import Entry, every_case, ledger, name_of
-from kipviz.studies.implemented.implementation import (
+from kipviz.checking.single_run.permalink import open_link
+from kipviz.studies.draft_implementation import saved_ledger
+from kipviz.studies.draft_implementation.draft_ledger import Entry, every_case, ledger, name_of
+from kipviz.studies.draft_implementation.implementation import (
     APART,
     LATE,
     PROMISES,
@@ -19,7 +19,7 @@ from kipviz.studies.implemented.implementation import (
     Case,
     repair,
 )
-from kipviz.studies.implemented.kept_ledger import KeptLedger, LedgerFileError
+from kipviz.studies.draft_implementation.saved_ledger import KeptLedger, LedgerFileError
 from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of
 
 PAPER = Path(__file__).parents[2] / "DRAFTS.md"
@@ -156,7 +156,7 @@ def test_rows_of_another_model_and_files_of_something_else_are_refused(
 ) -> None:
     file = tmp_path / "kept.json"
     KeptLedger(file).keep("a case", ())
-    monkeypatch.setattr(kept_ledger, "digest_of_sources", lambda: "another")
+    monkeypatch.setattr(saved_ledger, "digest_of_sources", lambda: "another")
     with pytest.raises(LedgerFileError, match="keeps rows of another model"):
         KeptLedger(file)
     for content in (b"", b"{}", b"\xff\xfe", b'{"cases": 3}'):

@@ -9,17 +9,17 @@ import pytest
 
 from kipviz.brokers.checks import Checks, error_of
 from kipviz.brokers.logs import partition_log, replication
-from kipviz.checking.courses.permalink import open_link
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import property_named
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.permalink import open_link
 from kipviz.cluster.actions import DeliverLate
 from kipviz.command.study import HEAD
 from kipviz.designs.catalogue import FINDINGS as DESIGNS
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.scenarios.library import scenario
-from kipviz.studies.found.findings import (
+from kipviz.studies.review_findings.findings import (
     BREAKS,
     BREAKS_PLAYED,
     COUNTED,
@@ -31,8 +31,8 @@ from kipviz.studies.found.findings import (
     first_break,
     shown,
 )
-from kipviz.studies.found.kip_1289_findings import FINDINGS
-from kipviz.studies.found.reviews import REVIEWS, finding, shown_of
+from kipviz.studies.review_findings.kip_1289_findings import FINDINGS
+from kipviz.studies.review_findings.reviews import REVIEWS, finding, shown_of
 from kipviz.views.reports.review import link_of, reviews_page
 
 PAGE = Path(__file__).parents[2] / "FINDINGS.md"

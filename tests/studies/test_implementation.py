@@ -15,8 +15,8 @@ from kipviz.properties.written_once import WrittenOnce
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.studies.implemented import implementation
-from kipviz.studies.implemented.implementation import (
+from kipviz.studies.draft_implementation import implementation
+from kipviz.studies.draft_implementation.implementation import (
     ACKS,
     APART,
     LATE,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kipviz.scenarios.library import scenario
-from kipviz.studies.found.reviews import finding
 from kipviz.studies.library import STUDIES
+from kipviz.studies.review_findings.reviews import finding
 
 ROOT = Path(__file__).parents[2]
 ROWS = [

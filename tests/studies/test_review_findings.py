@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from kipviz.checking.courses.permalink import open_link
+from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.found.findings import NOT_BROKEN, Finding, shown
-from kipviz.studies.found.reviews import REVIEWS, finding, reviews_of
+from kipviz.studies.review_findings.findings import NOT_BROKEN, Finding, shown
+from kipviz.studies.review_findings.reviews import REVIEWS, finding, reviews_of
 from kipviz.views.reports.review import link_of
 
 OTHERS = [review for review in REVIEWS if review.kip != 1289]

@@ -10,7 +10,7 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import property_named
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.claimed.statements import (
+from kipviz.studies.kip_claims.statements import (
     CONTRADICTED,
     HOLDS,
     NOT_JUDGED,
@@ -24,10 +24,10 @@ from kipviz.studies.claimed.statements import (
     seen,
     unjudged,
 )
-from kipviz.studies.claimed.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
-from kipviz.studies.claimed.texts import TEXTS
-from kipviz.studies.found.findings import BREAKS, BREAKS_PLAYED, SEEN
-from kipviz.studies.found.reviews import REVIEWS, finding
+from kipviz.studies.kip_claims.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
+from kipviz.studies.kip_claims.texts import TEXTS
+from kipviz.studies.review_findings.findings import BREAKS, BREAKS_PLAYED, SEEN
+from kipviz.studies.review_findings.reviews import REVIEWS, finding
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 
 LEDGER = Path(__file__).parents[2] / "LEDGER.md"

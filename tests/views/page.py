@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from kipviz.cluster.world import World, host_of
-from kipviz.views.telling.words import summary
+from kipviz.views.explanations.sentences import summary
 
 Part = dict[str, Any]
 SUFFIXED = ("rows", "messages", "notes", "downs", "verdicts", "choices")

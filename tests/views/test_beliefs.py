@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.clients.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
 from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.clients.transactions.producer_errors import ends_the_transaction

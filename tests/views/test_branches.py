@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.runs import Run
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import Run
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,

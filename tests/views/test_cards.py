@@ -10,8 +10,8 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, Shar
 from kipviz.core.table import Table
 from kipviz.views.measures import metrics
 from kipviz.views.role_cards import shares
+from kipviz.views.role_cards.card_rows import Card
 from kipviz.views.role_cards.cards import Cards
-from kipviz.views.role_cards.facts import Card
 from tests.scenarios.story import nodes, played
 
 SHARES = "share:g1:AAAAAAAAAAAAAAAAAAAAAg:0"

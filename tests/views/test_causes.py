@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.actions import CrashBroker, Tick
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel

@@ -17,8 +17,8 @@ from kipviz.brokers.checks import (
     possible_errors,
     translated,
 )
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster import dispatch
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.model import ClusterModel
@@ -36,7 +36,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.views.telling import checks
+from kipviz.views.explanations import checks
 from tests.scenarios.story import nodes, played
 
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]

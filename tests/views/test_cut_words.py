@@ -8,9 +8,9 @@ from kipviz.cluster.actions import Cut, Heal
 from kipviz.cluster.behaviour.catalogue import lane_of
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
-from kipviz.views.telling.cut_words import guards_of_heal, notes_of_hosts
-from kipviz.views.telling.guards import guards
-from kipviz.views.telling.words import tell, title
+from kipviz.views.explanations.guards import guards
+from kipviz.views.explanations.network_sentences import guards_of_heal, notes_of_hosts
+from kipviz.views.explanations.sentences import tell, title
 from tests.cluster.small_clusters import model_of, small_spec
 
 MODEL = model_of(small_spec("group", budget=FaultBudget(cut=3)), "kafka")

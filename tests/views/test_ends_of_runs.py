@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.runs import judge_to_the_end
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.cluster.actions import CrashBroker, ExpireLock
 from kipviz.views import payload as telling
 from kipviz.views.choices import choice_id

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.exports.markdown import markdown
 from kipviz.views.exports.markdown import plain as in_markdown
 from kipviz.views.exports.mermaid import mermaid

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -27,7 +27,7 @@ from kipviz.cluster.world import World
 from kipviz.core.trace import Node
 from kipviz.designs.options import STATUSES
 from kipviz.scenarios.library import LIBRARY
-from kipviz.views.telling.guards import guards, why
+from kipviz.views.explanations.guards import guards, why
 from tests.scenarios.story import nodes, played
 
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]

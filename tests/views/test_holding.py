@@ -22,7 +22,7 @@ from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.views.reasons.holding import Hold, findings
+from kipviz.views.reasons.blockers import Hold, findings
 from tests.scenarios.story import nodes, played
 
 LSO = "log:output-A-0"

@@ -8,9 +8,9 @@ import re
 import pytest
 
 import kipviz
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.link_head import read_head, write_head
-from kipviz.checking.courses.permalink import open_link, permalink
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.link_head import read_head, write_head
+from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.cluster.actions import Deliver, Step
 from kipviz.core.link import BadLink, Leg
 from kipviz.core.linkcode import read, write

@@ -9,8 +9,8 @@ from itertools import cycle
 import pytest
 
 from kipviz.brokers.share_leaders import in_flight
-from kipviz.checking.courses.runs import replay
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run.runs import replay
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.clients.calls import CONSTRUCTORS
 from kipviz.clients.transactions.producer import TRANSITIONS, ProducerState
 from kipviz.messages.events import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses.left_alone import breaks_later
+from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.core.trace import Node, Trace
 from kipviz.designs.catalogue import REPAIRED, design

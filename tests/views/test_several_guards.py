@@ -8,9 +8,9 @@ from kipviz.cluster.actions import Deliver
 from kipviz.designs.catalogue import design
 from kipviz.messages.producing import Produce
 from kipviz.scenarios.library import scenario
-from kipviz.views.reasons.waiting import AT_WORK, at_broker
-from kipviz.views.telling.guards import guards
-from kipviz.views.telling.words import summary
+from kipviz.views.explanations.guards import guards
+from kipviz.views.explanations.sentences import summary
+from kipviz.views.reasons.request_position import AT_WORK, at_broker
 from tests.scenarios.story import nodes, played
 
 NAME = "kip-98-two-partitions"

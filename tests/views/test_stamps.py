@@ -15,11 +15,11 @@ from kipviz.messages.wire.codec import Encoded
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views.explanations.operators import found_out
 from kipviz.views.role_cards.coordinators import transaction
-from kipviz.views.role_cards.due import timers
 from kipviz.views.role_cards.logs import entries
-from kipviz.views.telling.operators import found_out
-from tests.cluster.test_stamps import STAMPED, TIMED, model_of, transactions, walk
+from kipviz.views.role_cards.remaining_time import timers
+from tests.cluster.test_record_timestamps import STAMPED, TIMED, model_of, transactions, walk
 
 S = TransactionState
 

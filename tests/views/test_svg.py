@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.exports.svg import _wide, beside, svg
 from kipviz.views.payload import payload
 from kipviz.widgets.lab import stepper_of

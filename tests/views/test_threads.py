@@ -8,9 +8,9 @@ from kipviz.cluster.behaviour.catalogue import label
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.choices import action_of, choice_id, choices
+from kipviz.views.explanations.guards import guards
+from kipviz.views.explanations.sentences import tell, title
 from kipviz.views.role_cards import owners
-from kipviz.views.telling.guards import guards
-from kipviz.views.telling.words import tell, title
 from tests.scenarios.story import played
 
 WORKER = Step("app-1", "worker")

@@ -6,8 +6,8 @@ import gzip
 import json
 from typing import Any
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.events import MessageSent
 from kipviz.messages.wire.frame import bytes_of

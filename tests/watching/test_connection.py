@@ -8,7 +8,7 @@ import pytest
 
 import kipviz
 from kipviz.messages.wire.question import Question
-from kipviz.watching import asking, connection
+from kipviz.watching import admin_queries, connection
 from kipviz.watching.connection import Connection, Unreachable
 
 pytestmark = [
@@ -83,7 +83,7 @@ def test_one_of_several_servers_is_enough():
     with kipviz.serve() as served:
         one = served.bootstrap_servers.split(",")[0]
         with Connection(f"127.0.0.1:{port},{one}") as both:
-            assert len(asking.cluster_now(both.ask).brokers) == 3
+            assert len(admin_queries.cluster_now(both.ask).brokers) == 3
 
 
 def test_another_version_of_the_client_is_one_sentence(monkeypatch):
@@ -94,13 +94,13 @@ def test_another_version_of_the_client_is_one_sentence(monkeypatch):
 
 
 def test_a_request_that_an_older_broker_lacks_and_a_broker_that_is_gone_have_sentences():
-    lacking = asking.SHARE_OFFSETS.request.but(key=9_999)
-    question = Question(lacking, asking.SHARE_OFFSETS.response)
+    lacking = admin_queries.SHARE_OFFSETS.request.but(key=9_999)
+    question = Question(lacking, admin_queries.SHARE_OFFSETS.response)
     with kipviz.serve() as served, Connection(served.bootstrap_servers) as attached:
-        with pytest.raises(asking.NoAnswer, match="it takes no DescribeShareGroupOffsets"):
+        with pytest.raises(admin_queries.NoAnswer, match="it takes no DescribeShareGroupOffsets"):
             attached.ask(1, question, {"Groups": ()})
-        with pytest.raises(asking.NoAnswer, match="no connection to it"):
-            attached.ask(77, asking.GROUPS, {})
+        with pytest.raises(admin_queries.NoAnswer, match="no connection to it"):
+            attached.ask(77, admin_queries.GROUPS, {})
 
 
 def test_a_broker_that_does_not_answer_in_time_has_a_sentence():

@@ -6,8 +6,8 @@ import kipviz
 from kipviz.clients.operators.operator_commands import HANGING, MAY_HANG, transactions_tool
 from kipviz.messages.errors import Errors
 from kipviz.serving.served_spec import cluster_of
-from kipviz.watching import asking
-from kipviz.watching.look import HIDDEN, UNHEARD, look
+from kipviz.watching import admin_queries
+from kipviz.watching.cluster_query import HIDDEN, UNHEARD, look
 from kipviz.watching.report import document, lines
 from tests.watching.wire import (
     COMMIT_OFFSETS,
@@ -75,7 +75,7 @@ def answering(ask, question, answer, brokers=(1, 2, 3)):
 
 
 def silence():
-    raise asking.NoAnswer("no answer within 10 s")
+    raise admin_queries.NoAnswer("no answer within 10 s")
 
 
 def test_an_idle_cluster_has_nothing_open(hands):
@@ -190,7 +190,7 @@ def test_a_late_batch_of_a_committed_transaction_hangs(hands):
 def test_nothing_hangs_for_sure_while_a_coordinator_does_not_answer(hands):
     ask, wire = hands
     assert wire.produce("ghost", STRANGER) == 0
-    (row,) = look(answering(ask, asking.LIST, silence, (2,)), now).rows
+    (row,) = look(answering(ask, admin_queries.LIST, silence, (2,)), now).rows
     assert (row.hanging, row.why) == (MAY_HANG, UNHEARD)
     assert row.frees[0].endswith(
         "find-hanging --topic orders --partition 0, which asks all coordinators"
@@ -202,7 +202,7 @@ def test_a_coordinator_that_loads_is_one_that_does_not_answer(hands):
     ask, wire = hands
     assert wire.produce("ghost", STRANGER) == 0
     loading = {"ErrorCode": Errors.COORDINATOR_LOAD_IN_PROGRESS, "TransactionStates": ()}
-    found = look(answering(ask, asking.LIST, lambda: loading, (3,)), now)
+    found = look(answering(ask, admin_queries.LIST, lambda: loading, (3,)), now)
     assert found.rows[0].hanging == MAY_HANG
     assert found.not_seen == ("transactional ids of broker 3: COORDINATOR_LOAD_IN_PROGRESS",)
 
@@ -210,16 +210,16 @@ def test_a_coordinator_that_loads_is_one_that_does_not_answer(hands):
 def test_nothing_hangs_for_sure_if_a_coordinator_moved_meanwhile(server, hands):
     ask, wire = hands
     assert wire.produce("ghost", STRANGER) == 0
-    moving = meeting(ask, asking.OFFSETS, lambda: None)
+    moving = meeting(ask, admin_queries.OFFSETS, lambda: None)
     assert look(moving, now).rows[0].hanging == HANGING
-    moving = meeting(ask, asking.LIST, lambda: server.move("__transaction_state-0", 2))
+    moving = meeting(ask, admin_queries.LIST, lambda: server.move("__transaction_state-0", 2))
     assert look(moving, now).rows[0].hanging == MAY_HANG
 
 
 def test_a_transaction_that_ends_while_the_coordinators_are_asked_is_not_told(hands):
     ask, wire = hands
     who = wire.begin("app-1")
-    ending = meeting(ask, asking.LIST, lambda: wire.end("app-1", who))
+    ending = meeting(ask, admin_queries.LIST, lambda: wire.end("app-1", who))
     found = look(ending, now)
     assert (found.rows, found.owned) == ((), ())
     assert not found.is_wrong
@@ -234,7 +234,7 @@ def test_a_next_transaction_of_the_same_producer_is_not_the_one_that_was_seen(ha
         wire.add("app-1", who, "orders-0")
         assert wire.produce("app-1", who, sequence=1) == 0
 
-    assert look(meeting(ask, asking.DESCRIBE, next_one), now).rows == ()
+    assert look(meeting(ask, admin_queries.DESCRIBE, next_one), now).rows == ()
 
 
 def test_pending_offsets_of_a_group_are_told_with_their_transaction(hands):
@@ -326,7 +326,7 @@ def test_with_an_authorizer_an_unknown_producer_id_only_may_hang(hands):
     ask, wire = hands
     assert wire.produce("ghost", STRANGER) == 0
     refused = {"ErrorCode": Errors.CLUSTER_AUTHORIZATION_FAILED, "Resources": ()}
-    (row,) = look(answering(ask, asking.ACLS, lambda: refused, (-1,)), now).rows
+    (row,) = look(answering(ask, admin_queries.ACLS, lambda: refused, (-1,)), now).rows
     assert (row.hanging, row.why) == (MAY_HANG, HIDDEN)
 
 
@@ -334,7 +334,7 @@ def test_a_broker_that_is_gone_is_one_sentence_and_the_rest_is_shown(server, han
     ask, wire = hands
     wire.begin("app-1")
     assert look(ask, now).rows
-    found = look(answering(ask, asking.GROUPS, silence, (2,)), now)
+    found = look(answering(ask, admin_queries.GROUPS, silence, (2,)), now)
     assert len(found.rows) == 1
     assert found.not_seen == ("broker 2: no answer within 10 s",)
 

@@ -1,6 +1,6 @@
 """A story that was not only told: a stepper with branches of several kinds."""
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepper import Stepper
 

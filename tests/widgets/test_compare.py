@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import kipviz
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.clients.application import Call
 from kipviz.views.exports.svg import plain
 from kipviz.widgets import Compare, Stepper

@@ -10,7 +10,7 @@ import pytest
 
 import kipviz
 from kipviz.core.tracefile import TraceFileError
-from kipviz.widgets.keeper import copy_of
+from kipviz.widgets.autosave import copy_of
 from kipviz.widgets.lab import KeptFileDamaged
 
 STORY = "pain-vanished"

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.course import FOLLOW_MAX, GO_ON_MAX, Course
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.alternative_run import FOLLOW_MAX, GO_ON_MAX, Course
 from kipviz.cluster.actions import ClusterAction
 from kipviz.scenarios.library import LIBRARY
 from kipviz.widgets import whatif

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 import kipviz
-from kipviz.checking.courses import task
 from kipviz.checking.search.explore import Search
+from kipviz.checking.single_run import seeded_run
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_decisions_behind_an_interrupt_are_tried_and_not_searched(stop_button):
 
 
 def test_a_property_that_raises_is_one_sentence_in_every_table(monkeypatch):
-    atomic = task.PROPERTIES[0]
+    atomic = seeded_run.PROPERTIES[0]
     observe = type(atomic).observe
 
     def raises(self, ledger, action, outcome):
@@ -85,5 +85,5 @@ def test_a_property_that_raises_is_one_sentence_in_every_table(monkeypatch):
         table
     ).replace("\\", "")
     assert said in kipviz.study("B8").judged[0].where
-    made = task.run(task.Task("kip-1289-small", "repaired", "calm", 0))
+    made = seeded_run.run(seeded_run.Task("kip-1289-small", "repaired", "calm", 0))
     assert (made.status, "KeyError" in made.reason) == ("error", True)

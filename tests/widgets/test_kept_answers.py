@@ -9,7 +9,7 @@ import re
 import pytest
 
 import kipviz
-from kipviz.checking.courses.learned import Learned
+from kipviz.checking.single_run.learner_record import Learned
 from kipviz.core.tracefile import TraceFileError
 from kipviz.widgets.files import file_of
 from kipviz.widgets.stepper import Stepper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.studies.claimed.corners import CORNERS
+from kipviz.studies.kip_claims.corners import CORNERS
 from kipviz.views.reports.blocks import keys_of
 
 

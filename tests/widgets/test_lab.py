@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.courses import course
-from kipviz.checking.courses.task import Task, run
+from kipviz.checking.single_run import alternative_run
+from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.cluster.actions import CrashBroker, CrashClient, ExpireLock, LoseConnection, StartBroker
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios.scenario import PROPERTIES
@@ -187,7 +187,7 @@ def test_the_page_is_answered_with_the_sentence_and_can_ask_again() -> None:
 def test_a_branch_that_does_not_come_to_rest_stops_at_its_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(course, "GO_ON_MAX", 2)
+    monkeypatch.setattr(alternative_run, "GO_ON_MAX", 2)
     stepper = open_run(SHARE)
     stepper.step = 20
     take(stepper, CrashBroker(5))

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import kipviz
-from kipviz.checking.courses.task import Task, run
+from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.values import digest_of
 from kipviz.widgets.lab import TraceChanged

@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.task import Task
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.payload import payload as tell
 from kipviz.widgets import page as pages
 from kipviz.widgets.page import page

@@ -7,9 +7,9 @@ import warnings
 import pytest
 
 import kipviz
-from kipviz.checking.courses import permalink as links
-from kipviz.checking.courses import runs
 from kipviz.checking.judging.faults import HOSTILE
+from kipviz.checking.single_run import permalink as links
+from kipviz.checking.single_run import runs
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.link import BadLink
 from kipviz.core.linkcode import read, write

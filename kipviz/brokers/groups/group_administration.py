@@ -29,7 +29,7 @@ from kipviz.brokers.groups.group_kinds import kind_of
 from kipviz.brokers.groups.group_state import GroupCoordinator, as_replicated
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.logs.replication import read_through
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup

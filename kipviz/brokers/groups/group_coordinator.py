@@ -33,9 +33,9 @@ from kipviz.brokers.groups import group_kinds, group_retention, offset_topics, s
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, replay
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.logs import enlistment, partition_log
-from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
+from kipviz.brokers.logs import add_to_transaction, partition_log
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
     appended,
@@ -209,32 +209,34 @@ def on_txn_offset_commit(
     lost = offset_topics.unresolved(request, on.image, on.rules)
     log = on.log(me.shard)
     checks = one_after_another(
-        lambda: (has_loaded(me.loading),), lambda: enlistment.fence_checks(request, log, on)
+        lambda: (has_loaded(me.loading),), lambda: add_to_transaction.fence_checks(request, log, on)
     )
     missing = offset_topics.missing_checks(lost)
     if error_of(checks) is not Errors.NONE:
         return _answer(me, reply_to, checks, lost).after(missing)
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    if not enlistment.is_new(request, log, on):
+    if not add_to_transaction.is_new(request, log, on):
         return _stage(me, waiting, on).after((*missing, *checks))
-    waiting = enlistment.told_apart(me.enlisting, waiting, on)
-    broker = enlistment.coordinator_of(request.transactional_id, on)
-    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    waiting = add_to_transaction.told_apart(me.enlisting, waiting, on)
+    broker = add_to_transaction.coordinator_of(request.transactional_id, on)
+    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        nobody = (*checks, *enlistment.nobody_to_ask())
+        nobody = (*checks, *add_to_transaction.nobody_to_ask())
         return _answer(me, reply_to, nobody, lost).after(missing)
     enlisted = (*missing, *checks, looked_at("enlisted", False))
-    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=enlisted)
-    return enlistment.ask(waits, asked, on)
+    waits = Effects(
+        me.but(enlisting=add_to_transaction.joined(me.enlisting, waiting)), checks=enlisted
+    )
+    return add_to_transaction.ask(waits, asked, on)
 
 
 def on_enlisted(
     me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
     """Go on with the commits that waited for this enlistment."""
-    mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    return enlistment.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+    mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
+    return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -255,7 +257,9 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
         for p in me.pending.get(marker.producer_id, ())
     )
     me = me.but(
-        enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
+        enlisting=add_to_transaction.unguarded(
+            me.enlisting, marker.producer_id, marker.producer_epoch
+        )
     )
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
     return Effects(
@@ -275,7 +279,7 @@ def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
 def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     """Tell everybody who waits that the coordinator is elsewhere now."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
-    enlisting = enlistment.still_waiting(me.enlisting)
+    enlisting = add_to_transaction.still_waiting(me.enlisting)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
     refused = [_refused(me, w, moved, on) for w in enlisting]
     members = classic_membership.on_resigned(me)
@@ -317,7 +321,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
             on.rules,
             verified=on.rules.verification_guard(waiting.guarded),
             origin_client=False,
-            epoch_first=enlistment.looks_at_the_epoch_first(on),
+            epoch_first=add_to_transaction.looks_at_the_epoch_first(on),
         ),
     )
     if error_of(checks) is not Errors.NONE:
@@ -465,13 +469,13 @@ def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check
 
 
 def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    answered = enlistment.answer_checks(waiting, error)
+    answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
         assert isinstance(waiting.request, TxnOffsetCommit)
         lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
         missing = offset_topics.missing_checks(lost)
         return _stage(me, waiting, on).after((*missing, *answered))
-    return _refused(me, waiting, enlistment.meaning_checks(answered), on)
+    return _refused(me, waiting, add_to_transaction.meaning_checks(answered), on)
 
 
 def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:

@@ -6,7 +6,7 @@ Offsets, pending offsets and members all come from the log; only the requests th
 from __future__ import annotations
 
 from kipviz.brokers.context import Context, ReplyTo
-from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import WaitingForReplicas
 from kipviz.brokers.membership import classic_group, consumer_group, share_group
 from kipviz.brokers.membership.classic_group import ClassicGroup

@@ -49,7 +49,7 @@ def unresolved(
     """Give the partitions that are not there, in Kafka's order: by id or name, then by index.
 
     Whether a topic may be read stands between the two: what may not be is taken out of the request
-    before it is handed on (`cluster.partly`), and what no id is known of is not asked about there.
+    before it is handed on (`cluster.topic_authorization`), and what no id is known of is not asked about there.
     Clause: KIP-1319 "Topic ID resolution"; KafkaApis.handleTxnOffsetCommitRequest.
     """
     nameless = unknown_ids(request, image, rules)

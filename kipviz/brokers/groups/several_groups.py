@@ -15,7 +15,7 @@ from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
-from kipviz.brokers.local import AskedOfOne
+from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message, groups_of, in_one

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from kipviz.brokers.context import Context, Effects, LocalCall, Request
 from kipviz.brokers.kafka_apis import ROLE, AskedOfNode, KafkaApis
-from kipviz.brokers.local import AddOrVerify, Enlisted
+from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import in_one
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error

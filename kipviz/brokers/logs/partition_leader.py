@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import (
     Check,
     Checks,
@@ -27,10 +27,10 @@ from kipviz.brokers.checks import (
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import AppendPart, MarkerWritten, PartVerified, WriteMarker
-from kipviz.brokers.logs import enlistment
+from kipviz.brokers.local_calls import AppendPart, MarkerWritten, PartVerified, WriteMarker
+from kipviz.brokers.logs import add_to_transaction
 from kipviz.brokers.logs import partition_log as logs
-from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
     appended,
@@ -108,29 +108,31 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
-    fence = enlistment.fence_checks(request, log, on)
+    fence = add_to_transaction.fence_checks(request, log, on)
     if error_of(fence) is not Errors.NONE:
         return _refuse(me, request, reply_to, fence)
-    if not enlistment.is_new(request, log, on):
+    if not add_to_transaction.is_new(request, log, on):
         return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    waiting = enlistment.told_apart(me.verifying, waiting, on)
-    broker = enlistment.coordinator_of(request.transactional_id, on)
-    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    waiting = add_to_transaction.told_apart(me.verifying, waiting, on)
+    broker = add_to_transaction.coordinator_of(request.transactional_id, on)
+    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _refuse(me, request, reply_to, enlistment.nobody_to_ask())
+        return _refuse(me, request, reply_to, add_to_transaction.nobody_to_ask())
     enlisted = (*fence, looked_at("enlisted", False))
-    waits = Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)), checks=enlisted)
-    return enlistment.ask(waits, asked, on)
+    waits = Effects(
+        me.but(verifying=add_to_transaction.joined(me.verifying, waiting)), checks=enlisted
+    )
+    return add_to_transaction.ask(waits, asked, on)
 
 
 def on_enlisted(
     me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
     """Go on with the batches that waited for this enlistment."""
-    mine, rest = enlistment.answered(me.verifying, answer, tag)
-    return enlistment.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
+    mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
+    return add_to_transaction.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
 
 
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
@@ -142,12 +144,14 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """
     request = call.request
     if call.error is not Errors.NONE:
-        return _refuse(me, request, call.ticket, enlistment.nobody_to_ask())
+        return _refuse(me, request, call.ticket, add_to_transaction.nobody_to_ask())
     if not call.question:
         return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
-    waiting = Enlisting(request, call.ticket, *identity, call.question, asking=enlistment.TOGETHER)
-    return Effects(me.but(verifying=enlistment.joined(me.verifying, waiting)))
+    waiting = Enlisting(
+        request, call.ticket, *identity, call.question, asking=add_to_transaction.TOGETHER
+    )
+    return Effects(me.but(verifying=add_to_transaction.joined(me.verifying, waiting)))
 
 
 def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Effects:
@@ -155,7 +159,7 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
 
     A batch whose partition was in the transaction before goes on whatever is said of the others.
     """
-    together = (w for w in me.verifying if w.asking == enlistment.TOGETHER)
+    together = (w for w in me.verifying if w.asking == add_to_transaction.TOGETHER)
     waiting = next((w for w in together if w.reply_to == call.ticket), None)
     if waiting is None:
         return Effects(me)
@@ -238,7 +242,9 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
         done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
         return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
-    verifying = enlistment.unguarded(me.verifying, marker.producer_id, marker.producer_epoch)
+    verifying = add_to_transaction.unguarded(
+        me.verifying, marker.producer_id, marker.producer_epoch
+    )
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
     return Effects(
@@ -266,13 +272,15 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
 
     Clause: ReplicaManager.getPartitionOrError, when a delayed operation is completed by force.
     """
-    error, _ = gone_topics.why_lost(me.shard, on.image)
+    error, _ = deleted_topics.why_lost(me.shard, on.image)
     owed = resigned(me.waiting, error)
     parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
     moved = (moved_check(me.shard, on, error),)
     replies = (*owed.replies, *parked)
     done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
-    return with_effects(None, done, *_refused(me, enlistment.still_waiting(me.verifying), moved))
+    return with_effects(
+        None, done, *_refused(me, add_to_transaction.still_waiting(me.verifying), moved)
+    )
 
 
 def _serve(me: PartitionLeader, on: Context) -> Effects:
@@ -336,8 +344,8 @@ def _append(
             on.rules,
             verified=verified,
             origin_client=True,
-            from_zero=bool(request.transactional_id) and enlistment.enlists(request),
-            epoch_first=enlistment.looks_at_the_epoch_first(on),
+            from_zero=bool(request.transactional_id) and add_to_transaction.enlists(request),
+            epoch_first=add_to_transaction.looks_at_the_epoch_first(on),
             lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), SEQUENCE_MAX),
         )
         if error_of(checks) is not Errors.NONE:
@@ -365,7 +373,7 @@ def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) 
     """
     request = waiting.request
     assert isinstance(request, Produce)
-    answered = enlistment.answer_checks(waiting, error)
+    answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
         verified = on.rules.verification_guard(waiting.guarded)
         part = _append(me, request, waiting.reply_to, on, verified=verified).after(answered)
@@ -382,7 +390,7 @@ def _noted(me: PartitionLeader, request: Produce, on: Context) -> PartitionLeade
     begin at 0. Source: ProducerStateManager.maybeCreateVerificationStateEntry.
     """
     known = on.log(me.shard).producers.get(request.producer_id) is not None
-    if known or enlistment.enlists(request):
+    if known or add_to_transaction.enlists(request):
         return me
     new = Lowest(request.producer_id, request.producer_epoch, request.base_sequence)
     mine = (each for each in me.lowest if each.producer_id == new.producer_id)
@@ -406,7 +414,7 @@ def _refused(
 
 
 def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
-    means = PRODUCE_ERROR if enlistment.enlists(request) else VERIFIED_ERROR
+    means = PRODUCE_ERROR if add_to_transaction.enlists(request) else VERIFIED_ERROR
     error = error_of(checks)
     checks = translated(checks, "error to a producer", None, means.get(error, error))
     answer = ProduceResponse(

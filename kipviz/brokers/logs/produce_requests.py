@@ -8,20 +8,20 @@ DURABILITY: what waits for the coordinator's answer is held here and at the lead
 What is not led here, or fenced, is refused at once. All that is to be appended waits until the coordinator
 has answered, also a partition that has been in the transaction before; then each leader appends its batch
 or not. The answer goes out when every partition has its result and the replicas have what was appended
-(`cluster.partly` keeps the results).
+(`cluster.topic_authorization` keeps the results).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
-from kipviz.brokers.local import AppendPart, PartVerified
-from kipviz.brokers.logs import enlistment, partition_leader
+from kipviz.brokers.local_calls import AppendPart, PartVerified
+from kipviz.brokers.logs import add_to_transaction, partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -51,16 +51,20 @@ def on_produce(
         if error is Errors.NONE:
             mine.append(part)
             made.append(
-                looked_at("enlisted", not enlistment.is_new(part, on.log(part.partition), on))
+                looked_at(
+                    "enlisted", not add_to_transaction.is_new(part, on.log(part.partition), on)
+                )
             )
         else:
             answer = ProduceResponse(
                 error, part.partition, part.base_sequence, correlation_id=part.correlation_id
             )
             refused.append(Reply(reply_to, answer))
-    new = (part for part in mine if enlistment.is_new(part, on.log(part.partition), on))
+    new = (part for part in mine if add_to_transaction.is_new(part, on.log(part.partition), on))
     question = tuple(part.partition for part in new)
-    coordinator = enlistment.coordinator_of(request.transactional_id, on) if question else NOBODY
+    coordinator = (
+        add_to_transaction.coordinator_of(request.transactional_id, on) if question else NOBODY
+    )
     calls = tuple(_call(part, reply_to, question, coordinator) for part in mine)
     done = Effects(me, replies=tuple(refused), local=calls, checks=tuple(made))
     if coordinator == NOBODY:
@@ -71,11 +75,13 @@ def on_produce(
         request.producer_id,
         request.producer_epoch,
         question,
-        verify_only=not enlistment.enlists(request),
+        verify_only=not add_to_transaction.enlists(request),
     )
     waits = AskedTogether(reply_to, tag, tuple(part.partition for part in mine), question)
     done = done.but(state=me.but(asking=(*me.asking, waits)))
-    return enlistment.ask(done, Request(enlistment.CHANNEL, coordinator, asked, ROLE, "", tag), on)
+    return add_to_transaction.ask(
+        done, Request(add_to_transaction.CHANNEL, coordinator, asked, ROLE, "", tag), on
+    )
 
 
 def on_enlisted(
@@ -101,12 +107,12 @@ def part_checks(part: Produce, on: Context) -> Iterator[Check]:
         "topic there",
         None,
         part.partition in on.image.leaders,
-        gone_topics.error_of(part, on.image),
+        deleted_topics.error_of(part, on.image),
     )
     leader = on.image.leader_of(part.partition)
     here = leader == on.broker
     yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
-    yield from enlistment.fence_checks(part, on.log(part.partition), on)
+    yield from add_to_transaction.fence_checks(part, on.log(part.partition), on)
 
 
 def _call(

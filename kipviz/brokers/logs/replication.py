@@ -6,7 +6,7 @@ from typing import Any
 
 from kipviz.brokers.checks import Check, Checks, compare
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
-from kipviz.brokers.local import WriteMarker
+from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import PartitionLog, check_marker
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.model import Event

@@ -19,7 +19,7 @@ from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import GroupStored
+from kipviz.brokers.local_calls import GroupStored
 from kipviz.brokers.logs.replication import read_through
 from kipviz.brokers.membership import classic_group, group_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState

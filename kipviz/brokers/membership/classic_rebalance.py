@@ -10,7 +10,7 @@ from __future__ import annotations
 from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.local import GroupStored
+from kipviz.brokers.local_calls import GroupStored
 from kipviz.brokers.logs.replication import WaitingForReplicas, appended, read_through
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState

@@ -5,7 +5,7 @@ WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBa
 KIPS: KIP-932. The pending votes are our inference: KIP-1289 says "no ShareCoordinatorShard
   changes" and defers persistence, the repaired design needs both.
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-`share_upkeep` has what is deleted, repeated and cut off.
+`share_state_maintenance` has what is deleted, repeated and cut off.
 NOT MODELLED: state of topics that are deleted.
 """
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import MarkerWritten, WriteMarker
-from kipviz.brokers.logs import enlistment, partition_log
-from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
+from kipviz.brokers.logs import add_to_transaction, partition_log
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
     appended,
@@ -30,7 +30,7 @@ from kipviz.brokers.logs.replication import (
     unappended,
 )
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.share_coordinators import share_news, share_pending, share_state_checks
+from kipviz.brokers.share_coordinators import outcome_notices, share_pending, share_state_checks
 from kipviz.brokers.share_coordinators.share_state import (
     NO_EPOCH,
     ShareCoordinator,
@@ -190,26 +190,26 @@ def on_txn_write(
     )
     waiting = Enlisting(request, reply_to, *identity, partitions)
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
-    left = enlistment.is_left_to_the_client(request.transactional_id, on)
+    left = add_to_transaction.is_left_to_the_client(request.transactional_id, on)
     if enlisted or left or not partitions:
         return _stage(me, waiting, on)
-    waiting = enlistment.told_apart(me.enlisting, waiting, on)
-    coordinator = enlistment.coordinator_of(request.transactional_id, on)
+    waiting = add_to_transaction.told_apart(me.enlisting, waiting, on)
+    coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = enlistment.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _answer_stage(me, request, reply_to, (*checks, *enlistment.nobody_to_ask()))
+        return _answer_stage(me, request, reply_to, (*checks, *add_to_transaction.nobody_to_ask()))
     made = (*checks, looked_at("enlisted", False))
-    waits = Effects(me.but(enlisting=enlistment.joined(me.enlisting, waiting)), checks=made)
-    return enlistment.ask(waits, asked, on)
+    waits = Effects(me.but(enlisting=add_to_transaction.joined(me.enlisting, waiting)), checks=made)
+    return add_to_transaction.ask(waits, asked, on)
 
 
 def on_enlisted(
     me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
     """Go on with the votes that waited for this enlistment."""
-    mine, rest = enlistment.answered(me.enlisting, answer, tag)
-    return enlistment.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+    mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
+    return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -224,7 +224,9 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
         return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     me = me.but(
-        enlisting=enlistment.unguarded(me.enlisting, marker.producer_id, marker.producer_epoch)
+        enlisting=add_to_transaction.unguarded(
+            me.enlisting, marker.producer_id, marker.producer_epoch
+        )
     )
     call = LocalCall("kafka_apis", "", done)
     waits = on.rules.marker_answer()
@@ -233,7 +235,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     me = replay(me, batch, on.rules) if on.rules.state_marker() else me.but(behind=True)
     return Effects(
         me.but(waiting=(*me.waiting, *wait)),
-        requests=share_news.news(before, me, on),
+        requests=outcome_notices.news(before, me, on),
         appends=((me.shard, batch),),
         local=() if waits else (call,),
         events=(appended(me.shard, batch),),
@@ -481,17 +483,17 @@ def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Eff
 
 def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
     assert isinstance(waiting.request, TxnWriteShareGroupState)
-    answered = enlistment.answer_checks(waiting, error)
+    answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
         return _stage(me, waiting, on).after(answered)
-    refused = enlistment.meaning_checks(answered)
+    refused = add_to_transaction.meaning_checks(answered)
     return _answer_stage(me, waiting.request, waiting.reply_to, refused)
 
 
 def _refused(
     me: ShareCoordinator, waiting: tuple[Enlisting, ...], checks: Checks
 ) -> tuple[Effects, ...]:
-    requests = ((w.request, w.reply_to) for w in enlistment.still_waiting(waiting))
+    requests = ((w.request, w.reply_to) for w in add_to_transaction.still_waiting(waiting))
     return tuple(
         _answer_stage(me, r, to, checks)
         for r, to in requests

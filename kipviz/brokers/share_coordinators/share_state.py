@@ -6,7 +6,7 @@ ShareGroupOffset. KIPS: KIP-932. The pending votes are our inference.
 
 from __future__ import annotations
 
-from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import WaitingForReplicas
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value

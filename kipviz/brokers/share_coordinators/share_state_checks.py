@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Check, compare, has_loaded, in_order, looked_at
 from kipviz.brokers.context import Context
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
@@ -132,6 +132,6 @@ def _state_epoch(state: ShareState, epoch: int) -> Check:
 
 
 def _topic_there(key: str, on: Context) -> Check:
-    error = gone_topics.why_no_state(key, on.image)
+    error = deleted_topics.why_no_state(key, on.image)
     there = error is Errors.NONE
     return compare("topic there", None, there, there, Errors.UNKNOWN_TOPIC_OR_PARTITION)

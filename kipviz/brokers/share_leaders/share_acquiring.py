@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kipviz.brokers.checks import Check, Checks, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
-from kipviz.brokers.local import FetchFurther
+from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.settings import READ_COMMITTED

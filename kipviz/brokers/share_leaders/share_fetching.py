@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.authorizer import may, principal_of
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
@@ -231,13 +231,13 @@ def _fetch_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Ch
     yield looked_at("partition", partition)
     yield _topic_check(partition, on)
     yield from _right_checks(partition, call, on)
-    yield gone_topics.leader_check(partition, on)
+    yield deleted_topics.leader_check(partition, on)
 
 
 def _topic_check(partition: str, on: Context) -> Check:
     """Check that the topic of a partition is there."""
     there = topic_of(partition) in on.image.topic_ids
-    return compare("topic there", None, there, there, gone_topics.unknown(partition, on.image))
+    return compare("topic there", None, there, there, deleted_topics.unknown(partition, on.image))
 
 
 def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:

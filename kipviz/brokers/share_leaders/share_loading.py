@@ -16,7 +16,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     moved,
     pending_cells,
 )
-from kipviz.brokers.share_votes import share_outcomes
+from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
 from kipviz.messages.events import NOT_IN_LOG, SharePartitionLoaded
 from kipviz.messages.reset_policy import EARLIEST, LATEST, reset_duration_ms

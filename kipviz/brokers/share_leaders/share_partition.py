@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
-from kipviz.brokers.logs.enlistment import Enlisting
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.share_leaders.in_flight import NO_MEMBER, InFlight, staged_batches
 from kipviz.core.model import Event
 from kipviz.core.table import Table

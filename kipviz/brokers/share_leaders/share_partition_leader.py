@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
-from kipviz.brokers.local import ApplyMarkerToShares, FetchFurther
-from kipviz.brokers.logs import enlistment
+from kipviz.brokers.local_calls import ApplyMarkerToShares, FetchFurther
+from kipviz.brokers.logs import add_to_transaction
 from kipviz.brokers.logs.replication import moved_check
 from kipviz.brokers.share_leaders import (
     acknowledgement_checks,
@@ -42,7 +42,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     keep,
 )
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
-from kipviz.brokers.share_votes import share_outcomes, share_staging, share_staging_steps
+from kipviz.brokers.share_transactions import share_outcomes, share_staging, share_staging_steps
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
@@ -78,7 +78,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     checks = one_after_another(
-        lambda: (gone_topics.leader_check(request.partition, on),),
+        lambda: (deleted_topics.leader_check(request.partition, on),),
         lambda: share_sessions.form_checks(request, request.acknowledgements),
     )
     if error_of(checks) is not Errors.NONE:
@@ -122,7 +122,7 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
     """
     request, reply_to = call.request, call.reply_to
-    checks = (gone_topics.leader_check(request.partition, on),)
+    checks = (deleted_topics.leader_check(request.partition, on),)
     if error_of(checks) is not Errors.NONE:
         refused = ShareFetchResponse(error_of(checks), request.partition)
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
@@ -151,7 +151,7 @@ def on_share_acknowledge(
         return answered(error_of(checks)).after(checks)
     said = request.acknowledgements
     share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    unknown = gone_topics.unknown(request.partition, on.image)
+    unknown = deleted_topics.unknown(request.partition, on.image)
     checks = one_after_another(
         lambda: checks,
         lambda: share_validation.form_checks(said),
@@ -208,8 +208,8 @@ def on_enlisted(
     Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and
     its draft implementation).
     """
-    mine, rest = enlistment.answered(me.staging, answer, tag)
-    return enlistment.each_goes_on(
+    mine, rest = add_to_transaction.answered(me.staging, answer, tag)
+    return add_to_transaction.each_goes_on(
         me.but(staging=rest), mine, answer.error, on, share_staging_steps.go_on
     )
 
@@ -361,7 +361,7 @@ def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
     Clause: SharePartitionManager.SharePartitionListener (onBecomingFollower, onDeleted).
     """
     done = Effects(me)
-    error, because = gone_topics.why_lost(partition, on.image)
+    error, because = deleted_topics.why_lost(partition, on.image)
     moved = moved_check(partition, on, error)
     for key, share in me.shares.items():
         if share.partition == partition:

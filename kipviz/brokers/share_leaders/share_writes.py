@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at, translated
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
-from kipviz.brokers.local import ApplyMarkerToShares
+from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.share_leaders import (
     acknowledgement_checks,
     share_acquiring,
@@ -23,7 +23,7 @@ from kipviz.brokers.share_leaders import (
 )
 from kipviz.brokers.share_leaders.in_flight import InFlight, state_batches
 from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition, moved
-from kipviz.brokers.share_votes import share_outcomes
+from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors

@@ -25,7 +25,7 @@ from kipviz.brokers.checks import (
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local import ListedHere, ListHere
+from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.logs.partition_log import ProducerEntry
 from kipviz.brokers.membership.patterns import BadPattern, compiled
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator

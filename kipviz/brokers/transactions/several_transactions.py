@@ -2,17 +2,17 @@
 
 A part of the front desk's role (`kafka_apis`). WHERE IN KAFKA: KafkaApis.handleAddPartitionsToTxnRequest.
 KIPS: KIP-890 (AddPartitionsToTxn since version 4).
-DURABILITY: none; the answers of single transactions stay with the request (`cluster.partly`).
+DURABILITY: none; the answers of single transactions stay with the request (`cluster.topic_authorization`).
 """
 
 from __future__ import annotations
 
-from kipviz.brokers import gone_topics
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Check
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local import AskedOfOne
+from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.messages.errors import Errors
@@ -52,7 +52,7 @@ def on_add_partitions(
 def _refusal(
     request: AddPartitionsToTxn, home: str, on: Context
 ) -> AddPartitionsToTxnResponse | None:
-    gone = gone_topics.not_added(request, on.image)
+    gone = deleted_topics.not_added(request, on.image)
     if gone is not None or on.image.leader_of(home) == on.broker:
         return gone
     return with_error(request, Errors.NOT_COORDINATOR)
@@ -64,5 +64,5 @@ def _deciding(
     """Give the check by which a transaction's question is refused before its coordinator gets it."""
     if answer.error is Errors.NOT_COORDINATOR:
         return Check("leader", on.broker, on.image.leader_of(home), answer.error)
-    lost = gone_topics.lost_partitions(request.partitions, on.image)
+    lost = deleted_topics.lost_partitions(request.partitions, on.image)
     return Check("partitions there", request.partitions, lost, answer.error)

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
-from kipviz.checking.courses.task import Task, Verdict, run
 from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.faults import faults as faults_named
 from kipviz.checking.judging.verdicts import BREAKS, EVERY_PROPERTY, Cell, Judged, cells_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.seeded_run import Task, Verdict, run
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named

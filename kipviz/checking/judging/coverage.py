@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any, get_args
 
 from kipviz.brokers.rules import BrokerRules
-from kipviz.checking.courses.task import Task, moments
 from kipviz.checking.judging import faults as profiles
+from kipviz.checking.single_run.seeded_run import Task, moments
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.dispatch import HANDLERS

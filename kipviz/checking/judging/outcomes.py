@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.runs import Run
-from kipviz.checking.courses.task import BUSY, Task, model_of, moments
 from kipviz.checking.search.explore import ProgressTold, Search
-from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.search_result import Bounds, Explored
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import Run
+from kipviz.checking.single_run.seeded_run import BUSY, Task, model_of, moments
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget

@@ -15,10 +15,6 @@ from itertools import combinations
 
 import msgspec
 
-from kipviz.checking.courses.breaking import Breaking, breaking
-from kipviz.checking.courses.runs import Judgement, Run, follow
-from kipviz.checking.courses.runs import judge as judge_run
-from kipviz.checking.courses.saves import under
 from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.judging.verdicts import (
     BREAKS,
@@ -29,7 +25,11 @@ from kipviz.checking.judging.verdicts import (
     property_named,
 )
 from kipviz.checking.search.explore import CANCELLED
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.runs import Judgement, Run, follow
+from kipviz.checking.single_run.runs import judge as judge_run
+from kipviz.checking.single_run.saving_decisions import under
+from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named

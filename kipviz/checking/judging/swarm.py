@@ -17,7 +17,7 @@ from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.core.scheduler import Profile, Scheduler
 from kipviz.core.values import Value, digest_of
 from kipviz.designs.catalogue import design as design_named
-from kipviz.properties.promises import PROMISES
+from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario, Unplayable

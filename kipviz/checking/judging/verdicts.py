@@ -11,14 +11,14 @@ from typing import Any
 
 from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.search.explore import ProgressTold, Search
-from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.agreement import Agreement, OneOutcome
-from kipviz.properties.asked import CommitsAsAsked
+from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
-from kipviz.properties.promises import PROMISES
+from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed

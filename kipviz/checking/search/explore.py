@@ -6,7 +6,7 @@ ever" is decided on the finished graph: a state from which no path without a new
 one where nothing is pending.
 
 A search that stops, by a bound or because somebody cancels it, keeps everything: run it again and
-it goes on where it stopped, in memory or from a file (`checking.search.kept`).
+it goes on where it stopped, in memory or from a file (`checking.search.saved_search`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from kipviz.checking.courses.at_rest import with_timers_at_rest
 from kipviz.checking.search import memory
-from kipviz.checking.search.forever import Forever
-from kipviz.checking.search.found import Bounds, Counterexample, Explored
 from kipviz.checking.search.graph import NOWHERE, Graph
 from kipviz.checking.search.liveness import ORDER as FREE_KINDS
 from kipviz.checking.search.reductions import Reduction
+from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
+from kipviz.checking.search.unresolved import Forever
+from kipviz.checking.single_run.quiescence import with_timers_at_rest
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import Clock
-from kipviz.core.alike import Alike
+from kipviz.core.interning import Alike
 from kipviz.core.model import Model
 from kipviz.core.serialization import NotAValue
 from kipviz.core.values import digest_of

@@ -23,7 +23,7 @@ from msgspec.structs import astuple
 
 from kipviz.clients.application import Application
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.network.sides import hosts_in, hosts_on, ordered
+from kipviz.cluster.network.partition_sides import hosts_in, hosts_on, ordered
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.log import Log

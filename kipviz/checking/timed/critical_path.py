@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import TypeAlias
 
-from kipviz.checking.courses.course import Wire
+from kipviz.checking.single_run.alternative_run import Wire
 from kipviz.cluster.actions import (
     ClusterAction,
     Deliver,

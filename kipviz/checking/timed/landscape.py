@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.breaking import Breaking, breaking
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import CANCELLED, Search
-from kipviz.checking.search.found import Bounds, Explored
+from kipviz.checking.search.search_result import Bounds, Explored
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis, BadLandscape, check_axis, settings_of
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.model import Outcome
@@ -26,9 +26,9 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.setting_changes import changed
 
 SCENARIO = "kip-1289-small"
 DESIGNS = ("repaired", "finding-D", "as-written")

@@ -72,10 +72,10 @@ class Behaviour(ABC, Generic[A]):
     def sentence(self, world: World, action: A) -> str:
         """Tell in one sentence what happens, for accidents, repairs and an operator's doings.
 
-        What goes on by itself is told by what is called, on the wire or timed (`views.telling.words`).
+        What goes on by itself is told by what is called, on the wire or timed (`views.explanations.sentences`).
         """
         raise NotImplementedError(
-            f"the sentence of {type(action).__name__} is in views/telling/words.py"
+            f"the sentence of {type(action).__name__} is in views/explanations/sentences.py"
         )
 
     def host(self, world: World, action: A) -> str:

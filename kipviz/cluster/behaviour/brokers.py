@@ -30,7 +30,7 @@ from kipviz.cluster.operating import (
     why_not_registered,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.cluster.timing import waits
+from kipviz.cluster.timing import role_delays
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.core.table import pairs
@@ -228,7 +228,7 @@ class EndingDelay(Behaviour[DelayOver]):
         role = world.roles.get((action.broker, action.role, action.shard))
         if role is None:
             return f"broker {action.broker} does not have {action.shard or action.role}"
-        kept = waits.delays(role)
+        kept = role_delays.delays(role)
         if action.delay in kept:
             return None
         known = ", ".join(map(timer_words, kept)) or "nothing"
@@ -237,7 +237,7 @@ class EndingDelay(Behaviour[DelayOver]):
     def apply(self, turn: Turn, action: DelayOver) -> None:
         key = (action.broker, action.role, action.shard)
         role, on = turn.roles[key], turn.context(action.broker)
-        turn.carry_out(key, waits.over(role, action.delay, on))
+        turn.carry_out(key, role_delays.over(role, action.delay, on))
 
     def name(self, world: World, action: DelayOver) -> ActionName:
         return ActionName(Verb.DELAY_OVER, (action.delay, broker_host(action.broker)))

@@ -10,7 +10,7 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour import brokers, clients, network, operators, passing_time
 from kipviz.cluster.behaviour.action_name import ActionName
 from kipviz.cluster.behaviour.behaviour import Behaviour
-from kipviz.cluster.network.pausing import paused
+from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Action

@@ -24,7 +24,7 @@ from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import seen_by
-from kipviz.cluster import dispatch, partly
+from kipviz.cluster import dispatch, topic_authorization
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashClient,
@@ -40,7 +40,7 @@ from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import request_name, thread_of, who
 from kipviz.cluster.behaviour.timer_words import timer_words
-from kipviz.cluster.real import guests
+from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
@@ -108,7 +108,7 @@ class Sending(Behaviour[Send]):
         request = kinds.next_request(client)
         assert request is not None
         broker = dispatch.destination(request, turn.image)
-        request = partly.narrowed(request, turn.image)
+        request = topic_authorization.narrowed(request, turn.image)
         network = kinds.network_of(client)
         connection = turn.connections.get((network, broker))
         if connection is None or not connection.open:
@@ -152,13 +152,17 @@ class Receiving(Behaviour[Receive]):
     )
 
     def why_not(self, model: Model, world: World, action: Receive) -> str | None:
-        return guests.why_not(model.spec, world, action)
+        return external_clients.why_not(model.spec, world, action)
 
     def apply(self, turn: Turn, action: Receive) -> None:
-        turn.put_request(action.source, action.broker, Envelope(guests.request_of(action)))
+        turn.put_request(
+            action.source, action.broker, Envelope(external_clients.request_of(action))
+        )
 
     def name(self, world: World, action: Receive) -> ActionName:
-        return ActionName(Verb.SEND, (action.source, request_name(guests.request_of(action))))
+        return ActionName(
+            Verb.SEND, (action.source, request_name(external_clients.request_of(action)))
+        )
 
     def lane(self, world: World, action: Receive) -> str:
         return host_of(action.source)

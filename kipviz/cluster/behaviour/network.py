@@ -19,11 +19,17 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
 from kipviz.cluster.behaviour.naming import on_wire, request_name, who
-from kipviz.cluster.network import cutting
-from kipviz.cluster.network.cutting import is_cut, why_no_cut, why_no_heal
-from kipviz.cluster.network.late import can_be_given_up
-from kipviz.cluster.network.pausing import pausable, paused, why_no_pause, why_no_resume
-from kipviz.cluster.network.sides import are_two, both, hosts_in_words, hosts_on, pairs_in_words
+from kipviz.cluster.network import network_partition
+from kipviz.cluster.network.abandoned_requests import can_be_given_up
+from kipviz.cluster.network.network_partition import is_cut, why_no_cut, why_no_heal
+from kipviz.cluster.network.partition_sides import (
+    are_two,
+    both,
+    hosts_in_words,
+    hosts_on,
+    pairs_in_words,
+)
+from kipviz.cluster.network.paused_hosts import pausable, paused, why_no_pause, why_no_resume
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host, host_of
@@ -216,7 +222,7 @@ class Cutting(Behaviour[Cut]):
         return why_no_cut(model.spec, world, action)
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[Cut]:
-        return cutting.offered(spec, world)
+        return network_partition.offered(spec, world)
 
     def apply(self, turn: Turn, action: Cut) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.one, action.other))))
@@ -258,7 +264,7 @@ class Healing(Behaviour[Heal]):
 
     def sentence(self, world: World, action: Heal) -> str:
         one, other = action.one, action.other
-        apart = cutting.still_apart(world, action)
+        apart = network_partition.still_apart(world, action)
         but = f", but another cut still holds {pairs_in_words(apart)} apart" if apart else ""
         if not are_two(one, other):
             said = f"{hosts_in_words(one)} can reach {hosts_in_words(other)} again{but}."

@@ -18,7 +18,6 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.coming_topics import creatable, removable, why_no_creation, why_no_removal
 from kipviz.cluster.operating import (
     acl_changes,
     created,
@@ -31,6 +30,7 @@ from kipviz.cluster.operating import (
     why_no_upgrade,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.topic_lifecycle import creatable, removable, why_no_creation, why_no_removal
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.brokers.groups import group_retention, group_writes
 from kipviz.brokers.logs import log_retention, producer_expiry
 from kipviz.brokers.membership import assignment_interval, classic_membership
-from kipviz.brokers.share_coordinators import share_upkeep
+from kipviz.brokers.share_coordinators import share_state_maintenance
 from kipviz.brokers.share_leaders import share_sessions
 from kipviz.brokers.transactions import (
     transaction_append,
@@ -31,8 +31,8 @@ NAMES = (
     log_retention.RETAINS,
     producer_expiry.FORGETS,
     share_sessions.NO_ROOM,
-    share_upkeep.PRUNE,
-    share_upkeep.COLD,
+    share_state_maintenance.PRUNE,
+    share_state_maintenance.COLD,
     transaction_append.APPENDS,
     transaction_coordinator.EXPIRES,
     transaction_liveness.TIMER,

@@ -19,7 +19,7 @@ from kipviz.clients.operators.admin import Filters, Hanging
 from kipviz.clients.operators.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS
 from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.shares.staged_records import why_no_gathering
-from kipviz.cluster.network.sides import why_no_splits
+from kipviz.cluster.network.partition_sides import why_no_splits
 from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.specs.further_members import why_no_further_members
 from kipviz.cluster.specs.program_limits import why_no_program

@@ -34,7 +34,7 @@ class Clock(Value, frozen=True):
     takes for its reading; `pause_max_ms` is how long a client's thread that could go on stands still at
     most. -1 is as long as it likes. `refresh_ms` is how often a share-partition leader looks up what became of
     the votes that it holds (our inference), -1 whenever it likes. `stamps` says that records carry the time at
-    which they were written, in ms since the run began (see `stamps`). `backs_off` says that a producer's
+    which they were written, in ms since the run began (see `record_timestamps`). `backs_off` says that a producer's
     sender rests for retry.backoff.ms before a transactional request goes out again, which makes an exact tick
     a short one; where delays are free, a longer one says the same. With `max_in_flight` it always rests.
     """

@@ -6,7 +6,7 @@ told by the step's events. Where it lies:
 - a lock dies with the broker's memory, as its timer does there;
 - a transaction's goes on while its coordinator is elsewhere or loading, because the log has the
   time at which the transaction began (TransactionLogValue.TransactionStartTimestampMs). That is so
-  whether or not the records say it here (`stamps`): what is left is what decides.
+  whether or not the records say it here (`record_timestamps`): what is left is what decides.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ from kipviz.clients.transactions import topic_ids
 from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import every_thread
 from kipviz.cluster import dispatch
-from kipviz.cluster.network.late import can_be_given_up
+from kipviz.cluster.network.abandoned_requests import can_be_given_up
 from kipviz.cluster.specs.spec import OLDEST_MS, ClusterSpec
-from kipviz.cluster.timing import retention, waits
+from kipviz.cluster.timing import retention, role_delays
 from kipviz.cluster.timing.clock import NEVER, Deadline
 from kipviz.cluster.timing.durations import (
     backs_off,
@@ -243,7 +243,7 @@ def _of_roles(
     for key, role in world.roles.items():
         if isinstance(role, ShareLeader):
             wait = spec.durations.fetch_max_wait_ms
-            for delay in waits.delays(role):
+            for delay in role_delays.delays(role):
                 yield Deadline(DELAY, (*key, delay), wait, wait)
         if isinstance(role, GroupCoordinator | TransactionCoordinator):
             for timer in dispatch.timers(role, context(key[0])):
@@ -255,7 +255,7 @@ def _of_roles(
                     takes = _left(spec, role, timer, context(key[0]))
                     if takes is not None:
                         yield Deadline(TIMER, (*key, timer), takes, takes)
-            for delay in waits.delays(role):
+            for delay in role_delays.delays(role):
                 takes = spec.settings.initial_rebalance_delay_ms
                 if delay.startswith(INTERVAL):
                     takes = spec.settings.consumer_assignment_interval_ms

@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kipviz.brokers.context import Context
-from kipviz.cluster.real import rebuilt
-from kipviz.cluster.real.rebuilt import Election, Entry
+from kipviz.cluster.real import rebuilt_cluster
+from kipviz.cluster.real.rebuilt_cluster import Election, Entry
 from kipviz.cluster.specs.spec import Placement
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
@@ -159,7 +159,7 @@ def seated(world: World, known: Known) -> World:
     A broker counts as running as long as it is in sync somewhere.
     """
     for name, each in known.decisions.items():
-        world = rebuilt.seated(world, name, each.leader, each.leader_epoch, each.replicas)
+        world = rebuilt_cluster.seated(world, name, each.leader, each.leader_epoch, each.replicas)
     in_sync = {broker for decision in known.decisions.values() for broker in decision.isr}
     offline = tuple(b for b in brokers_of(known.decisions.values()) if b not in in_sync)
     return world.but(image=world.image.but(offline=offline))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.cluster_metadata import (
     CLUSTER_METADATA,
@@ -158,7 +158,7 @@ def topic_ids_in(folders: Iterable[Path]) -> dict[str, str]:
 def _properties(path: Path, between: str = "=") -> dict[str, str]:
     """Read lines of name and value; nothing of a file that cannot be read."""
     try:
-        lines = outside_file.read(path).decode().splitlines()
+        lines = untrusted_file.read(path).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
     pairs = (line.partition(between) for line in lines if not line.startswith("#"))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in
 from kipviz.recordings.files.batch_headers import Headers, headers_in
@@ -170,7 +170,7 @@ def read_part(part: LogPart, *, check_crc: bool = True) -> PartContent:
     while True:
         wanted = part.end - part.start + behind
         try:
-            data = outside_file.read_range(part.path, part.start, wanted)
+            data = untrusted_file.read_range(part.path, part.start, wanted)
         except OSError as problem:
             why = f"The file cannot be read ({problem.strerror})."
             raise RecordingError(part.path, part.start, why) from problem

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
 from kipviz.recordings.files.batch_headers import CONTROL, HEADER
 from kipviz.recordings.files.checksums import Numbers
@@ -109,7 +109,7 @@ def _at_times(parts: list[LogPart], begins: int, ends: int) -> list[LogPart]:
 
 
 def _first_time(part: LogPart) -> int:
-    data = outside_file.read_range(part.path, 0, HEADER_SIZE)
+    data = untrusted_file.read_range(part.path, 0, HEADER_SIZE)
     return int(np.frombuffer(data, HEADER)["max_timestamp"][0]) if len(data) == HEADER_SIZE else 0
 
 
@@ -150,7 +150,7 @@ def _segments(found: _Headers, chosen: Numbers) -> Iterator[Segment]:
         part = found.parts[int(found.part[k])]
         at, size = int(found.position[k]), int(found.fields["length"][k]) + 12
         damages: list[RecordingError] = []
-        data = outside_file.read_range(part.path, at, size)
+        data = untrusted_file.read_range(part.path, at, size)
         whole = tuple(batches(data, part.path, compacted=True, damages=damages))
         by_path.setdefault(part.path, []).extend(each.but(position=at) for each in whole)
     for path, read in by_path.items():

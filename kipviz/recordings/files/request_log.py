@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.recordings.recorded import Exchange, plain
 from kipviz.recordings.recording_error import RecordingError
 
@@ -51,7 +51,7 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     """
     zone = zone_of(utc_offset)
     try:
-        content = outside_file.read(path)
+        content = untrusted_file.read(path)
     except OSError as problem:
         why = f"The request log cannot be read ({problem.strerror})."
         raise RecordingError(str(path), 0, why) from problem

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import exchanges_of, zone_of
@@ -111,7 +111,7 @@ def _lines(part: RequestPart) -> tuple[int, bytes]:
     behind = _PIECE
     while True:
         try:
-            data = outside_file.read_range(part.path, first, part.end - first + behind)
+            data = untrusted_file.read_range(part.path, first, part.end - first + behind)
         except OSError as problem:
             why = f"The request log cannot be read ({problem.strerror})."
             raise RecordingError(part.path, first, why) from problem

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kipviz.core import outside_file
+from kipviz.core import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.files import compression
 from kipviz.recordings.recording_error import RecordingError
@@ -180,7 +180,7 @@ def read_partition(
 
 def _content(path: Path) -> bytes:
     try:
-        return outside_file.read(path)
+        return untrusted_file.read(path)
     except OSError as problem:
         raise RecordingError(
             str(path), 0, f"The file cannot be read ({problem.strerror})."

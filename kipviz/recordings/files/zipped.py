@@ -10,8 +10,8 @@ import zlib
 from contextlib import ExitStack
 from pathlib import Path
 
-from kipviz.core.given import path as path_given
-from kipviz.core.outside_file import bytes_max
+from kipviz.core.untrusted_file import bytes_max
+from kipviz.core.validation import path as path_given
 from kipviz.recordings.recording_error import RecordingError
 
 # What was unpacked is there until the program ends.

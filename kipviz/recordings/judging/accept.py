@@ -1,17 +1,17 @@
 """Could the model have given the answers that a broker gave? One question per recorded answer.
 
-The broker's logs are rebuilt (`cluster.real.rebuilt`), and the request is put to the model's broker as it was
+The broker's logs are rebuilt (`cluster.real.rebuilt_cluster`), and the request is put to the model's broker as it was
 at each moment between the request's arrival and its answer: which of the things that were logged in that
 time came first is not recorded. It is put at the times of its line first, and then as early as it can have come
 (`arrival`). Which batch a producer sent is told by the other requests (`appends`), and what an answer must have
-left in a log has to be there (`effects`). The answer is accepted if one of these moments gives it, with all that it
+left in a log has to be there (`logged_effects`). The answer is accepted if one of these moments gives it, with all that it
 says. A coordinator may also still be loading; of several brokers only for a second after it was elected, and
 for as long a broker may not know of an election (`elections`).
 
 Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
-(`leaders`, `fetching`, `finding`). What is in a broker's memory alone is followed from the first request
+(`leaders`, `fetching`, `coordinator_lookup`). What is in a broker's memory alone is followed from the first request
 on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
-Beside the logs there is what a broker went by: ACLs (`admission`), and where its logs began (`fronts`).
+Beside the logs there is what a broker went by: ACLs (`admission`), and where its logs began (`log_starts`).
 Of what is not asked `RequestBook.why_not` says the reason.
 NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
 order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
@@ -28,8 +28,8 @@ from itertools import product
 from typing import Any, TypeVar
 
 from kipviz.brokers.logs.partition_log import PartitionLog, forget
-from kipviz.cluster import dispatch, refusals
-from kipviz.cluster.real.rebuilt import BROKER, Entry, RebuiltModel
+from kipviz.cluster import dispatch, rejections
+from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.admin import DescribeProducers
@@ -49,34 +49,34 @@ from kipviz.recordings.decoded.elections import (
     seated,
     seen_from,
 )
-from kipviz.recordings.decoded.fronts import API as DELETE_RECORDS
-from kipviz.recordings.decoded.fronts import Fronts, deletion_said, deletions_in
-from kipviz.recordings.decoded.given_ids import GivenIds, gives_another
-from kipviz.recordings.followed import leaders
-from kipviz.recordings.followed.fetching import (
+from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
+from kipviz.recordings.decoded.log_starts import Fronts, deletion_said, deletions_in
+from kipviz.recordings.decoded.producer_id_blocks import GivenIds, gives_another
+from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said_in, serving
+from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
+from kipviz.recordings.judging.questions import questions
+from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles import leaders
+from kipviz.recordings.replayed_roles.answer_text import Asked, Question, Said, refused_in
+from kipviz.recordings.replayed_roles.coordinator_lookup import refusal_to, said_of, sought
+from kipviz.recordings.replayed_roles.fetching import (
     NOT_ALLOWED,
     Read,
     answers,
     refusal_of,
 )
-from kipviz.recordings.followed.finding import refusal_to, said_of, sought
-from kipviz.recordings.followed.joining import JOINING, Joining
-from kipviz.recordings.followed.sayings import Asked, Question, Said, refused_in
-from kipviz.recordings.followed.share_groups_apart import group_by_group
-from kipviz.recordings.followed.share_sayings import at_broker
-from kipviz.recordings.followed.sharing import MEMBERS, Sharing
-from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said_in, serving
-from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
-from kipviz.recordings.judging.questions import questions
-from kipviz.recordings.judging.request_book import RequestBook
-from kipviz.recordings.known.admission import Admission
-from kipviz.recordings.known.appends import PRODUCE, Appends
-from kipviz.recordings.known.arrival import as_early, as_written, span_of
-from kipviz.recordings.known.coordinator_memory import epoch_before, in_transition
-from kipviz.recordings.known.effects import Effects
-from kipviz.recordings.known.evidence import Evidence, cluster_of, elections_of
-from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.joining import JOINING, Joining
+from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
+from kipviz.recordings.replayed_roles.share_answer_text import at_broker
+from kipviz.recordings.replayed_roles.sharing import MEMBERS, Sharing
+from kipviz.recordings.request_context.admission import Admission
+from kipviz.recordings.request_context.appends import PRODUCE, Appends
+from kipviz.recordings.request_context.arrival import as_early, as_written, span_of
+from kipviz.recordings.request_context.coordinator_memory import epoch_before, in_transition
+from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
+from kipviz.recordings.request_context.logged_effects import Effects
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")
@@ -318,15 +318,15 @@ class Acceptor(RequestBook):
         """Give what a reader may be told by the broker that it asks."""
         logs = list(self._logs_of(read.partition, moments, exchange))
         indexed = read.partition in self._indexed
-        refusals = tuple(
+        rejections = tuple(
             refusal_of(read, known, exchange.broker, exchange.version)
             for known in self._known_at(exchange)
         )
-        yield from (refused for refused in refusals if refused is not None)
+        yield from (refused for refused in rejections if refused is not None)
         admitted = self._admission.of_topic(exchange, read.partition)
         if False in admitted:
             yield NOT_ALLOWED
-        if True in admitted and (None in refusals or not refusals):
+        if True in admitted and (None in rejections or not rejections):
             yield from (each for log in logs if log for each in answers(log, read, indexed=indexed))
 
     def _logs_of(
@@ -433,7 +433,7 @@ class Acceptor(RequestBook):
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
         if not self._decisions and any(self._between_leaders(at, message) for at in moments):
-            yield said_in(api, message, refusals.not_here(message))
+            yield said_in(api, message, rejections.not_here(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield said_in(api, message, loading)

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.recordings.followed.sayings import Asked
-from kipviz.recordings.followed.share_sayings import STATES
-from kipviz.recordings.followed.sharing import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.request_book import RequestBook
-from kipviz.recordings.known.arrival import span_of
-from kipviz.recordings.known.evidence import Evidence
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.share_answer_text import STATES
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.arrival import span_of
+from kipviz.recordings.request_context.evidence import Evidence
 
 Subject = tuple[str, str]
 # What touches one thing is divided where it is more than such a part of a share.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from kipviz.cluster.real.rebuilt import BROKER, RebuiltModel
+from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltModel
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.message import Message
-from kipviz.recordings.followed import leaders
-from kipviz.recordings.followed.sayings import Said
 from kipviz.recordings.judging.questions import reply_said
-from kipviz.recordings.known.admission import Acls
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles import leaders
+from kipviz.recordings.replayed_roles.answer_text import Said
+from kipviz.recordings.request_context.admission import Acls
 
 # Who asks is a process of its own, named after its principal; without one it may do everything.
 CLIENT = "/client"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kipviz.core.values import Value
-from kipviz.recordings.followed.sayings import Asked, Names
-from kipviz.recordings.followed.sharing import MEMBERS
-from kipviz.recordings.known.appends import PRODUCE
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Names
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.appends import PRODUCE
 
 Subject = tuple[str, str]
 # Whose requests are about share-partitions, which they name by group, topic id and number.

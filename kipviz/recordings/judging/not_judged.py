@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipviz.core.table import Table
-from kipviz.recordings.decoded.fronts import API as DELETE_RECORDS
-from kipviz.recordings.followed.fetching import UNKNOWN_SESSION, Fetching
-from kipviz.recordings.followed.joining import JOINING
-from kipviz.recordings.followed.sharing import MEMBERS
+from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
 from kipviz.recordings.judging.questions import ASKED, questions
-from kipviz.recordings.known.evidence import Evidence
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.fetching import UNKNOWN_SESSION, Fetching
+from kipviz.recordings.replayed_roles.joining import JOINING
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.evidence import Evidence
 
 # Every API that can be asked about.
 KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR", DELETE_RECORDS)

@@ -32,8 +32,8 @@ from kipviz.messages.transactions import (
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.recordings.decoded.group_records import subscribed
-from kipviz.recordings.followed.operators import OF_OPERATORS
-from kipviz.recordings.followed.sayings import (
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import (
     Names,
     Question,
     Said,
@@ -44,7 +44,7 @@ from kipviz.recordings.followed.sayings import (
     partitions_of,
     with_more,
 )
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.operators import OF_OPERATORS
 from kipviz.records.share_group_state import RecordState, StateBatch
 
 # -- transactions ------------------------------------------------------------------------------

@@ -7,17 +7,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kipviz.core.given import path as path_given
+from kipviz.core.validation import path as path_given
 from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import UTC
-from kipviz.recordings.followed.sayings import Asked, sayings
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.causes import Cause, first_causes, subjects_of
 from kipviz.recordings.judging.request_book import RequestBook
-from kipviz.recordings.known.clocks import hours_apart, shifted
-from kipviz.recordings.known.evidence import NO_SETTINGS, Evidence, of_broker, of_recording
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
+from kipviz.recordings.request_context.clocks import hours_apart, shifted
+from kipviz.recordings.request_context.evidence import (
+    NO_SETTINGS,
+    Evidence,
+    of_broker,
+    of_recording,
+)
 
 
 class Report(Value, frozen=True):

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from kipviz.recordings.decoded.group_configs import groups_by_duration
-from kipviz.recordings.followed.fetching import Fetching
-from kipviz.recordings.followed.sayings import Asked
-from kipviz.recordings.judging.doubts import doubts_about
 from kipviz.recordings.judging.handling import LACKS
+from kipviz.recordings.judging.inconclusive import doubts_about
 from kipviz.recordings.judging.not_judged import why_not, words_of_removed
 from kipviz.recordings.judging.unreadable import unreadable
-from kipviz.recordings.known.arrival import with_earliest
-from kipviz.recordings.known.evidence import Evidence
-from kipviz.recordings.known.sent import by_request, request_of
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.fetching import Fetching
+from kipviz.recordings.request_context.arrival import with_earliest
+from kipviz.recordings.request_context.evidence import Evidence
+from kipviz.recordings.request_context.handmade_requests import by_request, request_of
 
 
 class RequestBook:

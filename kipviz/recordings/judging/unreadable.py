@@ -11,15 +11,18 @@ from collections.abc import Mapping
 
 from kipviz.core.field_types import why_no_value
 from kipviz.core.table import Table
-from kipviz.recordings.decoded.fronts import API as DELETE_RECORDS
-from kipviz.recordings.decoded.fronts import deletions_in
-from kipviz.recordings.followed import leaders
-from kipviz.recordings.followed.fetching import taken_apart
-from kipviz.recordings.followed.join_sayings import asked_of
-from kipviz.recordings.followed.join_sayings import recorded_of as joined_of
-from kipviz.recordings.followed.joining import JOINING
-from kipviz.recordings.followed.sayings import partitions_of
-from kipviz.recordings.followed.share_sayings import (
+from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
+from kipviz.recordings.decoded.log_starts import deletions_in
+from kipviz.recordings.judging.handling import LACKS, reason
+from kipviz.recordings.judging.questions import questions
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles import leaders
+from kipviz.recordings.replayed_roles.answer_text import partitions_of
+from kipviz.recordings.replayed_roles.fetching import taken_apart
+from kipviz.recordings.replayed_roles.join_answer_text import asked_of
+from kipviz.recordings.replayed_roles.join_answer_text import recorded_of as joined_of
+from kipviz.recordings.replayed_roles.joining import JOINING
+from kipviz.recordings.replayed_roles.share_answer_text import (
     STATES,
     acknowledgements_of,
     count_of,
@@ -29,11 +32,8 @@ from kipviz.recordings.followed.share_sayings import (
     renews,
     told_of,
 )
-from kipviz.recordings.followed.sharing import MEMBERS
-from kipviz.recordings.judging.handling import LACKS, reason
-from kipviz.recordings.judging.questions import questions
-from kipviz.recordings.known.appends import PRODUCE, Appends
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.appends import PRODUCE, Appends
 
 # Whose answers may give a producer its id: ids are counted, so each has to be a number.
 GIVES_IDS = ("INIT_PRODUCER_ID", "END_TXN")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kipviz.core.nearest import nearest
+from kipviz.core.suggestions import nearest
 
 # How many allowed names a sentence lists.
 LISTED_MAX = 40

@@ -63,9 +63,9 @@ from kipviz.scenarios.documents.head import Keys, Node, Row, Word, is_number, re
 from kipviz.scenarios.documents.programs_in_text import programs_by_name, read_program
 from kipviz.scenarios.documents.python_calls import CONSUMER, SHARE_CONSUMER
 from kipviz.scenarios.documents.python_program import Written
-from kipviz.scenarios.material import Checkpoint, Watch
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
+from kipviz.scenarios.teaching_notes import Checkpoint, Watch
 
 NAME, ORDER, CLAUSE, DESIGNS, LANES = "name", "order", "clause", "designs", "lanes"
 OF_STORIES = (NAME, ORDER, CLAUSE, DESIGNS, LANES)

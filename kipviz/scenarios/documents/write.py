@@ -23,8 +23,8 @@ from kipviz.scenarios.documents.read import (
     WATCH,
     Document,
 )
-from kipviz.scenarios.material import Watch
 from kipviz.scenarios.scenario import Question, Scenario
+from kipviz.scenarios.teaching_notes import Watch
 
 
 def write_story(document: Document) -> str:

@@ -10,7 +10,7 @@ from kipviz.brokers.transactions.transaction_coordinator import TransactionCoord
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.outcomes import endings
 from kipviz.checking.search.explore import CANCELLED, Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
@@ -18,8 +18,8 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios import programs
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]

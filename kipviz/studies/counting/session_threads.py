@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.checking.judging.outcomes import Decided, is_over
 from kipviz.checking.search.explore import CANCELLED, Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World

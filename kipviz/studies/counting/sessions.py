@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.ledger import Ledger, ledger
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
@@ -28,7 +28,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting import GROUP, TRANSACTIONAL_ID, home
-from kipviz.studies.found.moments import committed
+from kipviz.studies.review_findings.event_predicates import committed
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 TURN = ("goes on", "quiet", "goes on")

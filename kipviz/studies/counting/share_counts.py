@@ -10,7 +10,7 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.application import Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, Placement

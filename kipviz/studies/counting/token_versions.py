@@ -16,7 +16,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.programs import recover_by_reflection
 from kipviz.scenarios.setting import TRANSACTIONAL_ID
 from kipviz.studies.counting.sessions import BEGUN, LAST_BUT_ONE, WRITER_LOOP, by, played, sent
-from kipviz.studies.found.moments import committed
+from kipviz.studies.review_findings.event_predicates import committed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 NO_ANSWER = "no answer"

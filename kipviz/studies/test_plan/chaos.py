@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from kipviz.checking.courses.left_alone import breaks_later
 from kipviz.checking.search.liveness import settle
+from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.cluster.actions import CrashBroker, Refresh, StartBroker, Step
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel

@@ -20,9 +20,9 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
+from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 STORY = "kip-1289-small-abort"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.checking.search.explore import Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.timing.clock import TIMED, Clock, ms

@@ -10,7 +10,7 @@ from functools import partial
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import CANCELLED, Search
-from kipviz.checking.search.found import Bounds
+from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, Axis
 from kipviz.checking.timed.landscape import LOOK_UP_MS, Question, landscape
 from kipviz.checking.timed.time_limits import Limits
@@ -19,8 +19,8 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.expectations import AbortIsNoFailure
 from kipviz.scenarios import programs
-from kipviz.scenarios.changes import changed
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PINNED, TAKES_BACK = "repaired", "finding-D"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kipviz.checking.courses.runs import Judgement
+from kipviz.checking.single_run.runs import Judgement
 from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.views.lifetimes import covers
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import kipviz
-from kipviz.checking.courses.permalink import head_of
-from kipviz.checking.courses.runs import Judgement, Run
 from kipviz.checking.judging.budgets import counts_of
+from kipviz.checking.single_run.permalink import head_of
+from kipviz.checking.single_run.runs import Judgement, Run
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.core.values import fingerprint
@@ -46,11 +46,11 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
 # under the design: {said(run.design.title)}
 # Written by kipviz {kipviz.__version__}; needs kipviz and pytest.
 
-from kipviz.checking.courses import runs
+from kipviz.checking.single_run import runs
 {names}from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.changes import under
+from kipviz.scenarios.setting_changes import under
 from kipviz.scenarios.library import {find}
 
 {document}SETTINGS = ({"".join(f"{change!a}, " for change in run.settings)})

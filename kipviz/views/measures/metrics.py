@@ -20,7 +20,7 @@ from kipviz.messages.events import (
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.role_cards.facts import Card, Cells
+from kipviz.views.role_cards.card_rows import Card, Cells
 
 COMMITTED = "transactions committed"
 ABORTED = "transactions aborted"

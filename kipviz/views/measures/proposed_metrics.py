@@ -30,7 +30,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.measures import histogram
 from kipviz.views.measures.rates import Rate
-from kipviz.views.role_cards.facts import Card, facts
+from kipviz.views.role_cards.card_rows import Card, facts
 
 PENDING = "TxnPendingRecordsCount"
 LATENCY = "TxnShareAcknowledgeRequestLatencyMs"

@@ -29,10 +29,10 @@ from kipviz.messages.events import CallReturned, CallStarted, MessageDelivered
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.views.explanations.exceptions import exception_of
+from kipviz.views.explanations.sentences import summary
+from kipviz.views.role_cards.card_rows import Card, short_name
 from kipviz.views.role_cards.cards import CardHead
-from kipviz.views.role_cards.facts import Card, short_name
-from kipviz.views.telling.exceptions import exception_of
-from kipviz.views.telling.words import summary
 
 S = TransactionState
 ANSWERS_KEPT = 3

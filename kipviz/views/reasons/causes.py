@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as joined
 from typing import Any, TypeAlias
 
-from kipviz.checking.courses.course import Wire
+from kipviz.checking.single_run.alternative_run import Wire
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.scenarios.program_faults import THE_PROGRAM
-from kipviz.studies.implemented.draft_ledger import Entry
-from kipviz.studies.implemented.implementation import NO_ACCIDENT, PROMISES, STATES_MAX
+from kipviz.studies.draft_implementation.draft_ledger import Entry
+from kipviz.studies.draft_implementation.implementation import NO_ACCIDENT, PROMISES, STATES_MAX
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import HONEST, HOW_TO_OPEN, LINK_MAX, table
 

@@ -13,7 +13,7 @@ from kipviz.designs.design import Design
 from kipviz.kips.kip_1289_drafts import AS_IMPLEMENTED
 from kipviz.kips.row import OPEN
 from kipviz.scenarios.program_faults import THE_PROGRAM
-from kipviz.studies.implemented.draft_stories import Played
+from kipviz.studies.draft_implementation.draft_stories import Played
 from kipviz.studies.study import Answer
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import HONEST, HOW_TO_OPEN, link_of, study_page, table

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.studies.claimed.statements import JudgedStatement, Text
+from kipviz.studies.kip_claims.statements import JudgedStatement, Text
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import honest, link_of, table
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipviz.checking.courses.permalink import TooLong, permalink
 from kipviz.checking.judging.repair import Attempt, Repair
+from kipviz.checking.single_run.permalink import TooLong, permalink
 from kipviz.views.reports.blocks import (
     Blocks,
     Heading,

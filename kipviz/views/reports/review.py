@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.at_rest import ran
-from kipviz.checking.courses.breaking import Breaking, breaking
-from kipviz.checking.courses.permalink import permalink
-from kipviz.checking.courses.runs import Run
-from kipviz.checking.courses.saves import Decision
 from kipviz.checking.judging.ablation import Ablated
 from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.outcomes import Outcomes
 from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import permalink
+from kipviz.checking.single_run.quiescence import ran
+from kipviz.checking.single_run.runs import Run
+from kipviz.checking.single_run.saving_decisions import Decision
+from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.studies.claimed.claims import Entry
-from kipviz.studies.claimed.corners import Told
-from kipviz.studies.found.findings import Shown
-from kipviz.studies.found.reviews import Review
+from kipviz.studies.kip_claims.claims import Entry
+from kipviz.studies.kip_claims.corners import Told
+from kipviz.studies.review_findings.findings import Shown
+from kipviz.studies.review_findings.reviews import Review
 from kipviz.studies.study import Answer
 from kipviz.views.reports.blocks import (
     Block,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kipviz.checking.courses import runs
-from kipviz.checking.courses.permalink import head_of
-from kipviz.checking.courses.runs import Run
 from kipviz.checking.judging.verdicts import BREAKS, Judged
-from kipviz.core import whole_file
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import head_of
+from kipviz.checking.single_run.runs import Run
+from kipviz.core import atomic_write
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.payload import payload
 from kipviz.views.reports.review import review, told
@@ -50,6 +50,6 @@ def _payload_of(run: Run) -> dict[str, object]:
 
 def _write(path: Path, text: str) -> None:
     try:
-        whole_file.write(path, text.encode())
+        atomic_write.write(path, text.encode())
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None

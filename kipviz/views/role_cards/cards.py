@@ -18,8 +18,8 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.rebuilt import RebuiltModel, Shown
-from kipviz.cluster.real.served import RealClient, clients_of, lines_of
+from kipviz.cluster.real.rebuilt_cluster import RebuiltModel, Shown
+from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
 from kipviz.cluster.specs.spec import CLASSIC, ApplicationSpec
 from kipviz.cluster.world import World, configured_ids, role_key, task_id, transactional_groups
 from kipviz.core.model import Event
@@ -38,8 +38,8 @@ from kipviz.records.placement import (
 from kipviz.views import machines
 from kipviz.views.machines import Machine, Pair
 from kipviz.views.measures import metrics, proposed_metrics
-from kipviz.views.role_cards import coordinators, due, logs, owners, real_clients, shares
-from kipviz.views.role_cards.facts import Card, spans
+from kipviz.views.role_cards import coordinators, logs, owners, real_clients, remaining_time, shares
+from kipviz.views.role_cards.card_rows import Card, spans
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.views.role_cards.shares import Finished
 
@@ -158,7 +158,7 @@ class Cards:
             self._add(
                 CardHead("timers", "Time left", "every timer", "facts", None, 5),
                 lambda w: (w,),
-                due.timers,
+                remaining_time.timers,
             )
         about = metrics.KAFKA
         self._add(
@@ -308,7 +308,7 @@ class Cards:
             role = world.roles.get((broker, "share_partition_leader", ""))
             share = role.shares.get(key) if isinstance(role, ShareLeader) else None
             rules = self._model.context(world, broker).rules
-            left = due.locks(world, broker, key)
+            left = remaining_time.locks(world, broker, key)
             return (share, world.logs[source], self._finished.get(source), rules, left)
 
         def states(share: Any, log: Any, finished: Any, rules: Any, left: Any, taken: Any) -> Card:

@@ -14,7 +14,7 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.cluster.timing.clock import ms
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.consumer_offsets import STABLE
-from kipviz.views.role_cards.facts import Card, Fact, facts, listed, number, short_name
+from kipviz.views.role_cards.card_rows import Card, Fact, facts, listed, number, short_name
 
 TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
 

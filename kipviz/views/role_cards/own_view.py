@@ -15,10 +15,10 @@ from types import FunctionType
 from typing import TypeAlias
 
 from kipviz.cluster.world import World
-from kipviz.core.asked_twice import ANY_ORDER, LINES_MAX, Printed, TooLong, ask_once, in_any_order
-from kipviz.core.nearest import nearest
 from kipviz.core.printable import sentence
-from kipviz.views.role_cards.facts import Card
+from kipviz.core.purity import ANY_ORDER, LINES_MAX, Printed, TooLong, ask_once, in_any_order
+from kipviz.core.suggestions import nearest
+from kipviz.views.role_cards.card_rows import Card
 from kipviz.views.role_cards.own_picture import BadPicture, checked_picture, is_picture, words_of
 
 Plain: TypeAlias = str | int | float | bool | None

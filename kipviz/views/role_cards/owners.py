@@ -20,7 +20,15 @@ from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
-from kipviz.views.role_cards.facts import NAMELESS, Card, Fact, facts, listed, number, short_name
+from kipviz.views.role_cards.card_rows import (
+    NAMELESS,
+    Card,
+    Fact,
+    facts,
+    listed,
+    number,
+    short_name,
+)
 
 Connections = Table[tuple[str, int], Connection]
 

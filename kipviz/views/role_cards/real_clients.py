@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.served import RealClient, clients_of, lines_of
+from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
 from kipviz.cluster.world import Connection, host_of
 from kipviz.core.printable import sentence
 from kipviz.core.table import Table
-from kipviz.views.role_cards.facts import Card, facts
+from kipviz.views.role_cards.card_rows import Card, facts
 
 LINES_SHOWN = 12
 NO_SOFTWARE = "software not announced"

@@ -12,7 +12,7 @@ from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.timing.clock import ms
 from kipviz.records.share_group_state import RecordState
-from kipviz.views.role_cards.facts import Card, Cells, Fact, facts, span
+from kipviz.views.role_cards.card_rows import Card, Cells, Fact, facts, span
 
 Due = tuple[tuple[int, int], ...]
 Finished = dict[int, tuple[RecordState, int]]

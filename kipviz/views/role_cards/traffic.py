@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.world import World, broker_host, host_of
-from kipviz.views.role_cards.facts import listed
+from kipviz.views.role_cards.card_rows import listed
 
 
 def towards(world: World, host: str) -> str:

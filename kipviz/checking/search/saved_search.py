@@ -1,0 +1,120 @@
+"""An unfinished search in a file: stop today, go on tomorrow.
+
+The file holds no worlds, only the digests of what was seen and how each state was first reached.
+Reading takes one step per state that was seen, which is a fraction of the search, and proves that
+the model still does what it did.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.graph import Graph
+from kipviz.checking.search.reductions import Reduction
+from kipviz.core import atomic_write, untrusted_file
+from kipviz.core.model import Model
+from kipviz.core.values import DIGEST_SIZE
+from kipviz.properties.verdict import Property
+from kipviz.scenarios.scenario import PROPERTIES
+
+FORMAT = "kipviz search 1"
+
+
+class SearchFileError(ValueError):
+    """A file that is no search of this model; the sentence says what is wrong."""
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    format: str
+    reductions: tuple[str, ...]
+    properties: tuple[str, ...]
+    transitions: int
+    expanded: int
+    graph: dict[str, bytes]
+
+
+def save(search: Search, path: str | os.PathLike[str]) -> None:
+    """Write a search to a file, whole or not at all.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    next_up = search.queue[0][0] if search.queue else len(search.graph)
+    kept = _Kept(
+        FORMAT,
+        tuple(r.name for r in search.reductions),
+        tuple(p.name for p in search.properties),
+        search.transitions,
+        next_up,
+        search.graph.packed(),
+    )
+    atomic_write.write(path, msgspec.msgpack.encode(kept))
+
+
+def load(
+    path: str | os.PathLike[str],
+    model: Model,
+    reductions: Iterable[Reduction] = (),
+    properties: tuple[Property, ...] = PROPERTIES,
+) -> Search:
+    """Read a search, to go on with it.
+
+    Raises:
+        SearchFileError: if the file is no search, or one of another model, of other properties
+            or with other reductions.
+        OSError: if it cannot be read.
+    """
+    search = Search(model, properties, reductions)
+    try:
+        kept = msgspec.msgpack.decode(untrusted_file.read(path), type=_Kept)
+        graph = Graph.unpacked(kept.graph, DIGEST_SIZE)
+    except (msgspec.MsgspecError, KeyError, ValueError) as wrong:
+        raise SearchFileError(f"{path} is no search of kipviz: {wrong}") from None
+    mine = (FORMAT, tuple(r.name for r in search.reductions), tuple(p.name for p in properties))
+    if (kept.format, kept.reductions, kept.properties) != mine:
+        raise SearchFileError(
+            f"{path} was searched otherwise: {kept.format}, properties "
+            f"{', '.join(kept.properties)}, reductions {', '.join(kept.reductions) or 'none'}"
+        )
+    _again(search, graph, kept, path)
+    return search
+
+
+def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
+    """Take every state's first step once more; what waits gets its world back."""
+    search.queue.clear()
+    worlds: dict[int, tuple[Any, tuple[Any, ...], int]] = {0: (*search.state(0), 0)}
+    parent, enabled = -1, ()
+    search.graph, search.transitions = graph, kept.transitions
+    for key, number in graph.numbers.items():
+        if number:
+            before = graph.came_from[number]
+            if before != parent:
+                for done in range(max(parent, 0), before):
+                    worlds.pop(done, None)
+                parent, enabled = before, search.model.enabled(worlds[before][0])
+            world, states, depth = worlds[before]
+            if graph.by[number] >= len(enabled):
+                raise SearchFileError(_moved_on(path, number))
+            after, observed = search.take(world, states, enabled[graph.by[number]])
+            worlds[number] = (after, observed, depth + 1)
+        world, states, depth = worlds[number]
+        if search.key(world, states) != key:
+            raise SearchFileError(_moved_on(path, number))
+        if number < kept.expanded:
+            search.depth = depth
+        search.note(number, world, states, depth)
+        if search.queue and search.queue[-1][0] < kept.expanded:
+            search.queue.pop()
+
+
+def _moved_on(path: Any, number: int) -> str:
+    return (
+        f"{path} is of another model: state {number:,} comes out differently; search again from "
+        "the start"
+    )

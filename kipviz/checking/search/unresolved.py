@@ -1,0 +1,95 @@
+"""For ever, on the graph of a finished search: what can no path without a new fault resolve?
+
+Most states lead back to calm within the graph. For the others the budget may be what stops them:
+timers go on in a real cluster, so `settle` tries them with timers unbounded. What leads to a state
+that settles settles, too, so the deepest states are asked first; what a state leads to that does
+not settle does not settle either, so once there is such a state the middle of what is open is
+asked, and every answer settles many others. Only the nearest state that does not settle is told, so nothing
+behind one is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kipviz.checking.search.liveness import Futures, settle
+from kipviz.checking.search.search_result import Counterexample
+
+if TYPE_CHECKING:
+    from kipviz.checking.search.explore import Search
+
+OPEN, RESOLVED, STUCK = 0, 1, 2
+
+
+class Forever:
+    """The last phase of a search; it can be stopped and taken up like the first one.
+
+    Attributes:
+        undecided: of how many of the states that were asked it stayed open.
+    """
+
+    def __init__(self, search: Search, progress_at: int) -> None:
+        """Mark what leads back to calm within the graph; `progress_at` is the property's place."""
+        self.undecided = 0
+        self._search = search
+        self._at = progress_at
+        graph = search.graph
+        self._back = graph.spreading(back=True)
+        self._on = graph.spreading(back=False)
+        calm = [number for number, each in enumerate(graph.calm) if each == 1]
+        self._known = bytearray(each == 1 for each in graph.calm)
+        self._back(self._known, calm, RESOLVED)
+        # A state in which a promise is broken is not followed, so nothing is asked of it.
+        self._due = [n for n, each in enumerate(graph.calm) if not each and not self._known[n]]
+        self._ranges = [(0, len(self._due))]
+        self._nearest = len(self._due)
+        self._futures = Futures()
+
+    def judge(self, go_on: Callable[[], bool]) -> bool:
+        """Find the nearest state in which something is pending for ever; False if cancelled."""
+        due = self._due
+        while self._ranges:
+            first, end = self._ranges[-1]
+            # What is behind a state that is stuck cannot be the nearest one.
+            if first >= min(end, self._nearest):
+                self._ranges.pop()
+                continue
+            at = (first + end) // 2 if self._nearest < len(due) else end - 1
+            if self._known[due[at]] == OPEN and not self._ask(due[at], go_on):
+                return False
+            self._ranges[-1:] = [(at + 1, end), (first, at)]
+        if self._nearest < len(due):
+            self._tell(due[self._nearest])
+        return True
+
+    def _ask(self, number: int, go_on: Callable[[], bool]) -> bool:
+        """Note of a state, and of all that follow from it, whether they settle."""
+        if not go_on():
+            return False
+        search: Any = self._search
+        world, states = search.state(number)
+        answer = settle(search.model, world, states[self._at], self._futures, go_on).answer
+        if answer == "cancelled":
+            return False
+        self.undecided += answer == "undecided"
+        stuck = answer == "for ever"
+        self._known[number] = STUCK if stuck else RESOLVED
+        (self._on if stuck else self._back)(self._known, [number], self._known[number])
+        if stuck:
+            first = (at for at, each in enumerate(self._due) if self._known[each] == STUCK)
+            self._nearest = next(first)
+        return True
+
+    def _tell(self, number: int) -> None:
+        search: Any = self._search
+        world, states = search.state(number)
+        name = search.properties[self._at].name
+        why = stuck_because(search.model, world, states[self._at])
+        search.found[name] = Counterexample(name, why, search.story(number))
+
+
+def stuck_because(model: Any, world: Any, pending: Any) -> str:
+    """Give the reason for which a state that never settles breaks the promise."""
+    what = settle(model, world, pending).what
+    return f"{what}, and no continuation without a new fault resolves it"

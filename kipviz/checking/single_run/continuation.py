@@ -1,0 +1,93 @@
+"""What becomes of a run that is left alone: the cluster works on, programs go on, and timers run out in the end.
+
+A story stops where it has shown what it is about. "Holds" at that step says nothing of what the design itself does
+next: a record that is staged for good is delivered again when its lock runs out, with no accident at all. So the
+end of a story is judged along one sensible continuation, and a promise that breaks there is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kipviz.checking.single_run.quiescence import AGAIN, WORK, TimersAtRest
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.core.model import Outcome
+from kipviz.core.values import Value
+from kipviz.properties.verdict import BROKEN, Property
+
+# Long enough for every story of the library; a cluster that is busy for longer has not come to rest.
+STEPS_MAX = 600
+_ORDER = (*WORK, AGAIN)
+
+
+class Later(Value, frozen=True):
+    """A promise that holds at the end of a run and breaks when the run is left alone.
+
+    `promise` is its name, `after` how many steps later it breaks, `step` names the step that breaks it.
+    """
+
+    promise: str
+    reason: str
+    after: int
+    step: str
+
+    @property
+    def sentence(self) -> str:
+        """Say what happens, and when."""
+        steps = "1 step" if self.after == 1 else f"{self.after} steps"
+        return f"left alone, the run breaks it {steps} later ({self.step}): {self.reason}"
+
+
+def breaks_later(
+    model: ClusterModel, world: World, states: Sequence[Any], properties: Sequence[Property]
+) -> tuple[Later, ...]:
+    """Return the promises that hold in a world and break when it is left alone.
+
+    Args:
+        model: the cluster.
+        world: where the run ends.
+        states: what the properties remember there, one for each.
+        properties: what is to hold.
+    """
+    found: list[Later] = []
+    asked = [
+        (prop, state)
+        for prop, state in zip(properties, states, strict=True)
+        if prop.finding(state).status != BROKEN
+    ]
+    resting = TimersAtRest(model)
+    seen: set[bytes] = set()
+    for after in range(1, STEPS_MAX + 1):
+        seen.add(model.search_key(world))
+        following = _next(resting, world, seen)
+        if following is None or not asked:
+            break
+        action, outcome = following
+        asked = [(prop, prop.observe(state, action, outcome)) for prop, state in asked]
+        for prop, state in asked:
+            finding = prop.finding(state)
+            if finding.status == BROKEN:
+                found.append(Later(prop.name, finding.reason, after, label(world, action)))
+        broken = {later.promise for later in found}
+        asked = [(prop, state) for prop, state in asked if prop.name not in broken]
+        world = outcome.world
+    return tuple(found)
+
+
+def _next(
+    resting: TimersAtRest, world: World, seen: set[bytes]
+) -> tuple[ClusterAction, Outcome] | None:
+    """Return the next step by itself: work first, then what asks again and finds something, then a timer."""
+    timers = resting.at_rest(world)
+    if timers:
+        return timers[0], resting.step(world, timers[0])
+    able = [a for a in resting.cluster.enabled(world) if a.KIND in _ORDER]
+    for action in sorted(able, key=lambda each: _ORDER.index(each.KIND)):
+        outcome = resting.step(world, action)
+        if resting.search_key(outcome.world) not in seen:
+            return action, outcome
+    return None

@@ -1,0 +1,281 @@
+"""Timers that run out because nothing else can happen: what a design does when it is left alone.
+
+The acquisition lock, transaction.timeout.ms and the time-outs of sessions are parts of a design. With an untimed
+clock nobody knows when one of them runs out, so a search has a budget for timers that run out *early*, in a
+race with other steps. That is not all: in a cluster where nothing else happens, time passes, and every timer that
+is set runs out in the end. A promise that breaks then is broken by the design alone, without any accident.
+
+`TimersAtRest` is the cluster with these steps. A world is at rest when no process, message, replica or
+coordinator can take a step, and whatever asks again and again (a look-up, a poll, a heartbeat) finds what it found
+before. There, and only there, a timer runs out without spending the budget.
+
+Why this is sound: each such step happens in a real cluster, because nothing in it can come first. It adds behaviour
+and takes none away, so a promise that broke before still breaks. It does not add races: those stay with the budget.
+
+Not among these timers: the session of a member that lives and can reach its coordinator, because it sends heartbeats;
+and what takes days (transactional.id.expiration.ms, producer.id.expiration.ms, retention of offsets and logs).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from kipviz.brokers.groups.group_writes import REBALANCE, SESSION, SYNC
+from kipviz.brokers.transactions.transaction_append import APPENDS
+from kipviz.brokers.transactions.transaction_liveness import TIMER as LIVENESS
+from kipviz.cluster.actions import (
+    ClusterAction,
+    ExpireLock,
+    RunOut,
+    Tick,
+    TimeOutTransaction,
+)
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.network.network_partition import is_cut
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.model import Model, Outcome
+from kipviz.core.values import Value
+from kipviz.messages.events import (
+    CallReturned,
+    CallStarted,
+    MessageDelivered,
+    MessageSent,
+    TimePassed,
+)
+
+# What happens by itself or by a program; a repair waits for a person, so a cluster with a broker that is down
+# can be at rest.
+WORK = ("load", "deliver", "replicate", "sender", "application")
+AGAIN = "refresh"
+# What a round of asking may bring that is nothing new.
+MESSAGES = (MessageSent, MessageDelivered, CallStarted, CallReturned, TimePassed)
+# How many steps a round takes at most, and how many rounds are looked at.
+STEPS_MAX = 400
+RESTS_MAX = 24
+
+# The timers that run out at rest, by the field of the budget that a race with them spends.
+TIMERS: dict[type[ClusterAction], str] = {
+    ExpireLock: "expire_lock",
+    TimeOutTransaction: "time_out",
+    RunOut: "run_out",
+}
+NAMES = {
+    "expire_lock": "acquisition lock (group.share.record.lock.duration.ms)",
+    "time_out": "transaction time-out (transaction.timeout.ms)",
+    "run_out": "session, rebalance and append time-outs",
+}
+RUNS_OUT = (SESSION, REBALANCE, SYNC, APPENDS, LIVENESS)
+
+
+_Actions: TypeAlias = tuple[ClusterAction, ...]
+
+
+class TimersAtRest:
+    """A cluster in which timers run out when nothing else can happen; a model like any other.
+
+    `enabled` gives these steps behind all others, so the places of the others stay what they were.
+    """
+
+    action_type = ClusterAction
+
+    def __init__(self, cluster: ClusterModel) -> None:
+        """Take a cluster; its own budget stays in force for what is not at rest."""
+        self.cluster = cluster
+        self.spec: ClusterSpec = cluster.spec
+        self._known: tuple[World | None, _Actions, _Actions] = (None, (), ())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cluster,)
+
+    def initial(self) -> World:
+        """Return the first world of the cluster."""
+        return self.cluster.initial()
+
+    def kind(self, action: ClusterAction) -> str:
+        """Return the kind of an action."""
+        return self.cluster.kind(action)
+
+    def search_key(self, world: World) -> bytes:
+        """Return sixteen bytes that are equal for equal worlds."""
+        return self.cluster.search_key(world)
+
+    def shared(self, world: World) -> World:
+        """Return an equal world that shares its tables with those met before."""
+        return self.cluster.shared(world)
+
+    def enabled(self, world: World) -> tuple[ClusterAction, ...]:
+        """Return what can happen now, and behind it the timers that run out at rest."""
+        return self._looked_at(world)[0]
+
+    def at_rest(self, world: World) -> tuple[ClusterAction, ...]:
+        """Return the timers alone that run out because nothing else can happen; none elsewhere."""
+        return self._looked_at(world)[1]
+
+    def rests(self, world: World) -> bool:
+        """Say whether nothing new happens any more until a timer runs out."""
+        own = self.cluster.enabled(world)
+        return not any(action.KIND in WORK for action in own) and self._settled(world, own)
+
+    def why_not(self, world: World, action: ClusterAction) -> str | None:
+        """Say why an action is not possible, or return None when it is."""
+        why = self.cluster.why_not(world, action)
+        return None if why is None or action in self.at_rest(world) else why
+
+    def step(self, world: World, action: ClusterAction) -> Outcome:
+        """Return the next world and what happened; a timer at rest spends nothing.
+
+        Raises:
+            NotEnabled: if the action is not possible now.
+        """
+        timed = type(action) in TIMERS or type(action) is Tick
+        if not timed or action not in self.at_rest(world):
+            return self.cluster.step(world, action)
+        outcome = self.cluster.step(_lent(world), action)
+        return outcome.but(world=outcome.world.but(budget=world.budget))
+
+    # -- rest ------------------------------------------------------------------------------------
+
+    def _looked_at(self, world: World) -> tuple[_Actions, _Actions]:
+        asked, *found = self._known
+        if asked is not world:
+            own = self.cluster.enabled(world)
+            rest = self._at_rest(world, own)
+            found = [(*own, *(timer for timer in rest if timer not in own)), rest]
+            self._known = (world, found[0], found[1])
+        return found[0], found[1]
+
+    def _at_rest(self, world: World, own: _Actions) -> _Actions:
+        if any(action.KIND in WORK for action in own):
+            return ()
+        lent = self.cluster.enabled(_lent(world))
+        timers = [a for a in lent if type(a) in TIMERS or (type(a) is Tick and a not in own)]
+        found = tuple(a for a in timers if not isinstance(a, RunOut) or _runs_out(world, a))
+        return found if found and self._settled(world, own) else ()
+
+    def _settled(self, world: World, own: _Actions) -> bool:
+        """Say whether all that asks again and again finds nothing new, in whatever order it asks.
+
+        Sessions count their requests, so the worlds behind such rounds need not be equal; when many rounds
+        have brought nothing but messages, the next ones are taken to bring nothing either.
+        """
+        seen: set[bytes] = set()
+        queue = deque([(world, own)])
+        while queue and len(seen) < RESTS_MAX:
+            here, enabled = queue.popleft()
+            key = self.cluster.search_key(here)
+            if key in seen:
+                continue
+            seen.add(key)
+            for action in enabled:
+                if action.KIND == AGAIN:
+                    after = self._asked_again(here, action)
+                    if after is None:
+                        return False
+                    queue.append(after)
+        return True
+
+    def _asked_again(self, world: World, action: ClusterAction) -> tuple[World, _Actions] | None:
+        """Return the world behind one round, and what can happen there; None if it brings anything new."""
+        for _ in range(STEPS_MAX):
+            outcome = self.cluster.step(world, action)
+            if not all(isinstance(event, MESSAGES) for event in outcome.events):
+                return None
+            world = outcome.world
+            enabled = self.cluster.enabled(world)
+            work = [each for each in enabled if each.KIND in WORK]
+            if not work:
+                return world, enabled
+            action = min(work, key=lambda each: WORK.index(each.KIND))
+        return None
+
+
+def with_timers_at_rest(model: Model) -> Model:
+    """Return a cluster with its timers at rest; any other model as it is."""
+    return TimersAtRest(model) if type(model) is ClusterModel else model
+
+
+def raised(budget: FaultBudget, actions: tuple[ClusterAction, ...]) -> FaultBudget:
+    """Return a budget under which a run with timers at rest can be stepped by itself.
+
+    A run that a search found is opened, shared and kept as a run of the cluster: there each timer that runs
+    out spends the budget, so it has to allow as many as the run has.
+    """
+    for kind, field in TIMERS.items():
+        times = sum(type(action) is kind for action in actions)
+        budget = budget.but(**{field: max(getattr(budget, field), times)})
+    return budget
+
+
+def places_at_rest(
+    model: ClusterModel, worlds: Sequence[World], actions: Sequence[ClusterAction]
+) -> frozenset[int]:
+    """Return the places of a run's steps that are timers which ran out because nothing else could happen.
+
+    `worlds` has for each action the world that it was taken in.
+    """
+    resting = with_timers_at_rest(model)
+    if not isinstance(resting, TimersAtRest):
+        return frozenset()
+    return frozenset(
+        at
+        for at, (world, action) in enumerate(zip(worlds, actions, strict=True))
+        if type(action) in TIMERS and action in resting.at_rest(world)
+    )
+
+
+class Ran(Value, frozen=True):
+    """Which timers of a cluster can run out at rest, and which early."""
+
+    at_rest: tuple[str, ...]
+    early: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The line under a table of verdicts."""
+        rest = f"Timers run out when nothing else can happen: {'; '.join(self.at_rest)}."
+        if not self.early:
+            return f"{rest} None runs out earlier."
+        return (
+            f"{rest} Earlier, at any moment, as often as the faults say: {'; '.join(self.early)}."
+        )
+
+
+def ran(*budgets: FaultBudget) -> Ran:
+    """Say which timers the searches under some budgets let run out, and when."""
+    early = [f for f in TIMERS.values() if any(getattr(budget, f) for budget in budgets)]
+    return Ran(tuple(NAMES[f] for f in TIMERS.values()), tuple(NAMES[f] for f in early))
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def _lent(world: World) -> World:
+    """Return the world with one more of each timer in its budget."""
+    budget = world.budget
+    more = {field: getattr(budget, field) + 1 for field in TIMERS.values()}
+    return world.but(budget=budget.but(**more))
+
+
+def _runs_out(world: World, action: RunOut) -> bool:
+    """Say whether a timer of a role is of those that run out at rest, and nobody sets it back."""
+    if not action.timer.startswith(RUNS_OUT):
+        return False
+    if action.timer.startswith(SESSION):
+        member = action.timer.removeprefix(SESSION).rpartition(" in ")[0]
+        return not any(m == member for m in _heard(world, action.broker, "member_id"))
+    if action.timer.startswith(LIVENESS):
+        name = action.timer.removeprefix(LIVENESS)
+        return not any(n == name for n in _heard(world, action.broker, "transactional_id"))
+    return True
+
+
+def _heard(world: World, broker: int, name: str) -> Iterator[str]:
+    """Give what a coordinator on a broker hears of: the clients that live and can reach it."""
+    for app in world.applications.values():
+        for client in app.clients if app.alive else ():
+            known = getattr(client, name, None)
+            if known and not is_cut(world, client.source, broker):
+                yield known

@@ -1,0 +1,515 @@
+"""A run and what it was made from: a story, a seed, a search, or a file of one of these.
+
+A trace alone does not know its scenario or its dice. What shows, saves or judges a whole run takes
+it from here, so the command line and the notebook open the same thing.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.judging.budgets import counts_of
+from kipviz.checking.search.liveness import settle
+from kipviz.checking.single_run.alternative_run import Held, Missing
+from kipviz.checking.single_run.continuation import breaks_later
+from kipviz.checking.single_run.learner_record import NOTHING, Learned
+from kipviz.checking.single_run.quiescence import raised
+from kipviz.checking.single_run.seeded_run import Task, moments, stepped
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core import tracefile
+from kipviz.core.model import Outcome
+from kipviz.core.trace import Trace
+from kipviz.core.tracefile import Loaded, TraceFileError
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.catalogue import to_propose
+from kipviz.designs.design import Design
+from kipviz.designs.slot import UnknownDesign
+from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
+from kipviz.scenarios import served_scenario
+from kipviz.scenarios.library import carried, document_of
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.program_faults import blamed
+from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.script import Chapter
+from kipviz.scenarios.served_scenario import ServedScenario
+from kipviz.scenarios.setting_changes import changed, under
+
+
+class KeptLine(Value, frozen=True):
+    """A line that a reader made: where it ends, what it leaves, and what was asked for.
+
+    `parent` is the place of a line among the kept ones, -1 for the main one. `tree` says which
+    run the line is of, 0 for the first; `tip` is the node there with which it ends.
+    """
+
+    name: str
+    parent: int
+    tree: int
+    tip: int
+    said: str = ""
+    held: tuple[Held, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+class Run(msgspec.Struct, frozen=True, eq=False):
+    """A trace with its scenario, its design and, where dice made it, its task.
+
+    `chapters` are the big steps of the main run, the trace's first branch. `error` says why the
+    model gave up, where a run did not come to its end; `changes` say how a run from a file came
+    out differently. A fresh run stands at its start.
+
+    `others` are the same run made again with other settings; `settings` are those changes.
+    `lines` are what a reader made of all of them, the main line first, and `line` is the one on
+    which the reader stands; a run that nobody has touched has none. `learned` is what the reader answered.
+    """
+
+    scenario: Scenario
+    design: Design
+    model: ClusterModel
+    trace: Trace
+    chapters: tuple[Chapter, ...] = ()
+    task: Task | None = None
+    error: str = ""
+    changes: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    others: tuple[Run, ...] = ()
+    lines: tuple[KeptLine, ...] = ()
+    line: int = 0
+    learned: Learned = NOTHING
+
+    @property
+    def trees(self) -> tuple[Run, ...]:
+        """The run and the same run made again with other settings."""
+        return (self, *self.others)
+
+    @property
+    def budget(self) -> FaultBudget:
+        """What may go wrong in this run, from its start."""
+        budget: FaultBudget = self.trace.node(0).world.budget
+        return budget
+
+    @property
+    def told(self) -> tuple[Chapter, ...]:
+        """The big steps as far as the line of the trace goes along with the main run."""
+        main = self.trace.path(self.trace.branches()[0].tip)
+        pairs = zip(main, self.trace.line, strict=False)
+        together = sum(one == other for one, other in pairs) - 1
+        return tuple(
+            c.but(first=min(c.first, together), end=min(c.end, together)) for c in self.chapters
+        )
+
+    def at(self, trace: Trace) -> Run:
+        """Give the run with its trace grown, or standing elsewhere."""
+        return msgspec.structs.replace(self, trace=trace)
+
+
+class Judgement(Value, frozen=True):
+    """What a property says of a whole run: "holds", "pending" (undecided) or "broken".
+
+    `step` is where it broke, -1 where it did not; `reason` says what broke it or is still due. `blame` says
+    which program of the story breaks it under every design, "" if it is for the design to answer for.
+    """
+
+    property: str
+    sentence: str
+    status: str
+    reason: str
+    step: int
+    blame: str = ""
+
+
+class _Origin(msgspec.Struct, frozen=True):
+    """What a trace file's header says of the model.
+
+    `story` is a document that is none of the library's; `served` is a cluster that real clients used.
+    """
+
+    scenario: str
+    design: str
+    budget: dict[str, int]
+    kafka_version: str
+    settings: tuple[str, ...] = ()
+    story: str = ""
+    served: dict[str, Any] | None = None
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A run as its file says it, but for where the reader stands; `ids` are its nodes' new ids."""
+
+    body: tracefile.Body
+    ids: tuple[dict[int, int], ...]
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        tree: int,
+        cursor: int,
+        tip: int,
+        before: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Write it, with the reader at a node of a line; what was there is kept at `before`, if that is named.
+
+        Raises:
+            TraceFileError: if the file cannot be written.
+        """
+        ids = self.ids[tree]
+        tracefile.write(self.body, path, tree, ids[cursor], ids[tip], before)
+
+
+# --- where runs come from ------------------------------------------------------------------------
+
+
+def play(scenario: str, design: str | None = None) -> Run:
+    """Play a scenario's story under its own design or another one.
+
+    Raises:
+        UnknownScenario: if there is no such scenario.
+        UnknownDesign: if there is no such design.
+        Unplayable: if the design lacks what the story is about.
+        ScriptError: if the design makes a part of the story impossible.
+    """
+    story = scenario_named(scenario)
+    chosen = design_named(story.designs[0] if design is None else design)
+    trace, chapters = story.play(chosen)
+    return Run(story, chosen, story.model(chosen), trace.first(), chapters)
+
+
+def replay(task: Task) -> Run:
+    """Make a campaign's run again, as a trace; one that crashes is kept as far as it came.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed is no whole number.
+    """
+    actions: list[ClusterAction] = []
+    error = ""
+    try:
+        actions += (moment.action for moment in moments(task))
+    except Exception as wrong:
+        if isinstance(wrong, ValueError) and not actions:
+            raise  # the task is no task; later on it is the model that broke
+        error = f"{type(wrong).__name__} at step {len(actions) + 1}: {wrong}".splitlines()[0]
+    model = stepped(task, tuple(actions))
+    trace = Trace.start(model, PROPERTIES)
+    for action in actions:
+        trace = trace.take(action)
+    scenario, design = scenario_named(task.scenario), design_named(task.design)
+    return Run(scenario, design, model, trace.first(), (), task, error)
+
+
+def follow(
+    scenario: Scenario,
+    design: Design,
+    budget: FaultBudget,
+    actions: tuple[ClusterAction, ...],
+    settings: tuple[str, ...] = (),
+) -> Run:
+    """Take given actions from the start, as a search found them; `settings` are the search's own.
+
+    A timer that ran out at rest in the search spends the budget here, so the run's own allows as many.
+
+    Raises:
+        NotEnabled: if one of them is not possible where it stands.
+        BadChange: if there is no such setting, or it cannot have that value.
+    """
+    spec, design = changed(scenario.spec, design, settings)
+    scenario = scenario.but(spec=spec)
+    model = scenario.model(design, raised(budget, actions))
+    trace = Trace.start(model, PROPERTIES)
+    for action in actions:
+        trace = trace.take(action)
+    return Run(scenario, design, model, trace.first(), settings=settings)
+
+
+def again(run: Run, changes: tuple[str, ...]) -> Run:
+    """Give a run with some settings changed, at its start; nothing has happened in it yet.
+
+    Raises:
+        BadChange: if there is no such setting, or it cannot have that value.
+        UnknownDesign: if there is no such option of a slot.
+        Unplayable: if the scenario cannot be played so.
+    """
+    spec, design = changed(run.model.spec, run.design, changes)
+    scenario = run.scenario.but(spec=spec.but(budget=run.scenario.spec.budget))
+    if isinstance(scenario, ServedScenario):
+        scenario = scenario.but(lines=())  # they belong to steps of the run as it was
+    model = scenario.model(design, spec.budget)
+    trace = Trace.start(model, PROPERTIES)
+    return Run(scenario, design, model, trace, settings=(*run.settings, *changes))
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def save(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a run to a trace file, whole or not at all.
+
+    Raises:
+        TraceFileError: if the file cannot be written.
+    """
+    if not run.lines:
+        pack(run).write(path, 0, run.trace.cursor, run.trace.last().cursor)
+        return
+    line = run.lines[run.line]
+    pack(run).write(path, line.tree, run.trees[line.tree].trace.cursor, line.tip)
+
+
+def pack(run: Run) -> Packed:
+    """Give what the file of a run says: all of it, or only the lines that were kept.
+
+    Raises:
+        TraceFileError: if an action cannot be read back as it is.
+    """
+    traces, ids = [], []
+    for number, tree in enumerate(run.trees):
+        trace, of_tree = tree.trace, {n: n for n in range(len(tree.trace))}
+        if run.lines:
+            tips = [line.tip for line in run.lines if line.tree == number]
+            trace, of_tree = trace.only(tips)
+        traces.append(trace)
+        ids.append(of_tree)
+    header: dict[str, Any] = {
+        "model": _origin(run, ids[0]),
+        "title": run.scenario.title,
+        "chapters": msgspec.to_builtins(run.chapters),
+    }
+    if run.task is not None:
+        header["task"] = msgspec.to_builtins(run.task)
+    if run.lines:
+        header["lines"] = [
+            msgspec.to_builtins(line.but(tip=ids[line.tree][line.tip])) for line in run.lines
+        ]
+    learned = run.learned.renamed({n: n for n in range(len(ids))}, ids)
+    if learned != NOTHING:
+        header["learned"] = msgspec.to_builtins(learned)
+    body = tracefile.body_of(traces, header, [_origin(other, {}) for other in run.others])
+    return Packed(body, tuple(ids))
+
+
+def _origin(run: Run, nodes: dict[int, int]) -> dict[str, Any]:
+    """Return what a run was made from; `nodes` are the numbers that its nodes get in the file."""
+    said: dict[str, Any] = {
+        "scenario": run.scenario.name,
+        "design": run.design.name,
+        "budget": counts_of(run.budget),
+        "kafka_version": run.model.spec.kafka_version,
+    }
+    if run.settings:
+        said["settings"] = list(run.settings)
+    if isinstance(run.scenario, ServedScenario):
+        return said | {"served": served_scenario.written(run.scenario, nodes)}
+    try:
+        text = document_of(run.scenario)
+    except ValueError as wrong:
+        raise TraceFileError(f"The run cannot be saved: {wrong}") from wrong
+    if text:
+        said["story"] = text
+    return said
+
+
+def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
+    """Read a trace file and replay it; `changes` of the run say where it came out differently.
+
+    With `recover`, all that is whole or can be put right in a damaged file is read; `changes` say so first.
+
+    Raises:
+        TraceFileError: if the file cannot be read, is no whole trace file of this format, or is
+            about a scenario or design that there is not.
+    """
+    opened: list[tuple[Scenario, Design, ClusterModel, _Origin]] = []
+
+    def open_model(said: dict[str, Any]) -> ClusterModel:
+        opened.append(_opened(path, said))
+        return opened[0][2]
+
+    loaded = tracefile.load(path, open_model, PROPERTIES, recover=recover)
+    scenario, design, model, origin = opened[0]
+    changes = [change.sentence for change in loaded.changes]
+    if origin.kafka_version != model.spec.kafka_version:
+        changes.insert(
+            0,
+            f"the trace was saved with a model of Kafka {origin.kafka_version}, and this is one of "
+            f"Kafka {model.spec.kafka_version}",
+        )
+    if loaded.damaged:
+        changes.insert(0, f"{os.fspath(path)} was damaged: {_lost(loaded)}")
+    try:
+        chapters = msgspec.convert(loaded.header.get("chapters", []), tuple[Chapter, ...])
+        task = msgspec.convert(loaded.header.get("task"), Task | None)
+        said = msgspec.convert(loaded.header.get("lines", []), tuple[KeptLine, ...])
+        learned = msgspec.convert(loaded.header.get("learned", {}), Learned)
+    except msgspec.ValidationError as wrong:
+        raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
+    lines, line = _lines(path, said, loaded)
+    if isinstance(scenario, ServedScenario) and scenario.lines:
+        nodes = _kept_nodes(loaded)[1][0]
+        scenario = scenario.but(lines=served_scenario.renumbered(scenario.lines, nodes))
+        model = scenario.model(design, FaultBudget(**origin.budget))
+    others = tuple(
+        Run(*one[:3], trace, settings=one[3].settings)
+        for one, trace in zip(opened[1:], loaded.trees[1:], strict=True)
+    )
+    return Run(
+        scenario,
+        design,
+        model,
+        loaded.trees[0],
+        chapters,
+        task,
+        changes=tuple(changes),
+        settings=origin.settings,
+        others=others,
+        lines=lines,
+        line=line,
+        learned=learned.renamed(*_kept_nodes(loaded)),
+    )
+
+
+def _kept_nodes(loaded: Loaded) -> tuple[dict[int, int], list[dict[int, int]]]:
+    """Give the trees and the nodes that a file named, with the numbers that they have now."""
+    nodes: list[dict[int, int]] = [{} for _ in loaded.trees]
+    firsts: dict[int, int] = {}
+    known: set[tuple[int, int]] = set()
+    for place, (tree, node) in enumerate(loaded.kept):
+        firsts.setdefault(tree, place)
+        if (tree, node) not in known:  # what was lost stands for the nearest node above it
+            known.add((tree, node))
+            nodes[tree][place - firsts[tree]] = node
+    return {n: n for n in range(len(nodes))}, nodes
+
+
+def _lost(loaded: Loaded) -> str:
+    """Say what could not be recovered of a damaged file."""
+    if not loaded.lost:
+        return "all of it could be put right"
+    count, nodes = len(loaded.lost), len(loaded.kept)
+    steps = "one of its steps is" if count == 1 else f"{count} of its {nodes - 1} steps are"
+    return f"{steps} lost, and left out with what came behind"
+
+
+def _lines(
+    path: str | os.PathLike[str], said: tuple[KeptLine, ...], loaded: Loaded
+) -> tuple[tuple[KeptLine, ...], int]:
+    """Give the kept lines with the nodes they have now, and the one on which the reader stood."""
+    lines = []
+    for number, line in enumerate(said):
+        first = loaded.kept.index((line.tree, 0)) if 0 <= line.tree < len(loaded.trees) else -1
+        place = first + line.tip
+        fits = first >= 0 and line.tip >= 0 and place < len(loaded.kept)
+        parent_fits = -1 <= line.parent < number and (line.parent < 0) == (number == 0)
+        if not fits or loaded.kept[place][0] != line.tree or not parent_fits:
+            raise TraceFileError(f"{path}: line {line.name!r} leads to steps that are not there")
+        lines.append(line.but(tip=loaded.kept[place][1]))
+    here = (loaded.at, loaded.tip)
+    at = next((n for n, line in enumerate(lines) if (line.tree, line.tip) == here), 0)
+    return tuple(lines), at
+
+
+def _opened(
+    path: str | os.PathLike[str], said: dict[str, Any]
+) -> tuple[Scenario, Design, ClusterModel, _Origin]:
+    try:
+        origin = msgspec.convert(said, _Origin)
+        if origin.served is not None:
+            scenario: Scenario = served_scenario.read(origin.served, origin.design)
+        else:
+            scenario = carried(origin.scenario, origin.story)
+        design = design_named(origin.design)
+        scenario = under(scenario, design, origin.settings)
+        model = scenario.model(design, FaultBudget(**origin.budget))
+    except msgspec.ValidationError as wrong:
+        raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
+    except TypeError:
+        faults = ", ".join(origin.budget)
+        raise TraceFileError(f"{path} allows faults that there are not, among {faults}") from None
+    except UnknownDesign as wrong:
+        raise TraceFileError(
+            f"{path} cannot be replayed: {to_propose(wrong, origin.design)}"
+        ) from None
+    except ValueError as wrong:
+        raise TraceFileError(f"{path} cannot be replayed: {wrong}") from None
+    return scenario, design, model, origin
+
+
+# --- in words, and what it comes to ----------------------------------------------------------------------------
+
+
+def labels(run: Run) -> tuple[str, ...]:
+    """Give the name of every step along the line of a run."""
+    nodes = [run.trace.node(node) for node in run.trace.line]
+    return tuple(label(before.world, node.action) for before, node in pairwise(nodes))
+
+
+def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judgement, ...]:
+    """Say of each property whether it holds over the whole line of a run.
+
+    What is still pending at the end is broken only if no continuation without a new fault
+    resolves it.
+    """
+    trace = run.trace.last()
+    found = []
+    for prop in properties:
+        states = _observed(trace, prop)
+        at = -1
+        finding = prop.finding(states[-1])
+        status, reason = finding.status, finding.reason
+        if status == BROKEN:
+            at = next(k for k, state in enumerate(states) if prop.finding(state).status == BROKEN)
+        elif status == PENDING and not run.error:
+            settled = settle(run.model, trace.world, states[-1])
+            status = {"resolved": HOLDS, "for ever": BROKEN, "undecided": PENDING}[settled.answer]
+            if status == HOLDS:
+                reason = f"{reason} at the end, and can still be resolved"
+            elif status == BROKEN:
+                at = trace.depth
+                reason = f"{settled.what}, and no continuation without a new fault resolves it"
+        blame = blamed(run.model.spec, reason) if status == BROKEN else ""
+        found.append(Judgement(prop.name, prop.sentence, status, reason, at, blame))
+    return tuple(found)
+
+
+def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
+    """Say of each property whether it holds over a run and over what the cluster does next by itself.
+
+    A promise that breaks only when the run is left alone is broken at its end: the design does it without
+    another word or accident.
+    """
+    judged = judge(run)
+    if type(run.model) is not ClusterModel or run.error:
+        return judged
+    trace = run.trace.last()
+    states = [_observed(trace, prop)[-1] for prop in PROPERTIES]
+    later = {
+        each.promise: each for each in breaks_later(run.model, trace.world, states, PROPERTIES)
+    }
+    return tuple(
+        found.but(
+            status=BROKEN,
+            reason=later[found.property].sentence,
+            step=trace.depth,
+            blame=blamed(run.model.spec, later[found.property].sentence),
+        )
+        if found.status != BROKEN and found.property in later
+        else found
+        for found in judged
+    )
+
+
+def _observed(trace: Trace, prop: Property) -> list[Any]:
+    """Give what a property remembers at every step of a line: the trace's own, or made again."""
+    nodes = [trace.node(node) for node in trace.line]
+    if prop in trace.observers:
+        number = trace.observers.index(prop)
+        return [node.observations[number] for node in nodes]
+    states = [prop.initial(nodes[0].world)]
+    for node in nodes[1:]:
+        outcome = Outcome(node.world, node.events)
+        states.append(prop.observe(states[-1], node.action, outcome))
+    return states

@@ -1,0 +1,334 @@
+"""One seeded run and what came of it: the unit that a campaign ships.
+
+Plain Python: the same task gives the same verdict in a loop, in a pool and on a Spark worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.checking.judging import faults as profiles
+from kipviz.checking.search.liveness import settle
+from kipviz.checking.single_run.quiescence import TimersAtRest, raised
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World
+from kipviz.core.model import Event, Outcome
+from kipviz.core.scheduler import Scheduler
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design
+from kipviz.messages.events import (
+    BatchAppended,
+    MessageDelivered,
+    RecordsMoved,
+    SharePartitionLoaded,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.properties.atomic import silent_sources
+from kipviz.properties.verdict import BROKEN
+from kipviz.records.batches import DataRecord
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
+from kipviz.scenarios.scenario import PROPERTIES
+
+# What a run still has to do by itself; when none of it is left, only accidents could go on.
+BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
+DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
+STUCK = "nothing pending for ever"
+PROGRAM = "program"
+
+
+class Task(Value, frozen=True):
+    """A run to make: which scenario, which design, which faults, which dice."""
+
+    scenario: str
+    design: str
+    faults: str
+    seed: int
+    steps_max: int = 600
+
+
+class Verdict(Value, frozen=True):
+    """What came of a run.
+
+    `status` is "holds", "breaks", "program" or "error"; `broken` names the property, `step` the step at
+    which it broke (-1: none, or the end for "nothing pending for ever"). "program" says that the story's own
+    program breaks it under every design (`kipviz.scenarios.program_faults`), and that the design broke
+    nothing else.
+    """
+
+    task: Task
+    status: str
+    broken: str = ""
+    step: int = -1
+    reason: str = ""
+    steps: int = 0
+    transactions: int = 0
+    fingerprint: str = ""
+
+
+class EventRow(Value, frozen=True):
+    """One thing that happened in a run, flat, as an event log keeps it."""
+
+    scenario: str
+    design: str
+    faults: str
+    seed: int
+    step: int
+    kind: str
+    actor: str = ""
+    source: str = ""
+    offset: int = -1
+    state: str = ""
+    delivery_count: int = -1
+    transactional_id: str = ""
+    producer_id: int = -1
+    producer_epoch: int = -1
+    committed: int = -1
+    text: str = ""
+
+
+class Moment(Value, frozen=True):
+    """One step of a seeded run: the action, what it did, and the properties' states after it."""
+
+    step: int
+    before: World
+    action: ClusterAction
+    outcome: Outcome
+    observations: tuple[Any, ...]
+
+
+def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
+    """Make a run, a step at a time, until nothing is left to do or steps_max is reached.
+
+    `model` is the task's own, unless somebody watches it.
+
+    When nothing new happens by itself any more, the timers that are set run out (`checking.single_run.quiescence`); the run is
+    over when there is none.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed or steps_max is no
+            whole number.
+    """
+    model, dice = model or model_of(task), _dice(task)
+    resting = TimersAtRest(model)
+    world = model.initial()
+    states = tuple(p.initial(world) for p in PROPERTIES)
+    for step in range(1, task.steps_max + 1):
+        enabled = model.enabled(world)
+        weigh: Callable[[ClusterAction], str] = model.kind
+        if not any(a.KIND in BUSY for a in enabled) and resting.rests(world):
+            enabled, weigh = resting.at_rest(world), _at_rest
+            if not enabled:
+                return
+        action = dice.choose(step, enabled, weigh)
+        if action is None:
+            return
+        outcome = resting.step(world, action)
+        states = tuple(
+            p.observe(s, action, outcome) for p, s in zip(PROPERTIES, states, strict=True)
+        )
+        yield Moment(step, world, action, outcome, states)
+        world = outcome.world
+
+
+def model_of(task: Task) -> ClusterModel:
+    """Give the model that a task runs.
+
+    Raises:
+        ValueError: if the task names something that there is not.
+    """
+    chosen, budget = scenario(task.scenario), profiles.faults(task.faults).budget
+    if chosen.spec.clock.timed:  # such a clock has pauses of its own
+        budget = budget.but(pause=0)
+    return chosen.model(design(task.design), budget)
+
+
+def _at_rest(_: ClusterAction) -> str:
+    """Weigh a timer at rest as work: whatever the profile says of races, it runs out in the end."""
+    return "deliver"
+
+
+def stepped(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel:
+    """Give the model in which a task's run can be stepped: its budget allows the timers that ran out at rest."""
+    model = model_of(task)
+    budget = raised(model.spec.budget, actions)
+    return scenario(task.scenario).model(design(task.design), budget)
+
+
+def _dice(task: Task) -> Scheduler:
+    if type(task.steps_max) is not int or task.steps_max < 0:
+        raise ValueError(f"steps_max is a whole number from 0, not {task.steps_max!r}")
+    return Scheduler(task.seed, profiles.faults(task.faults).profile)
+
+
+def run(task: Task) -> Verdict:
+    """Make a run and judge it; a run that crashes is a verdict, too.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed or steps_max is no
+            whole number.
+    """
+    model = model_of(task)
+    _dice(task)
+    world = model.initial()
+    states = tuple(p.initial(world) for p in PROPERTIES)
+    step = transactions = 0
+    broken: tuple[str, int, str] | None = None
+    by_program: tuple[str, int, str] | None = None
+    try:
+        for moment in moments(task):
+            step, world, states = moment.step, moment.outcome.world, moment.observations
+            transactions += sum(_completes(e) for e in moment.outcome.events)
+            for found in _broken(states, step) if broken is None else ():
+                if not blamed(model.spec, found[2]):
+                    broken = found
+                    break
+                by_program = by_program or found
+        if broken is None and (stuck := _stuck(model, world, states)):
+            if blamed(model.spec, stuck[2]):
+                by_program = by_program or stuck
+            else:
+                broken = stuck
+    except Exception as error:  # noqa: BLE001  one bad run must not end a campaign
+        reason = f"{type(error).__name__} at step {step + 1}: {error}".splitlines()[0]
+        return Verdict(task, "error", reason=reason, steps=step, transactions=transactions)
+    mark = world.digest.hex()
+    if broken is None and by_program is not None:
+        name, at, reason = by_program
+        reason = f"{reason}; {THE_PROGRAM}: {blamed(model.spec, reason)}"
+        return Verdict(task, PROGRAM, name, at, reason, step, transactions, mark)
+    if broken is None:
+        return Verdict(task, "holds", steps=step, transactions=transactions, fingerprint=mark)
+    name, at, reason = broken
+    return Verdict(task, "breaks", name, at, reason, step, transactions, mark)
+
+
+# The kind of a row that says that a partition's records are acknowledged without an output.
+NO_OUTPUT = "no_output_expected"
+
+
+def rows(task: Task) -> Iterator[EventRow]:
+    """Make a run and give everything that happened in it as rows of an event log.
+
+    Raises:
+        ValueError: if the task names something that there is not, or its seed or steps_max is no
+            whole number.
+    """
+    base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
+    step, model = 0, model_of(task)
+    for source in silent_sources(model.initial()):
+        yield base.but(kind=NO_OUTPUT, source=source, text="who reads it puts nothing out")
+    known: dict[tuple[str, int], str] = {}
+    for moment in moments(task, model):
+        step = moment.step
+        text = label(moment.before, moment.action)
+        yield base.but(step=step, kind="action", actor=moment.action.KIND, text=text)
+        for event in moment.outcome.events:
+            for row in _rows_of(base.but(step=step), event):
+                known |= {(row.source, row.offset): row.state} if row.state else {}
+                yield row
+            if isinstance(event, SharePartitionLoaded):
+                yield from _found(base.but(step=step), event, moment.outcome.world, known)
+    yield base.but(step=step + 1, kind="run_ended")
+
+
+def _found(
+    base: EventRow, event: SharePartitionLoaded, world: World, known: dict[tuple[str, int], str]
+) -> Iterator[EventRow]:
+    """Give the states in which a new share-partition leader finds the records.
+
+    What is below the start offset is done: a vote that was pending has been acknowledged, anything
+    else was given up. So a log does not end with a state that only a dead leader believed in.
+    """
+    base = base.but(kind="record_state", source=event.partition, text="found by a new leader")
+    found: dict[int, tuple[RecordState, int]] = {}
+    start = event.start_offset
+    for role in world.roles.values():
+        if isinstance(role, ShareLeader):
+            for share in role.shares.values():
+                if (share.partition, share.group_id) == (event.partition, event.group_id):
+                    start = max(start, share.start_offset)
+                    found |= {o: (r.state, r.delivery_count) for o, r in share.records.items()}
+    for (source, offset), believed in tuple(known.items()):
+        if source == event.partition and offset < start and believed not in DONE:
+            voted = believed == RecordState.TX_PENDING.name
+            done = RecordState.ACKNOWLEDGED if voted else RecordState.ARCHIVED
+            found.setdefault(offset, (done, -1))
+    for offset, (state, count) in sorted(found.items()):
+        known[event.partition, offset] = state.name
+        yield base.but(offset=offset, state=state.name, delivery_count=count)
+
+
+def _completes(event: Event) -> bool:
+    return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
+
+
+def _broken(states: tuple[Any, ...], step: int) -> Iterator[tuple[str, int, str]]:
+    for prop, state in zip(PROPERTIES, states, strict=True):
+        finding = prop.finding(state)
+        if finding.status == BROKEN:
+            yield prop.name, step, finding.reason
+
+
+def _stuck(
+    model: ClusterModel, world: World, states: tuple[Any, ...]
+) -> tuple[str, int, str] | None:
+    settled = settle(model, world, states[1])
+    if settled.answer != "for ever":
+        return None
+    return STUCK, -1, f"{settled.what}, and no continuation resolves it"
+
+
+def _rows_of(base: EventRow, event: Event) -> Iterator[EventRow]:
+    match event:
+        case BatchAppended():
+            for record in event.records:
+                if isinstance(record, DataRecord) and record.origin and event.producer_id >= 0:
+                    source, _, offset = record.origin.rpartition("@")
+                    yield base.but(
+                        kind="output_appended",
+                        source=source,
+                        offset=int(offset),
+                        producer_id=event.producer_id,
+                        producer_epoch=event.producer_epoch,
+                        actor=event.partition,
+                    )
+        case TransactionDecided():
+            yield base.but(
+                kind="transaction_decided",
+                transactional_id=event.transactional_id,
+                producer_id=event.producer_id,
+                producer_epoch=event.producer_epoch,
+                committed=int(event.committed),
+            )
+        case RecordsMoved():
+            yield base.but(
+                kind="record_state",
+                actor=event.member_id,
+                source=event.partition,
+                offset=event.first,
+                state=event.after.name,
+                delivery_count=event.delivery_count,
+                producer_id=event.producer_id,
+                producer_epoch=event.producer_epoch,
+                text=event.because,
+            )
+        case SharePartitionLoaded():
+            yield base.but(
+                kind="share_partition_loaded", source=event.partition, offset=event.start_offset
+            )
+        case MessageDelivered():
+            yield base.but(
+                kind="message_delivered",
+                actor=f"B{event.broker}" if event.way == "request" else event.source,
+                text=type(event.message).__name__,
+            )
+        case _:
+            pass

@@ -1,0 +1,254 @@
+"""From a long run that breaks a promise to a minimal story, and to the step that would have saved it.
+
+Shrinking is delta debugging over the actions: leave some out, take what is still possible of the
+rest, and keep what still breaks the same promise. In the end no single action can be left out.
+A cut between sets of hosts loses every host that it does not take. Then steps of one host are moved
+together where the story stays broken, because a reader follows one host more easily than five. Nothing is drawn by lot: the same run gives the same story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+from typing import Any
+
+from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.search.liveness import Futures, settle
+from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Receive, Send, Step
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.network.network_partition import narrowed
+from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.core.model import NotEnabled
+from kipviz.core.values import Value
+from kipviz.properties.pending import NothingPending
+from kipviz.properties.verdict import BROKEN
+
+Actions = tuple[ClusterAction, ...]
+ACCIDENTS = ("fault", "expiry")
+LONG = 150
+
+
+class NotBroken(ValueError):
+    """A run that was said to break a promise, and does not."""
+
+
+class Story(Value, frozen=True):
+    """A run in which no single action can be left out, and how many runs were tried for it."""
+
+    property: str
+    actions: tuple[Any, ...]
+    tried: int
+
+
+class Saving(Value, frozen=True):
+    """A step whose absence would have kept a promise.
+
+    `at` counts from 0; `lost` is how many of the later steps are not possible without it.
+    """
+
+    at: int
+    action: Any
+    lost: int
+
+
+def shrink(
+    model: ClusterModel,
+    actions: Sequence[ClusterAction],
+    broken: str,
+    go_on: Callable[[], bool] = lambda: True,
+) -> Story:
+    """Give a minimal story that breaks the same property; `go_on` can end the work early.
+
+    Raises:
+        NotBroken: if the actions do not break that property.
+    """
+    judge = _Judge(model, broken)
+    story = judge.must_be_broken_by(tuple(actions))
+    while go_on():
+        shorter = _left_out(judge, story, go_on)
+        tidier = _moved_together(judge, _narrowed(judge, shorter, go_on), go_on)
+        if tidier == story:
+            break
+        story = tidier
+    return Story(broken, story, judge.tried)
+
+
+def savings(
+    model: ClusterModel,
+    actions: Sequence[ClusterAction],
+    broken: str,
+    wanted: Callable[[int], bool] = lambda _: True,
+) -> tuple[Saving, ...]:
+    """Give every step at a wanted place without which the rest of the run, as far as possible, keeps the promise.
+
+    Raises:
+        NotBroken: if the actions do not break that property.
+    """
+    judge = _Judge(model, broken)
+    story = judge.must_be_broken_by(tuple(actions))
+    found = []
+    for at, action in enumerate(story):
+        if not wanted(at):
+            continue
+        rest = story[:at] + story[at + 1 :]
+        if judge.broken_by(rest) is None:
+            found.append(Saving(at, action, len(rest) - len(judge.taken)))
+    return tuple(found)
+
+
+def saving(
+    model: ClusterModel,
+    actions: Sequence[ClusterAction],
+    broken: str,
+    at_rest: Collection[int] = (),
+) -> Saving | None:
+    """Give the one event whose absence would have saved the run, or None if there is none.
+
+    `at_rest` are the places of timers that ran out because nothing else could happen; those are no accidents.
+    An accident (a fault, a timer that ran out early) goes before ordinary work, which would only come later; then
+    the step without which most of the run stays as it is; then the latest one. In a long run only
+    accidents are asked: it would be made again once for each of its steps.
+
+    Raises:
+        NotBroken: if the actions do not break that property.
+    """
+    accidents = {at for at, action in enumerate(actions) if is_accident(action)} - set(at_rest)
+    found = savings(model, actions, broken, accidents.__contains__)
+    if not found and len(actions) <= LONG:
+        found = savings(model, actions, broken, lambda at: at not in accidents)
+    return min(found, key=lambda s: (s.lost, -s.at), default=None)
+
+
+def is_accident(action: ClusterAction) -> bool:
+    """Say whether a step is a fault or a timer, and no work that is only done earlier or later."""
+    return action.KIND in ACCIDENTS
+
+
+class _Judge:
+    """Takes runs and says whether they break one property.
+
+    Attributes:
+        taken: the actions of the last run that were possible.
+        tried: how many runs were taken.
+    """
+
+    def __init__(self, model: ClusterModel, broken: str) -> None:
+        self._model = model
+        self._property = property_named(broken)
+        self._settles = broken == NothingPending.name
+        self._known: dict[tuple[bytes, bytes], bool] = {}
+        self._futures = Futures()
+        self.taken: Actions = ()
+        self.tried = 0
+
+    def broken_by(self, actions: Actions) -> Actions | None:
+        """Take what is possible, up to where the promise breaks; None if it does not."""
+        self.tried += 1
+        prop, model = self._property, self._model
+        world = model.initial()
+        state, taken = prop.initial(world), []
+        for action in actions:
+            try:
+                outcome = model.step(world, action)
+            except NotEnabled:
+                continue
+            taken.append(action)
+            state, world = prop.observe(state, action, outcome), outcome.world
+            if prop.finding(state).status == BROKEN:
+                break
+        self.taken = tuple(taken)
+        broken = prop.finding(state).status == BROKEN or self._for_ever(world, state)
+        return self.taken if broken else None
+
+    def must_be_broken_by(self, actions: Actions) -> Actions:
+        """Take what is possible of a run that breaks the promise, up to there.
+
+        Raises:
+            NotBroken: if it does not.
+        """
+        story = self.broken_by(actions)
+        if story is None:
+            raise NotBroken(f"the {len(actions)} actions do not break {self._property.name!r}")
+        return story
+
+    def _for_ever(self, world: World, pending: Any) -> bool:
+        if not self._settles or not pending.things:
+            return False
+        key = (self._model.search_key(world), pending.digest)
+        if key not in self._known:
+            settled = settle(self._model, world, pending, self._futures)
+            self._known[key] = settled.answer == "for ever"
+        return self._known[key]
+
+
+def _left_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+    """Leave out runs of actions, halves first, until no single one can be left out."""
+    size = max(len(story) // 2, 1)
+    while go_on():
+        at, shorter = len(story) - size, story
+        while at > -size and go_on():
+            first = max(at, 0)
+            found = judge.broken_by(shorter[:first] + shorter[first + size :])
+            if found is not None and len(found) < len(shorter):
+                shorter = found
+                at = min(at, len(shorter)) - size
+            else:
+                at -= size
+        if size == 1 and shorter == story:
+            break
+        story, size = shorter, max(min(size // 2, len(shorter)), 1)
+    return story
+
+
+def _narrowed(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+    """Take hosts out of the cuts, one by one, where the story stays broken without."""
+    at = 0
+    while at < len(story) and go_on():
+        action = story[at]
+        for cut in narrowed(action) if isinstance(action, Cut) else ():
+            smaller = tuple(_instead(a, action, cut) for a in story)
+            if judge.broken_by(smaller) == smaller:
+                story = smaller
+                break
+        else:
+            at += 1
+    return story
+
+
+def _instead(action: ClusterAction, cut: ClusterAction, narrower: Cut) -> ClusterAction:
+    """Give an action with another cut in place of one, and with its repair."""
+    if action == cut:
+        return narrower
+    heals = isinstance(action, Heal) and Cut(action.one, action.other) == cut
+    return Heal(narrower.one, narrower.other) if heals else action
+
+
+def _moved_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+    """Move each step up to the last one of its host before it, where that changes nothing."""
+    for at in range(1, len(story)):
+        if not go_on():
+            break
+        hosts = [_host(action) for action in story]
+        earlier = [k for k in range(at) if hosts[k] == hosts[at]]
+        to = earlier[-1] + 1 if earlier else at
+        moved = (*story[:to], story[at], *story[to:at], *story[at + 1 :])
+        if _changes(moved) < _changes(story) and judge.broken_by(moved) == moved:
+            story = moved
+    return story
+
+
+def _changes(story: Actions) -> int:
+    """Count how often the story goes from one host to another."""
+    return sum(one != other for one, other in pairwise(map(_host, story)))
+
+
+def _host(action: ClusterAction) -> str:
+    match action:
+        case Step(name):
+            return name
+        case Send(source) | Receive(source):
+            return host_of(source)
+        case Deliver(source, broker, way):
+            return broker_host(broker) if way == "request" else host_of(source)
+        case _:
+            return f"{action.KIND} {getattr(action, 'broker', '')}"

@@ -1,0 +1,95 @@
+"""A run that breaks a promise, told in words and ready to be opened where it breaks.
+
+Beside the run stands the same run without the one event whose absence would have kept the promise
+(`checking.single_run.shrink`), as a branch: a reader sees both, and where they part.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from kipviz.checking.judging.verdicts import EVERY_PROPERTY, property_named
+from kipviz.checking.single_run.quiescence import places_at_rest
+from kipviz.checking.single_run.runs import KeptLine, Run, judge, labels
+from kipviz.checking.single_run.shrink import LONG, Saving, is_accident, saving
+from kipviz.core.model import NotEnabled
+from kipviz.properties.verdict import BROKEN
+
+
+class Breaking(msgspec.Struct, frozen=True, eq=False):
+    """A run up to where it breaks a promise.
+
+    `broken` names the promise; `run` stands there, and its title says what it is; `saved` is the step whose
+    absence would have kept the promise, if there is one, and `sentence` says so. `reason` is the property's
+    own.
+    """
+
+    broken: str
+    reason: str
+    run: Run
+    saved: Saving | None
+    sentence: str
+
+    @property
+    def step(self) -> int:
+        """How many steps it takes."""
+        return self.run.trace.depth
+
+
+def breaking(run: Run, broken: str = "") -> Breaking:
+    """Cut a run where it breaks a property, the first one it breaks if none is named.
+
+    Raises:
+        LookupError: if the run breaks no such property.
+        UnknownProperty: if there is no property of that name.
+    """
+    asked = (property_named(broken),) if broken else EVERY_PROPERTY
+    found = [j for j in judge(run, asked) if j.status == BROKEN]
+    if not found:
+        raise LookupError(f"The run does not break {broken or 'a property'}.")
+    first = min(found, key=lambda judgement: judgement.step)
+    line = run.trace.line
+    actions = tuple(run.trace.node(node).action for node in line[1 : first.step + 1])
+    worlds = [run.trace.node(node).world for node in line[: first.step]]
+    at_rest = places_at_rest(run.model, worlds, actions)
+    saved = saving(run.model, actions, first.property, at_rest)
+    sentence = _sentence(saved, labels(run), len(actions), at_rest)
+    title = f"“{first.property}” breaks at step {first.step} under {run.design.name}. {sentence}"
+    cut, _ = run.trace.jump(line[first.step]).only(())
+    told = Run(run.scenario.but(title=title), run.design, run.model, cut, settings=run.settings)
+    if saved is not None:
+        told = _beside(told, saved, sentence)
+    return Breaking(first.property, first.reason, told, saved, sentence)
+
+
+def _sentence(
+    saved: Saving | None, names: tuple[str, ...], steps: int, at_rest: frozenset[int]
+) -> str:
+    if saved is None:
+        what = "accident" if steps > LONG else "step"
+        return f"There is no single {what} without which the promise would hold."
+    without = f"Without step {saved.at + 1} ({names[saved.at]}) the promise would hold"
+    if saved.at in at_rest:
+        return (
+            f"{without}: a timer that runs out when nothing else can happen, so no accident is needed "
+            "to break it."
+        )
+    if is_accident(saved.action):
+        return f"{without}."
+    return f"{without}: an ordinary step, so no accident is needed to break it."
+
+
+def _beside(run: Run, saved: Saving, sentence: str) -> Run:
+    """Put the run without the saving step beside the run, as a branch that leaves it there."""
+    trace, line = run.trace, run.trace.line
+    other = trace.jump(line[saved.at])
+    for node in line[saved.at + 2 :]:
+        try:
+            other = other.take(trace.node(node).action)
+        except NotEnabled:
+            continue
+    if other.depth == saved.at:
+        return run
+    main = KeptLine("main", -1, 0, line[-1])
+    without = KeptLine(f"without step {saved.at + 1}", 0, 0, other.cursor, sentence)
+    return msgspec.structs.replace(run, trace=other.jump(line[-1]), lines=(main, without), line=0)

@@ -1,0 +1,140 @@
+"""A cut of the network: no message passes between any host of one set and any host of another.
+
+Hosts are brokers and applications; a broker's clients (the transaction coordinator's sender of markers, the
+share coordinator's persister) are on its host. Within a set everybody talks, and hosts in neither set talk to
+both. What is on the wire stays there, and arrives when the cut is healed: TCP sends it again. A cut is one
+fault, whatever its size, and one repair heals it. Two cuts may hold the same two hosts apart; they talk again
+when the last of these cuts is healed.
+
+NOT MODELLED: a cut in one direction only; replication across a cut: a follower stays in sync as long as its
+broker runs (in Kafka it would leave the ISR after replica.lag.time.max.ms); the controller, which has no host here: it reaches every broker
+through every cut, so that a leader's move is an action of its own, and nobody is fenced for being
+silent; an external database, whose calls never leave its application's host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+
+from kipviz.cluster.actions import Cut, Heal
+from kipviz.cluster.network.partition_sides import (
+    BadSides,
+    are_two,
+    both,
+    hosts_of,
+    hosts_on,
+    is_broker,
+    ordered,
+    sides,
+    two_sides,
+)
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.world import World, broker_host, host_of
+
+
+def cut_of(spec: ClusterSpec, text: str) -> Cut:
+    """Give the cut that some words mean: "B1 B3 | B5 app-1", or "B1 | *" for one against all others.
+
+    Raises:
+        BadSides: if they mean none, with what is wrong.
+    """
+    return Cut(*sides(*two_sides(text), hosts_of(spec)))
+
+
+def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
+    """Give the cuts that searches and dice try: any two hosts that talk, and those that the spec names.
+
+    A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
+    """
+    yield from (Cut(one, other) for one, other in pairs(world))
+    named = _named(spec.splits, hosts_of(spec)) if spec.splits else ()
+    yield from (cut for cut in named if why_no_cut(spec, world, cut) is None)
+
+
+def pairs(world: World) -> Iterator[tuple[str, str]]:
+    """Give the pairs of hosts that can be cut apart, each in one order: brokers, then clients."""
+    hosts = [*map(broker_host, world.up), *world.applications]
+    for i, one in enumerate(hosts):
+        for other in hosts[i + 1 :]:
+            if one not in world.applications and not (world.cuts and are_apart(world, one, other)):
+                yield one, other
+
+
+def narrowed(cut: Cut) -> Iterator[Cut]:
+    """Give the cuts that hold one host less apart."""
+    left, right = hosts_on(cut.one), hosts_on(cut.other)
+    for host in left if len(left) > 1 else ():
+        yield Cut(*ordered((h for h in left if h != host), right))
+    for host in right if len(right) > 1 else ():
+        yield Cut(*ordered(left, (h for h in right if h != host)))
+
+
+def are_apart(world: World, one: str, other: str) -> bool:
+    """Say whether some cut holds two hosts apart; a host that stands still is cut off from itself."""
+    return any(_parts(cut, one, other) for cut in world.cuts)
+
+
+def is_cut(world: World, source: str, broker: int) -> bool:
+    """Say whether no message passes between a source and a broker."""
+    return are_apart(world, host_of(source), broker_host(broker))
+
+
+def holding(world: World, one: str, other: str) -> tuple[tuple[str, str], ...]:
+    """Give the cuts that hold two hosts apart."""
+    return tuple(cut for cut in world.cuts if cut[0] != cut[1] and _parts(cut, one, other))
+
+
+def across(one: str, other: str) -> tuple[tuple[str, str], ...]:
+    """Give the pairs of hosts that stand on different sides."""
+    return tuple(product(hosts_on(one), hosts_on(other)))
+
+
+def still_apart(world: World, a: Heal) -> tuple[tuple[str, str], ...]:
+    """Give the pairs of hosts that another cut holds apart after this one is healed."""
+    healed = (a.one, a.other)
+    return tuple(
+        pair for pair in across(*healed) if any(cut != healed for cut in holding(world, *pair))
+    )
+
+
+def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:
+    """Say why two sets of hosts cannot be cut apart, or None when they can."""
+    try:
+        written = sides(hosts_on(a.one), hosts_on(a.other), hosts_of(spec))
+    except BadSides as wrong:
+        return str(wrong)
+    if written != (a.one, a.other):
+        return f"this cut is written {both(*written)}: brokers first, and by number"
+    facing = across(a.one, a.other)
+    running = {*map(broker_host, world.up), *world.applications}
+    if not any({one, other} <= running and is_broker(one) for one, other in facing):
+        hosts = ", ".join((*map(broker_host, world.up), *world.applications))
+        return f"it takes a broker and a host behind it in {hosts}, two that talk"
+    if all(are_apart(world, one, other) for one, other in facing):
+        return f"{both(a.one, a.other)} are cut apart already"
+    return None
+
+
+def why_no_heal(world: World, a: Heal) -> str | None:
+    """Say why a cut cannot be healed, or None when it can."""
+    if a.one != a.other and (a.one, a.other) in world.cuts:
+        return None
+    cuts = holding(world, a.one, a.other)
+    if cuts:
+        return f"the cut that holds {both(a.one, a.other)} apart is healed as a whole: {both(*cuts[0])}"
+    return f"{both(a.one, a.other)} are not cut apart"
+
+
+@lru_cache(maxsize=64)
+def _named(splits: tuple[str, ...], hosts: tuple[str, ...]) -> tuple[Cut, ...]:
+    """Give the cuts that a spec names: not those of two hosts, which are offered anyway."""
+    cuts = (Cut(*sides(*two_sides(text), hosts)) for text in splits)
+    return tuple(cut for cut in cuts if not are_two(cut.one, cut.other))
+
+
+@lru_cache(maxsize=4096)
+def _parts(cut: tuple[str, str], one: str, other: str) -> bool:
+    left, right = map(hosts_on, cut)
+    return (one in left and other in right) or (one in right and other in left)

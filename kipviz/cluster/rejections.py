@@ -1,0 +1,33 @@
+"""What a broker answers to a request that it does not serve: one not in office, a partition that is not there.
+
+WHERE IN KAFKA: KafkaApis, and the getErrorResponse of each request, which is in its row (`messages.apis`).
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import deleted_topics
+from kipviz.brokers.context import Image
+from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.catalogue import api_of, refused
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddPartitionsToTxn
+
+# Each broker has one of these, whatever it leads.
+ON_EVERY_BROKER = (Role.KAFKA_APIS, Role.SHARE_PARTITION_LEADER)
+
+
+def not_here(message: Message) -> Message:
+    """Give the error of a broker that does not lead what the request is about."""
+    role = api_of(message).role
+    assert role not in ON_EVERY_BROKER, f"{type(message).__name__} is for every broker"
+    error = Errors.NOT_COORDINATOR if role.coordinates else Errors.NOT_LEADER_OR_FOLLOWER
+    return refused(message, error)
+
+
+def gone(message: Message, image: Image) -> Message | None:
+    """Give the answer to a request about a partition that is not there, or None."""
+    if isinstance(message, AddPartitionsToTxn):
+        return None if message.further else deleted_topics.not_added(message, image)
+    error = deleted_topics.error_of(message, image)
+    return None if error is Errors.NONE else refused(message, error)

@@ -1,0 +1,184 @@
+"""One run on the command line: where it comes from, how it is told, what it comes to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from kipviz.checking.judging.budgets import counts_of
+from kipviz.checking.judging.faults import UnknownFaults
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import head_of, is_link, open_link, permalink
+from kipviz.checking.single_run.runs import Judgement, Run
+from kipviz.command.bad_input import Refused
+from kipviz.core.link import BadLink
+from kipviz.core.tracefile import TraceFileError
+from kipviz.core.values import fingerprint
+from kipviz.designs.options import UnknownDesign
+from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.library import UnknownScenario
+from kipviz.scenarios.program_faults import THE_PROGRAM
+from kipviz.scenarios.scenario import Unplayable
+from kipviz.scenarios.script import ScriptError
+from kipviz.scenarios.setting_changes import BadChange
+from kipviz.views.payload import payload
+from kipviz.views.role_cards.own_view import View, own_views
+from kipviz.widgets import text_view
+from kipviz.widgets.line import Line, line_of
+
+_WORDS = (
+    UnknownScenario,
+    UnknownDesign,
+    UnknownFaults,
+    BadChange,
+    Unplayable,
+    ScriptError,
+    TraceFileError,
+    BadLink,
+)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what a wrong word leads to into bad input."""
+    try:
+        yield
+    except _WORDS as wrong:
+        raise Refused(str(wrong)) from None
+
+
+def run_of(arguments: argparse.Namespace) -> Run:
+    """Give the run that the arguments ask for: a story, or what was saved.
+
+    Raises:
+        Refused: if there is none of that name, or the file does not hold one.
+    """
+    if arguments.from_trace is None:
+        if arguments.scenario is None:
+            raise Refused("name a SCENARIO or a permalink, or a file with --from-trace")
+        with refusing():
+            if not is_link(arguments.scenario):
+                return runs.play(arguments.scenario, arguments.design)
+            linked = open_link(arguments.scenario)
+        if arguments.design not in (None, linked.design.name):
+            raise Refused(f"the permalink is about the design {linked.design.name}")
+        return linked
+    with refusing():
+        run = runs.load(arguments.from_trace)
+    told = (("scenario", run.scenario.name), ("design", run.design.name))
+    for what, name in told:
+        asked = getattr(arguments, what)
+        if asked is not None and asked != name:
+            raise Refused(f"{arguments.from_trace} is about the {what} {name}, not {asked}")
+    return run
+
+
+def save(run: Run, path: str) -> None:
+    """Write a run to a trace file.
+
+    Raises:
+        Refused: if it cannot be written.
+    """
+    with refusing():
+        runs.save(run, path)
+
+
+def payload_of(run: Run, views: Sequence[View] = ()) -> dict[str, Any]:
+    """Give what a stepper shows of a run's line, and of views of the reader's own."""
+    head, own = head_of(run), own_views(views)
+    told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told, head, own)
+    return told
+
+
+def lines_of(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
+    """Tell a run: every big step with its small ones below, then what it comes to."""
+    shown = payload_of(run)
+    yield shown["title"]
+    yield f"design {run.design.name} ({run.design.status}) · {shown['spec_line']}"
+    yield from (f"changed: {change}" for change in run.changes)
+    yield ""
+    yield from text_view.table(line_of(shown, [], 0), -1)
+    yield ""
+    yield from verdict_lines(run, judged)
+
+
+def verdict_lines(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
+    """Say what each property comes to, and which world the run ends in."""
+    for found in judged:
+        where = f" breaks at step {found.step}" if found.status == BROKEN else f" {found.status}"
+        reason = f": {found.reason}" if found.reason else ""
+        yield f"{text_view.SIGNS[found.status]} {found.property}{where}{reason}"
+        if found.blame:
+            yield f"  {THE_PROGRAM}: {found.blame}"
+    if run.error:
+        yield f"! the model failed: {run.error}"
+    yield f"fingerprint {mark(run)}"
+
+
+def document_of(run: Run, judged: tuple[Judgement, ...]) -> dict[str, Any]:
+    """Give everything that `lines_of` tells as one document."""
+    shown = payload_of(run)
+    line = line_of(shown, [], 0)
+    spec = run.model.spec
+    return {
+        "scenario": run.scenario.name,
+        "title": run.scenario.title,
+        "design": run.design.name,
+        "design_status": run.design.status,
+        "kafka_version": spec.kafka_version,
+        "budget": counts_of(run.budget),
+        "seed": None if run.task is None else run.task.seed,
+        "faults": None if run.task is None else run.task.faults,
+        "bigs": [{"number": n, **big} for n, big in enumerate(shown["bigs"], 1)],
+        "steps": list(_steps(run, line)),
+        "verdicts": [
+            {
+                "property": found.property,
+                "sentence": found.sentence,
+                "status": found.status,
+                "step": found.step,
+                "reason": found.reason,
+                "blame": found.blame,
+            }
+            for found in judged
+        ],
+        "holds": not fails(run, judged),
+        "error": run.error,
+        "fingerprint": mark(run),
+        "permalink": _link(run),
+        "changes": list(run.changes),
+    }
+
+
+def fails(run: Run, judged: tuple[Judgement, ...]) -> bool:
+    """Say whether the design breaks a property, or the model gave up."""
+    return bool(run.error) or any(f.status == BROKEN and not f.blame for f in judged)
+
+
+def mark(run: Run) -> str:
+    """Give the fingerprint of the world at the end of a run."""
+    return fingerprint(run.trace.last().world).hex()
+
+
+def _link(run: Run) -> str | None:
+    """Give the permalink to where a run stands; none if it is too long, or of no known scenario."""
+    try:
+        return permalink(run)
+    except ValueError:
+        return None
+
+
+def _steps(run: Run, line: Line) -> Iterator[dict[str, Any]]:
+    names = ["", *runs.labels(run)]
+    for number, step in enumerate(line.steps):
+        yield {
+            "step": number,
+            "big": line.big_number(number),
+            "actor": step["actor"],
+            "kind": step["kind"],
+            "action": names[number],
+            "sentence": step["sentence"],
+            "verdicts": {v["property"]: v["state"] for v in line.verdicts_at(number)},
+        }

@@ -1,0 +1,570 @@
+"""The single promises behind exactly once: what must hold at every step, one sentence each.
+
+`Atomic` and `NothingPending` say whether the whole works. These say which part of the machinery
+gave way: each is a small function that looks at one event and at what happened before it. They
+are judged together in one pass, because they remember the same facts. A state in which one of them
+is broken says nothing of what would break later: the first to break is what a search finds.
+
+The names in `source` are the invariants of our review of KIP-1289; what Kafka's own code keeps is
+cited with its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.cluster.world import World
+from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    BatchAppended,
+    LeaderMoved,
+    MessageSent,
+    OffsetStaged,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    ShareStateReset,
+    TopicDeleted,
+    TopicRemade,
+    TransactionDecided,
+    TransactionMoved,
+)
+from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.messages.two_phase import InitProducerId2PcResponse
+from kipviz.properties import share_facts
+from kipviz.properties.one_epoch import (
+    batch_of,
+    learned_below_2,
+    learned_of_old_clients,
+    level_of,
+)
+from kipviz.properties.run_facts import Facts
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
+from kipviz.records.share_group_state import (
+    TERMINAL,
+    RecordState,
+    ShareSnapshotRecord,
+    ShareUpdateRecord,
+)
+from kipviz.records.transaction_state import TransactionState
+
+S = RecordState
+FREE = (S.AVAILABLE, S.ACQUIRED)
+COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+_NOTHING = Facts()
+
+
+class Promise(Value, frozen=True):
+    """One promise: a property with its name, its sentence, its source and what breaks it.
+
+    `breaks` gives the reason why an event breaks it, or nothing; it is asked before the facts take
+    the event in, with the world after the step. A promise that is broken stays broken.
+    """
+
+    name: str
+    sentence: str
+    source: str
+    breaks: Callable[[Facts, Event, World], str]
+
+    def initial(self, world: World) -> Facts:
+        """Start with nothing known: one value for all promises, so that one pass tells them all."""
+        return _NOTHING
+
+    def observe(self, facts: Facts, action: Any, outcome: Outcome) -> Facts:
+        """Take in one step, for all promises at once."""
+        return _ONE_PASS.observe(facts, outcome)
+
+    def finding(self, facts: Facts) -> Finding:
+        """Say whether it still holds."""
+        reason = facts.broken.get(self.name)
+        return Finding(HOLDS) if reason is None else Finding(BROKEN, reason)
+
+
+class _OnePass:
+    """The facts after a step, told once to whichever promise asks first."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Facts, Outcome, Facts] | None = None
+
+    def observe(self, facts: Facts, outcome: Outcome) -> Facts:
+        known = self._known
+        if known is not None and known[0] is facts and known[1] is outcome:
+            return known[2]
+        after = facts
+        for event in outcome.events:
+            if not isinstance(event, LOOKED_AT):
+                continue
+            for promise in PROMISES:
+                if promise.name in after.broken:
+                    continue
+                reason = promise.breaks(after, event, outcome.world)
+                if reason:
+                    after = after.but(broken=after.broken.set(promise.name, reason))
+            after = _learned(after, event, outcome.world)
+        self._known = (facts, outcome, after)
+        return after
+
+
+_ONE_PASS = _OnePass()
+
+
+# -- share groups -------------------------------------------------------------------------------
+
+
+def _second_owner(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, RecordsMoved) or event.after is not S.ACQUIRED:
+        return ""
+    for record in _records(event):
+        owner = facts.owners.get(record, "")
+        if owner and owner != event.member_id:
+            return f"{record} is held by {owner} and was given to {event.member_id}"
+    return ""
+
+
+def _vote_left_alone(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, RecordsMoved) or event.before is not S.TX_PENDING:
+        return ""
+    for record in _records(event):
+        vote = facts.votes.get(record)
+        if vote is not None and event.after is not S.TX_PENDING and vote not in facts.decided:
+            return (
+                f"{record} became {event.after.name} because {event.because}, but the transaction "
+                f"of producer {vote[0]}, epoch {vote[1]} is not decided"
+            )
+    return ""
+
+
+def _delivered_after_commit(facts: Facts, event: Event, world: World) -> str:
+    if isinstance(event, RecordsMoved) and event.after in FREE:
+        for record in _records(event):
+            if facts.outcomes.get(record) == "commit":
+                return (
+                    f"the acknowledgement of {record} is committed, but {event.because} and made "
+                    f"it {event.after.name}"
+                )
+    if isinstance(event, SharePartitionLoaded):
+        for record in _forgotten(event, facts.outcomes):
+            if facts.outcomes[record] == "commit":
+                return f"the acknowledgement of {record} is committed, but its new leader does not know it"
+    return ""
+
+
+def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, RecordsMoved) or event.after is not S.ACKNOWLEDGED:
+        return ""
+    for record in _records(event):
+        if facts.outcomes.get(record) == "abort":
+            return (
+                f"the acknowledgement of {record} was aborted, but it is ACKNOWLEDGED without "
+                f"having been free again: {event.because}"
+            )
+    return ""
+
+
+def _vote_forgotten(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, SharePartitionLoaded):
+        return ""
+    for record in _forgotten(event, facts.votes):
+        pid, epoch = facts.votes[record]
+        if facts.decided.get((pid, epoch)) != "abort":
+            return (
+                f"producer {pid} was told that {record} is staged at epoch {epoch}, but the new "
+                "share-partition leader knows nothing of it"
+            )
+    return ""
+
+
+def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended):
+        return ""
+    for record in event.records:
+        if not isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
+            continue
+        before, now = facts.starts.get(record.key, -1), record.start_offset
+        if now < 0 or before < 0:
+            continue
+        group, _, partition = _share_partition(record.key, world)
+        log = world.logs.get(partition)
+        if now < before:
+            return f"the start offset of {partition} for {group} went back from {before} to {now}"
+        # What retention took from the log is nobody's any more, though a member may hold it still.
+        for offset in range(max(before, log.start_offset if log is not None else 0), now):
+            name = f"{group} {partition}@{offset}"
+            if name not in facts.done and not _is_committed(facts, name):
+                return f"the start offset of {partition} for {group} went past {name}, which is not done"
+    return ""
+
+
+def _is_committed(facts: Facts, name: str) -> bool:
+    """Say whether a record's vote is committed, also if its producer never heard that it is staged."""
+    unheard = facts.staging.get(name)
+    return facts.outcomes.get(name) == "commit" or (
+        unheard is not None and facts.decided.get(unheard) == "commit"
+    )
+
+
+# -- transactions -------------------------------------------------------------------------------
+
+
+def _second_outcome(facts: Facts, event: Event, world: World) -> str:
+    if isinstance(event, TransactionDecided):
+        place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
+        before = facts.decided.get(place, word)
+        if before != word:
+            return f"the transaction of producer {place[0]}, epoch {place[1]} was decided as {before} and as {word}"
+    if isinstance(event, BatchAppended) and event.control:
+        place = (event.producer_id, event.producer_epoch)
+        before = facts.markers.get(place, event.control)
+        if before != event.control:
+            return (
+                f"producer {place[0]}, epoch {place[1]} has a {before} marker in one partition and "
+                f"a {event.control} marker in {event.partition}"
+            )
+    return ""
+
+
+def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended) or event.control or event.producer_id < 0:
+        return ""
+    ended = facts.ended.get((event.partition, event.producer_id), -1)
+    if ended <= event.producer_epoch:
+        return _hangs_below_2(facts, event, world)
+    if ended > event.producer_epoch:
+        return (
+            f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+            f"{event.producer_epoch}, after the marker of epoch {ended}: nobody will end it"
+        )
+    return ""
+
+
+def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
+    """Say why nobody will end a batch where marker and data have the same epoch."""
+    if event.plain or level_of(world) >= 2 or (event.partition, event.producer_id) in facts.due:
+        return ""
+    return (
+        f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+        f"{event.producer_epoch}, and no coordinator has it in a transaction: nobody will end it"
+    )
+
+
+def _joins_another(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended) or event.plain or level_of(world) >= 2:
+        return ""
+    sent = facts.sent_in.get(batch_of(event, world), -1)
+    now = facts.rounds.get(event.producer_id, 0)
+    if sent < 0 or sent == now or (event.partition, event.producer_id) not in facts.due:
+        return ""
+    return (
+        f"{event.partition} took a batch that producer {event.producer_id} sent in its transaction "
+        f"{sent}, and it will end with transaction {now}"
+    )
+
+
+def _complete_too_early(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, TransactionMoved) or event.after not in COMPLETE:
+        return ""
+    # A record of completion names no partition any more: every log may be the one.
+    for name in event.partitions or world.logs:
+        log = world.logs.get(name)
+        if log is not None and any(pid == event.producer_id for _, pid in log.open):
+            return f"{event.transactional_id} is {event.after.value}, but its transaction is open in {name}"
+    return ""
+
+
+def _fenced_commits(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, TransactionDecided) or not event.committed:
+        return ""
+    newest = facts.epochs.get(event.producer_id, -1)
+    if newest > event.producer_epoch:
+        return (
+            f"{event.transactional_id} committed at epoch {event.producer_epoch}, after a newer "
+            f"producer was given epoch {newest}"
+        )
+    return ""
+
+
+def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
+    if not isinstance(event, BatchAppended) or event.control or event.producer_id < 0:
+        return ""
+    newest = facts.epochs.get(event.producer_id, -1)
+    if newest > event.producer_epoch:
+        return (
+            f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+            f"{event.producer_epoch}, after a newer producer was given epoch {newest}"
+        )
+    return ""
+
+
+def _held_in_group(role: Any, event: OffsetStaged) -> dict[str, tuple[str, ...]]:
+    """Give what each member of a group has, by either protocol, also what it has to give up yet."""
+    classic = role.classic_groups.get(event.group_id)
+    if classic is not None:
+        return {name: member.assigned for name, member in classic.members.items()}
+    group = role.groups.get(event.group_id)
+    return {
+        name: tuple(partition for partition, _ in (*member.assigned, *member.revoking))
+        for name, member in (group.members.items() if group is not None else ())
+    }
+
+
+def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
+    """A group whose members are given has no members to be asked for."""
+    if not isinstance(event, OffsetStaged):
+        return ""
+    home = world.image.home_of(CONSUMER_OFFSETS, event.group_id)
+    role = world.roles.get((world.image.leader_of(home), "group_coordinator", home))
+    held = _held_in_group(role, event) if role is not None else {}
+    if not held:
+        return ""
+    who = event.member_id or "somebody without a name"
+    if event.member_id not in held:
+        return f"{who} staged an offset of {event.partition} and is no member of {event.group_id}"
+    if event.partition not in held[event.member_id]:
+        return f"{who} staged an offset of {event.partition}, which it does not have any more"
+    return ""
+
+
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "committed stays",
+        "A record whose acknowledgement is committed is never delivered again.",
+        "invariant I1",
+        _delivered_after_commit,
+    ),
+    Promise(
+        "aborted is undone",
+        "A record whose acknowledgement was aborted is not acknowledged before it was free again.",
+        "invariant I2",
+        _acknowledged_after_abort,
+    ),
+    Promise(
+        "one owner",
+        "A record is held by one member at a time.",
+        "invariant I3; SharePartition.acquire",
+        _second_owner,
+    ),
+    Promise(
+        "staged waits",
+        "A staged record waits for its transaction, whatever else happens.",
+        "invariant I4",
+        _vote_left_alone,
+    ),
+    Promise(
+        "start moves on",
+        "The start offset never goes back and passes only what is done, or is not in the log any more.",
+        "invariants I6 and I7; SharePartition.maybeUpdateCachedStateAndOffsets",
+        _start_went_wrong,
+    ),
+    Promise(
+        "vote survives",
+        "What a producer was told is staged is known to every later share-partition leader.",
+        "invariant I9",
+        _vote_forgotten,
+    ),
+    Promise(
+        "one outcome",
+        "A transaction is decided once, and every marker says the same.",
+        "KIP-98; TransactionCoordinator.endTransaction",
+        _second_outcome,
+    ),
+    Promise(
+        "nothing hangs",
+        "No batch joins a transaction in a partition that has its marker already.",
+        "KIP-890; ProducerAppendInfo.checkProducerEpoch",
+        _joined_after_the_end,
+    ),
+    Promise(
+        "stays in its transaction",
+        "A batch ends with the transaction in which it was sent.",
+        "KIP-890, late messages; one epoch per transaction (transaction version 2)",
+        _joins_another,
+    ),
+    Promise(
+        "complete is complete",
+        "A transaction is complete only when no partition of it is open.",
+        "KIP-98; TransactionMarkerChannelManager",
+        _complete_too_early,
+    ),
+    Promise(
+        "fenced cannot commit",
+        "A producer that a newer one has fenced commits nothing.",
+        "KIP-98, KIP-360; TransactionCoordinator.endTransaction",
+        _fenced_commits,
+    ),
+    Promise(
+        "fenced cannot write",
+        "A producer that a newer one has fenced appends nothing.",
+        "KIP-890; ProducerAppendInfo.checkProducerEpoch",
+        _fenced_writes,
+    ),
+    Promise(
+        "no zombie of a group",
+        "Offsets of a group are staged only in the name of a member that has the partition.",
+        "KIP-447 Fence zombie; ConsumerGroup.validateOffsetCommit",
+        _stranger_stages,
+    ),
+)
+LOOKED_AT = (
+    BatchAppended,
+    LeaderMoved,
+    MessageSent,
+    OffsetStaged,
+    RecordsMoved,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    ShareStateReset,
+    TopicDeleted,
+    TopicRemade,
+    TransactionDecided,
+    TransactionMoved,
+)
+
+
+# -- what is remembered -------------------------------------------------------------------------
+
+
+def _learned(facts: Facts, event: Event, world: World) -> Facts:
+    if level_of(world) < 2:
+        facts = learned_below_2(facts, event, world)
+    match event:
+        case RecordsMoved():
+            return _moved(facts, event)
+        case LeaderMoved(partition=partition) if topic_of(partition) == SHARE_GROUP_STATE:
+            return share_facts.cut_off(facts, partition, world)
+        case TopicDeleted(topic=topic) | TopicRemade(topic=topic):
+            return share_facts.without_topic(facts, topic)
+        case SharePartitionDropped(partition=partition, group_id=group_id):
+            return facts.but(owners=_without(facts.owners, group_id, partition))
+        case SharePartitionLoaded():
+            return _loaded(facts, event)
+        case ShareStateReset(key=key):
+            group, _, partition = _share_partition(key, world)
+            return facts.but(
+                starts=facts.starts.without(key),
+                done=_without(facts.done, group, partition),
+                outcomes=_without(facts.outcomes, group, partition),
+                staging=share_facts.undecided(facts, facts.staging, group, partition),
+                votes=share_facts.undecided(facts, facts.votes, group, partition),
+            )
+        case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
+            for partition, error in answer.of_each:
+                if error is Errors.NONE:
+                    facts = share_facts.promised(facts, partition, world)
+            return facts
+        case MessageSent(
+            message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept
+        ) if ongoing >= 0:
+            # Who keeps a transaction ends it as its own: it is fenced by nobody but the next one.
+            return facts.but(epochs=facts.epochs.set(ongoing, kept.ongoing_txn_producer_epoch))
+        case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
+            return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
+        case TransactionMoved() if level_of(world) >= 2:
+            return learned_of_old_clients(facts, event, world)
+        case TransactionDecided():
+            return _decided(facts, event)
+        case BatchAppended():
+            return _appended(facts, event)
+        case _:
+            return facts
+
+
+def _moved(facts: Facts, event: RecordsMoved) -> Facts:
+    owners, staging, votes = facts.owners, facts.staging, facts.votes
+    outcomes, done = facts.outcomes, facts.done
+    for record in _records(event):
+        staging = staging.without(record)
+        if event.after is S.TX_PENDING:
+            staging = staging.set(record, (event.producer_id, event.producer_epoch))
+            outcomes = outcomes.without(record)
+            continue
+        votes = votes.without(record)
+        if event.after is S.ACQUIRED:
+            owners = owners.set(record, event.member_id)
+        else:
+            owners = owners.without(record)
+        done = done.set(record, True) if event.after in TERMINAL else done.without(record)
+        if event.after is S.AVAILABLE:
+            outcomes = outcomes.without(record)
+    return facts.but(owners=owners, staging=staging, votes=votes, outcomes=outcomes, done=done)
+
+
+def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
+    """A new leader holds what is durable; what it does not hold is free."""
+    outcomes, votes, staging = facts.outcomes, facts.votes, facts.staging
+    for record in _forgotten(event, outcomes):
+        outcomes = outcomes.without(record)
+    for record in _forgotten(event, votes):
+        votes = votes.without(record)
+    # The old leader may have got a vote into the log and not have told its producer.
+    for record in _forgotten(event, staging):
+        staging = staging.without(record)
+    return facts.but(
+        owners=_without(facts.owners, event.group_id, event.partition),
+        staging=staging,
+        outcomes=outcomes,
+        votes=votes,
+    )
+
+
+def _decided(facts: Facts, event: TransactionDecided) -> Facts:
+    place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
+    outcomes = facts.outcomes
+    for record, identity in facts.votes.items():
+        if identity == place:
+            outcomes = outcomes.set(record, word)
+    return facts.but(outcomes=outcomes, decided=facts.decided.set(place, word))
+
+
+def _appended(facts: Facts, event: BatchAppended) -> Facts:
+    if event.control:
+        place = (event.partition, event.producer_id)
+        marker = (event.producer_id, event.producer_epoch)
+        return facts.but(
+            ended=facts.ended.set(place, event.producer_epoch),
+            markers=facts.markers.set(marker, event.control),
+        )
+    return facts.but(starts=share_facts.begun_at(facts.starts, event.records))
+
+
+def _records(event: RecordsMoved) -> list[str]:
+    return [
+        f"{event.group_id} {event.partition}@{offset}"
+        for offset in range(event.first, event.last + 1)
+    ]
+
+
+def _forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]:
+    """Which known records of a partition its new leader neither holds nor has behind it."""
+    start = f"{event.group_id} {event.partition}@"
+    found = []
+    for record in known:
+        if record.startswith(start):
+            offset = int(record[len(start) :])
+            if offset >= event.start_offset and offset not in event.held:
+                found.append(record)
+    return found
+
+
+def _without(known: Table[str, Any], group_id: str, partition: str) -> Table[str, Any]:
+    start = f"{group_id} {partition}@"
+    for record in known:
+        if record.startswith(start):
+            known = known.without(record)
+    return known
+
+
+def _share_partition(key: str, world: World) -> tuple[str, str, str]:
+    """Give (group, topic id, partition's name) of a share-partition's key."""
+    group, topic_id, index = key.rsplit(":", 2)
+    names = {known: topic for topic, known in world.image.topic_ids.items()}
+    return group, topic_id, f"{names.get(topic_id, topic_id)}-{index}"
+
+
+def _word(committed: bool) -> str:
+    return "commit" if committed else "abort"

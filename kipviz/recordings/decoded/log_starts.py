@@ -1,0 +1,148 @@
+"""Where logs begin: what an operator deleted (DeleteRecords), and what a share coordinator pruned.
+
+Segments keep what is before a log's start until a whole one can go, so a recorded log does not say where it
+began at what time. The answers to DeleteRecords do. A share coordinator deletes what is redundant once in
+share.coordinator.state.topic.prune.interval.ms: where its log begins is what was redundant at some time
+since the last but one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import product
+
+from kipviz.brokers.context import Context
+from kipviz.brokers.logs.partition_log import PartitionLog, delete_records
+from kipviz.brokers.share_coordinators.share_state_maintenance import last_redundant_offset
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name
+
+# share.coordinator.state.topic.prune.interval.ms: five minutes.
+PRUNE_MS = 300_000
+HIGH_WATERMARK = -1
+API = "DELETE_RECORDS"
+
+
+class Deleted(Value, frozen=True):
+    """A log begins at an offset: it may do so since `begin_ms`, and does since `known_ms`."""
+
+    offset: int
+    begin_ms: int
+    known_ms: int
+
+
+class Deletion(Value, frozen=True):
+    """What of one partition a request was to delete, and the answer."""
+
+    partition: str
+    before: int
+    recorded: Said
+
+
+def deletions_in(exchange: Exchange) -> Iterator[Deletion]:
+    """Take a request apart.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    told = {
+        f"{topic['name']}-{part['partitionIndex']}": part
+        for topic in exchange.response["topics"]
+        for part in topic["partitions"]
+    }
+    for topic in exchange.request["topics"]:
+        for part in topic["partitions"]:
+            partition = f"{topic['name']}-{part['partitionIndex']}"
+            answer = told[partition]
+            recorded = _said(error_name(answer["errorCode"]), answer["lowWatermark"])
+            yield Deletion(partition, part["offset"], recorded)
+
+
+def deletion_said(log: PartitionLog, before: int) -> Said:
+    """Give what a leader says to who has records deleted.
+
+    Clause: KIP-107 "DeleteRecords"; UnifiedLog.deleteRecords, Partition.deleteRecordsOnLeader.
+    """
+    up_to = log.high_watermark if before == HIGH_WATERMARK else before
+    if up_to > log.high_watermark:
+        return _said(Errors.OFFSET_OUT_OF_RANGE.name, -1)
+    return _said(Errors.NONE.name, max(up_to, log.start_offset))
+
+
+def _said(error: str, low_watermark: int) -> Said:
+    return (("error", error), ("low watermark", low_watermark))
+
+
+class Fronts:
+    """Where the logs of a broker may begin, at any time."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...], prune_ms: int) -> None:
+        self._prune_ms = prune_ms
+        self.deleted: dict[str, list[Deleted]] = {}
+        for exchange in exchanges:
+            for one in deletions_in(exchange) if exchange.api == API else ():
+                said = dict(one.recorded)
+                if said["error"] == Errors.NONE.name:
+                    times = (exchange.received_ms, exchange.answered_ms)
+                    begins = Deleted(said["low watermark"], *times)
+                    self.deleted.setdefault(one.partition, []).append(begins)
+
+    def between(
+        self, logs: Table[str, PartitionLog], begin_ms: int, end_ms: int
+    ) -> Iterator[Table[str, PartitionLog]]:
+        """Give logs with the starts that they may have at some time."""
+        choices = [
+            [(partition, offset) for offset in self._starts(partition, begin_ms, end_ms)]
+            for partition in self.deleted
+        ]
+        for chosen in product(*choices):
+            found = logs
+            for partition, offset in chosen:
+                found = found.set(partition, begun(found[partition], offset))
+            yield found
+
+    def contexts(self, own: list[tuple[int, Context]]) -> list[tuple[int, Context]]:
+        """Give the contexts of a broker over time, with those in which a log begins anew."""
+        moved = sorted(d.known_ms for each in self.deleted.values() for d in each)
+        found = list(own)
+        for at in moved:
+            place = bisect_right([time for time, _ in found], at)
+            found.insert(place, (at, found[max(place - 1, 0)][1]))
+        return [(at, self._begun_at(on, at)) for at, on in found]
+
+    def _begun_at(self, on: Context, at: int) -> Context:
+        logs = on.logs
+        for partition, each in self.deleted.items():
+            for one in each:
+                if one.known_ms <= at:
+                    logs = logs.set(partition, begun(logs[partition], one.offset))
+        return on if logs is on.logs else on.but(logs=logs)
+
+    def _starts(self, partition: str, begin_ms: int, end_ms: int) -> Iterator[int]:
+        known = [Deleted(0, 0, 0), *self.deleted[partition]]
+        for each, later in zip(known, [*known[1:], None], strict=True):
+            if each.begin_ms <= end_ms and (later is None or later.known_ms >= begin_ms):
+                yield each.offset
+
+    def pruned(
+        self, log: PartitionLog, history: list[tuple[int, PartitionLog]], begin_ms: int
+    ) -> Iterator[PartitionLog]:
+        """Give a log of states with the starts that pruning may have given it; `history` has it over time."""
+        since = begin_ms - 2 * self._prune_ms
+        later = [at for at, _ in history[1:]]
+        recent = [
+            each
+            for (_, each), over in zip(history, [*later, begin_ms], strict=True)
+            if over >= since
+        ]
+        for offset in dict.fromkeys(last_redundant_offset(each) for each in recent):
+            yield begun(log, max(offset, log.start_offset))
+
+
+def begun(log: PartitionLog, offset: int) -> PartitionLog:
+    """Give a log that begins at an offset; one that begins there or later is as it was."""
+    return delete_records(log, offset) if offset > log.start_offset else log

@@ -1,0 +1,196 @@
+"""Differences between a broker's answer and the model's that cannot be judged, with the reason.
+
+The evidence may lack what decides (a refused batch is in no log), or the model may lack it (records have no sizes).
+Such a difference says nothing against the broker, and it is reported apart from the answers that are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.recordings.judging.causes import Subject, subjects_of
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Names
+from kipviz.recordings.replayed_roles.joining import JOINING
+from kipviz.recordings.replayed_roles.share_answer_text import STATES
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.request_context.appends import PRODUCE, answers_of
+
+# What a leader looks at in a batch that the model does not have: the error, and what decides it.
+OF_BATCHES = {
+    "CORRUPT_MESSAGE": "checksums of batches",
+    "MESSAGE_TOO_LARGE": "sizes of records",
+    "RECORD_LIST_TOO_LARGE": "sizes of records",
+    "INVALID_TIMESTAMP": "limits of time stamps",
+    "UNSUPPORTED_COMPRESSION_TYPE": "compression",
+    "INVALID_RECORD": "keys and headers of records",
+    "POLICY_VIOLATION": "policies of an operator",
+}
+# Errors that follow from a batch's producer id, epoch and sequence.
+OF_IDENTITY = frozenset(
+    error.name
+    for error in (
+        Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        Errors.DUPLICATE_SEQUENCE_NUMBER,
+        Errors.INVALID_PRODUCER_EPOCH,
+        Errors.INVALID_PRODUCER_ID_MAPPING,
+        Errors.INVALID_TXN_STATE,
+        Errors.TRANSACTION_ABORTABLE,
+        Errors.UNKNOWN_PRODUCER_ID,
+        Errors.PRODUCER_FENCED,
+        Errors.CONCURRENT_TRANSACTIONS,
+    )
+)
+OF_SEQUENCE = frozenset(
+    error.name for error in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.DUPLICATE_SEQUENCE_NUMBER)
+)
+NO_BATCH = "no evidence: a refused batch is in no log, and its producer id, epoch and sequence stand nowhere"
+# With these a leader refuses a batch whose transaction it has asked the coordinator about.
+OF_CHECKS = (Errors.TRANSACTION_ABORTABLE, Errors.INVALID_TXN_STATE, Errors.CONCURRENT_TRANSACTIONS)
+REMEMBERED = (
+    "no evidence: a leader remembers the sequence of a batch whose transaction was checked in vain "
+    "(VerificationStateEntry), and no log has it"
+)
+UPGRADE = (
+    "NOT MODELLED: a group that changes between the classic and the consumer protocol (KIP-848, "
+    "online upgrade)"
+)
+AGE_OF_RECORDS = "NOT MODELLED: share.auto.offset.reset=by_duration of a group; the rebuilt logs have no time for each record"
+BATCH_OPTIMIZED = 0
+IN_FLIGHT_BATCH = (
+    "NOT MODELLED: in-flight batches; what is delivered again in share.acquire.mode batch_optimized brings the "
+    "rest of its batch along"
+)
+WHILE_RELEASING = "NOT MODELLED: a ShareFetch that releases records acquires others while the release is being written"
+FOLLOWS = "it may follow from an earlier answer of its share session or share-partition that cannot be judged"
+# What a heartbeat is refused for that has a field which is not read here.
+OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
+UNREAD = "NOT MODELLED: the fields RebalanceTimeoutMs and ServerAssignor, and texts that are empty"
+CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
+
+
+def doubts_about(
+    asked: Iterable[Asked],
+    exchanges: tuple[Exchange, ...],
+    noted: frozenset[int],
+    by_duration: frozenset[str],
+    names: Names,
+) -> tuple[Asked, ...]:
+    """Return the answers, each that differs with the reason why that cannot be judged, if there is one.
+
+    `noted` are the requests of which the batches were noted as they were sent; `by_duration` are the share groups
+    that begin by the age of records.
+    """
+    changing = groups_that_change(exchanges)
+    in_vain = _checked_in_vain(exchanges, names)
+    found = []
+    uncertain: dict[Subject, int] = {}
+    for each in asked:
+        exchange = exchanges[each.number]
+        if each.accepted:
+            found.append(each)
+            continue
+        why = _why_of_group(exchange, changing, by_duration)
+        if exchange.api in (*MEMBERS, *STATES):
+            about = subjects_of(each, exchange, names)
+            why = why or _why_of_session(each, exchange) or _follows(about, uncertain)
+            uncertain |= {subject: each.number for subject in about if why not in ("", UPGRADE)}
+        if exchange.api == CONSUMER and dict(each.recorded).get("error") in OF_FORM:
+            why = why or UNREAD
+        if exchange.api == PRODUCE:
+            why = _why_of_batch(each, exchange, noted=each.number in noted)
+            name = exchange.request["transactionalId"]
+            if in_vain.get(name, each.number) < each.number:
+                why = why or _why_of_memory(each)
+        found.append(each.but(doubt=why))
+    return tuple(found)
+
+
+def _why_of_group(
+    exchange: Exchange, changing: Mapping[str, int], by_duration: frozenset[str]
+) -> str:
+    groups = groups_of(exchange)
+    if exchange.api in (*MEMBERS, *STATES) and by_duration.intersection(groups):
+        return AGE_OF_RECORDS
+    since = min((changing[g] for g in groups if g in changing), default=None)
+    return UPGRADE if since is not None and exchange.answered_ms >= since else ""
+
+
+def _why_of_session(asked: Asked, exchange: Exchange) -> str:
+    """Return why a fetch of a share session may have brought other records than the model's."""
+    acquired = dict(asked.recorded).get("acquired")
+    if not acquired:
+        return ""
+    said = exchange.request
+    redelivered = any(count > 1 for _, count in acquired)
+    optimized = said.get("shareAcquireMode", 0) == BATCH_OPTIMIZED
+    if redelivered and optimized and len(acquired) > said.get("maxRecords", 0):
+        return IN_FLIGHT_BATCH
+    kinds = {
+        kind
+        for topic in said["topics"]
+        for part in topic["partitions"]
+        for batch in part.get("acknowledgementBatches", ())
+        for kind in batch["acknowledgeTypes"]
+    }
+    return WHILE_RELEASING if AcknowledgeType.RELEASE in kinds else ""
+
+
+def _follows(about: frozenset[Subject], uncertain: Mapping[Subject, int]) -> str:
+    """Return the request that could not be judged and from which a difference may follow, in words."""
+    first = min((uncertain[subject] for subject in about if subject in uncertain), default=None)
+    return "" if first is None else FOLLOWS
+
+
+def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
+    error = dict(asked.recorded).get("error")
+    if error in OF_BATCHES:
+        return f"NOT MODELLED: {OF_BATCHES[error]}, which decide {error}"
+    unnamed = not exchange.request["transactionalId"]
+    if not noted and error in (OF_IDENTITY if unnamed else OF_SEQUENCE):
+        return NO_BATCH
+    return ""
+
+
+def _why_of_memory(asked: Asked) -> str:
+    error = dict(asked.recorded).get("error")
+    return REMEMBERED if error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER.name else ""
+
+
+def _checked_in_vain(exchanges: Iterable[Exchange], names: Names) -> dict[str, int]:
+    """Return the transactional ids of which a batch was refused for its transaction, with the first such request."""
+    found: dict[str, int] = {}
+    for number, exchange in enumerate(exchanges):
+        if exchange.api == PRODUCE and (name := exchange.request["transactionalId"]):
+            errors = [told["errorCode"] for _, told in answers_of(exchange, names)]
+            if any(error in OF_CHECKS for error in errors):
+                found.setdefault(name, number)
+    return found
+
+
+def groups_of(exchange: Exchange) -> tuple[str, ...]:
+    """Return the consumer groups that a request names."""
+    said = exchange.request
+    several = said.get("groups")
+    parts = several if isinstance(several, tuple) else ()
+    named = [each.get("groupId") for each in (said, *parts) if isinstance(each, Table)]
+    return tuple(name for name in named if isinstance(name, str))
+
+
+def groups_that_change(exchanges: Iterable[Exchange]) -> dict[str, int]:
+    """Return the groups in which both protocols were served, with the time (ms) of the later one's first answer."""
+    first: dict[str, dict[bool, int]] = {}
+    for exchange in exchanges:
+        if exchange.api in (*JOINING, CONSUMER) and _served(exchange.response):
+            for group in groups_of(exchange):
+                times = first.setdefault(group, {})
+                times.setdefault(exchange.api == CONSUMER, exchange.answered_ms)
+    return {group: max(times.values()) for group, times in first.items() if len(times) > 1}
+
+
+def _served(answer: Any) -> bool:
+    return bool(answer.get("errorCode") == 0)

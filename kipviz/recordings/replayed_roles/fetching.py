@@ -1,0 +1,303 @@
+"""What the leaders of partitions told readers: marks, aborted transactions, and in a session only what is new.
+
+A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out
+those of which there is nothing to tell: no records, and neither a new high watermark nor a new log start.
+Source: FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions.
+A reader may be fenced if nobody who knows no newer leader is told anything later: which epoch a leader has
+is in no log as long as it writes nothing.
+NOT MODELLED: sizes. How far a read got decides which aborted transactions it tells; a log that is shorter
+than index.interval.bytes has no index, and then it is all of them from the offset on. Of a longer one any
+of the transactions that begin first are accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.recordings.decoded.elections import Known
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name, named
+
+NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
+UNKNOWN = -1
+# How a consumer fills the field in which a follower replica has its broker's number.
+NO_REPLICA = -1
+# The version of Fetch with which a reader may ask a follower.
+FROM_FOLLOWERS = 11
+# A reader knows a newer leader than the broker does; the model's readers never do.
+UNKNOWN_LEADER_EPOCH = 75
+# What is told of a log besides what was read.
+MARKS = 4
+UNKNOWN_SESSION = "its session began before the first request that is known"
+# A broker keeps so many sessions only, and none over a restart (FETCH_SESSION_ID_NOT_FOUND).
+FORGOTTEN: Said = (("error", error_name(70)),)
+OF_REPLICA = "NOT MODELLED: a fetch of a follower replica; replication is no request in the model"
+CLOSES = "it closes its session and asks for nothing"
+# In the answer to a reader of all records there is no list.
+NO_LIST = None
+
+
+class Reading(Value, frozen=True):
+    """Where a reader is in a partition; the marks are those that its session was told last.
+
+    `leader_epoch` is that of the leader which it knows; `may_be_fenced` says that nobody who knows no newer
+    one was told anything later.
+    """
+
+    offset: int
+    committed: bool
+    high_watermark: int = UNKNOWN
+    log_start: int = UNKNOWN
+    leader_epoch: int = UNKNOWN
+    may_be_fenced: bool = False
+
+
+class Read(Value, frozen=True):
+    """One partition of a fetch: where its reader is, None if nobody knows, and what it was told."""
+
+    partition: str
+    reading: Reading | None
+    recorded: Said
+
+
+class Fetching:
+    """The fetch sessions of a broker's readers, before each of its answers."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> None:
+        self._names = names
+        self._before: dict[int, tuple[bool, dict[str, Reading]]] = {}
+        sessions: dict[int, dict[str, Reading]] = {}
+        for number, exchange in enumerate(exchanges):
+            if exchange.api == "FETCH" and not of_replica(exchange):
+                self._before[number] = _asked(exchange, names, sessions)
+                told = _marked(self._before[number][1], exchange.response, names)
+                sessions[exchange.response.get("sessionId", 0)] = told
+        self._find_fenced(exchanges)
+
+    def _find_fenced(self, exchanges: tuple[Exchange, ...]) -> None:
+        """Go back from the last answer: whoever is told something knows a leader that is in office."""
+        served: dict[str, int] = {}
+        for number, (within, partitions) in reversed(self._before.items()):
+            for place, reading in partitions.items():
+                fenced = served.get(place, reading.leader_epoch + 1) > reading.leader_epoch
+                partitions[place] = reading.but(may_be_fenced=fenced)
+            self._before[number] = (within, partitions)
+            for place, part in _told(exchanges[number].response, self._names).items():
+                known = partitions.get(place)
+                if part["errorCode"] == 0 and known is not None:
+                    epoch = known.leader_epoch
+                    served[place] = min(served.get(place, epoch), epoch)
+
+    def why_not(self, number: int) -> str:
+        """Say why nothing of a fetch is asked."""
+        if number not in self._before:
+            return OF_REPLICA
+        within, partitions = self._before[number]
+        if within and not partitions:
+            return UNKNOWN_SESSION
+        return CLOSES if not partitions else ""
+
+    def reads(self, number: int, exchange: Exchange) -> Iterator[Read]:
+        """Give every partition that an answer tells of, or keeps silent about.
+
+        Raises:
+            KeyError, TypeError, ValueError: if it lacks what its version has.
+        """
+        if number not in self._before:
+            return
+        within, partitions = self._before[number]
+        error = exchange.response.get("errorCode", 0)
+        told = _told(exchange.response, self._names)
+        parts = sum(len(topic["partitions"]) for topic in exchange.response["responses"])
+        for partition, part in told.items():
+            if error or parts > len(told):
+                # No answer has both an error of its own and partitions, nor a partition twice.
+                odd = error_name(error) if error else "a partition twice"
+                yield Read(partition, partitions.get(partition), (("error", f"{odd} and records"),))
+            elif within and not partitions:
+                marks = _marks(part, committed=_committed(exchange))
+                yield Read(partition, None, marks[:MARKS])
+            elif partition not in partitions:
+                yield Read(partition, None, (("error", f"an answer about {partition}"),))
+            else:
+                marks = _marks(part, committed=partitions[partition].committed)
+                yield Read(partition, partitions[partition], marks)
+        silent: Said = NOTHING_NEW if within else (("error", "no answer"),)
+        if error:
+            silent = (("error", error_name(error)),)
+        yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
+
+
+def of_replica(exchange: Exchange) -> bool:
+    """Return whether a fetch is a follower replica's: it names its broker, a consumer names -1.
+
+    Source: FetchRequest.replicaId; since version 15 the number stands in ReplicaState (KIP-903).
+    """
+    state = exchange.request.get("replicaState")
+    told = state.get("replicaId", NO_REPLICA) if isinstance(state, Table) else NO_REPLICA
+    number = exchange.request.get("replicaId", told)
+    return isinstance(number, int) and number >= 0
+
+
+def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+    """Take one fetch and its answer apart, whatever its session was.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    # As if its session were known: then the topics are read, too.
+    _asked(exchange, names, {exchange.request.get("sessionId", 0): {}})
+    for part in _told(exchange.response, names).values():
+        _marks(part, committed=_committed(exchange))
+
+
+def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | None:
+    """Give what a broker tells a reader that has another leader in mind than it; None if it serves.
+
+    The epoch is looked at first. From version 11 on followers serve, too (KIP-392), which the readers of the model
+    never ask. Source: Partition.localLogWithEpochOrThrow, FetchParams.fetchOnlyLeader.
+    """
+    now = known.epoch_of(read.partition)
+    epoch = UNKNOWN if read.reading is None else read.reading.leader_epoch
+    if epoch not in {UNKNOWN, now}:
+        error = Errors.FENCED_LEADER_EPOCH.name if epoch < now else error_name(UNKNOWN_LEADER_EPOCH)
+    elif broker not in known.readable_at(read.partition, followers=version >= FROM_FOLLOWERS):
+        error = Errors.NOT_LEADER_OR_FOLLOWER.name
+    else:
+        return None
+    whole = _said(error, -1, -1, -1)
+    return whole[:MARKS] if read.reading is None else whole
+
+
+def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
+    """Give what a leader may tell a reader of its log as it is."""
+    reading = read.reading
+    if reading is None:
+        whole = _said("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
+        yield whole[:MARKS]
+        return
+    yield FORGOTTEN
+    if reading.may_be_fenced:
+        yield _said("FENCED_LEADER_EPOCH", -1, -1, -1)
+    if not log.start_offset <= reading.offset <= log.end_offset:
+        yield _said("OFFSET_OUT_OF_RANGE", -1, -1, -1)
+        return
+    bound = log.last_stable_offset if reading.committed else log.high_watermark
+    found = reading.offset < bound
+    marks = (log.high_watermark, log.last_stable_offset, log.start_offset)
+    if not found and (reading.high_watermark, reading.log_start) == (marks[0], marks[2]):
+        yield NOTHING_NEW
+    for aborted in _aborted(log, reading, indexed=indexed) if found else ((),):
+        listed = aborted if reading.committed else NO_LIST
+        yield _said("NONE", *marks, records=found, aborted=listed)
+
+
+def _aborted(log: PartitionLog, reading: Reading, *, indexed: bool) -> Iterator[tuple[Any, ...]]:
+    ends = [log.end_offset]
+    if indexed:
+        ends += [a.first_offset for a in log.aborted if a.first_offset > reading.offset]
+    for end in dict.fromkeys(ends):
+        yield tuple(
+            (a.producer_id, a.first_offset)
+            for a in log.aborted
+            if a.last_offset >= reading.offset and a.first_offset < end
+        )
+
+
+def _asked(
+    exchange: Exchange,
+    names: Mapping[str, str],
+    sessions: Mapping[int, dict[str, Reading]],
+) -> tuple[bool, dict[str, Reading]]:
+    """Give whether a fetch goes on with a session, and its partitions; none of one nobody knows."""
+    said = exchange.request
+    within = said.get("sessionEpoch", -1) > 0
+    session = said.get("sessionId", 0)
+    known = session in sessions
+    partitions = dict(sessions.get(session, {})) if within else {}
+    for topic in said.get("forgottenTopicsData", ()):
+        for index in topic["partitions"]:
+            partitions.pop(f"{named(topic, names)}-{index}", None)
+    if within and not known:
+        return True, {}
+    for topic in said["topics"]:
+        for part in topic["partitions"]:
+            place = _place(topic, part, names)
+            before = partitions.get(place, Reading(0, committed=False))
+            partitions[place] = before.but(
+                offset=part["fetchOffset"],
+                committed=_committed(exchange),
+                leader_epoch=part.get("currentLeaderEpoch", UNKNOWN),
+            )
+    return within, partitions
+
+
+def _committed(exchange: Exchange) -> bool:
+    return bool(exchange.request.get("isolationLevel", 0) == 1)
+
+
+def _marked(
+    partitions: dict[str, Reading], answer: Any, names: Mapping[str, str]
+) -> dict[str, Reading]:
+    """Give a session after an answer: it remembers the marks that it has told."""
+    found = dict(partitions)
+    for place, part in _told(answer, names).items():
+        if place in found:
+            marks = (part["highWatermark"], part.get("logStartOffset", UNKNOWN))
+            found[place] = found[place].but(high_watermark=marks[0], log_start=marks[1])
+    return found
+
+
+def _told(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        _place(topic, part, names): part
+        for topic in answer["responses"]
+        for part in topic["partitions"]
+    }
+
+
+def _marks(part: Any, *, committed: bool) -> Said:
+    code = part["errorCode"]
+    listed = part["abortedTransactions"] if committed else NO_LIST
+    aborted = None if listed is None else tuple((a["producerId"], a["firstOffset"]) for a in listed)
+    return _said(
+        error_name(code),
+        part["highWatermark"],
+        part["lastStableOffset"],
+        part["logStartOffset"],
+        records=part["recordsSizeInBytes"] > 0,
+        aborted=aborted if code == 0 else NO_LIST,
+    )
+
+
+def _said(
+    error: str,
+    high_watermark: int,
+    last_stable_offset: int,
+    log_start: int,
+    *,
+    records: bool = False,
+    aborted: Any = NO_LIST,
+) -> Said:
+    return (
+        ("error", error),
+        ("high watermark", high_watermark),
+        ("last stable offset", last_stable_offset),
+        ("log start", log_start),
+        ("records", records),
+        ("aborted", aborted),
+    )
+
+
+# What a reader is told of a topic that it may not read.
+NOT_ALLOWED = _said(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
+
+
+def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    index = next(part[at] for at in ("partitionIndex", "partition") if at in part)
+    return f"{named(topic, names)}-{index}"

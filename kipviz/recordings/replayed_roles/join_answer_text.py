@@ -1,0 +1,193 @@
+"""Requests of members of classic groups, and their answers, in words that stand against the model's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.messages.apis.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.classic_groups import (
+    NO_MEMBER,
+    Assigned,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name
+from kipviz.records.classic_groups import Subscription
+
+# From this version on a request to leave names its members in a list (KIP-345).
+LEAVES_TOGETHER = 3
+
+
+class Asking(Value, frozen=True):
+    """What one member asks.
+
+    `named` is the name that a member without one is given in the answer; `prefix` is what it begins with.
+    """
+
+    api: str
+    group_id: str
+    member_id: str
+    instance_id: str = ""
+    client_id: str = ""
+    generation: int = -1
+    subscription: Subscription = Subscription("")
+    given: tuple[Assigned, ...] = ()
+    named: str = ""
+
+    @property
+    def is_named_well(self) -> bool:
+        """Whether the name that was given out is made of what it has to be made of."""
+        return self.named.startswith(f"{self.instance_id or self.client_id}-")
+
+    def message(self, name: Callable[[str], str]) -> Message:
+        """Give the request in the model's words, with its names for members."""
+        who = name(self.member_id)
+        match self.api:
+            case "JOIN_GROUP":
+                about = (self.client_id, self.subscription, self.instance_id)
+                return JoinGroup(self.group_id, who, *about)
+            case "SYNC_GROUP":
+                given = tuple(each.but(member_id=name(each.member_id)) for each in self.given)
+                return SyncGroup(self.group_id, self.generation, who, given, self.instance_id)
+            case "HEARTBEAT":
+                return Heartbeat(self.group_id, self.generation, who, self.instance_id)
+            case _:
+                return LeaveGroup(self.group_id, who, self.instance_id)
+
+
+def asked_of(exchange: Exchange) -> Iterator[Asking]:
+    """Take a request apart: several members may leave together.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    said, api = exchange.request, exchange.api
+    group = said["groupId"]
+    if api == "LEAVE_GROUP":
+        together = exchange.version >= LEAVES_TOGETHER
+        for member in said["members"] if together else (said,):
+            yield Asking(api, group, member["memberId"], member.get("groupInstanceId") or "")
+        return
+    base = Asking(api, group, said["memberId"], said.get("groupInstanceId") or "")
+    if api == "JOIN_GROUP":
+        yield base.but(
+            client_id=exchange.client,
+            subscription=_subscription(said),
+            named=exchange.response["memberId"],
+        )
+    elif api == "SYNC_GROUP":
+        given = tuple(
+            Assigned(each["memberId"], _assigned(each["assignment"]))
+            for each in said["assignments"]
+        )
+        yield base.but(generation=said["generationId"], given=given)
+    else:
+        yield base.but(generation=said["generationId"])
+
+
+def recorded_of(exchange: Exchange, asking: Asking) -> Said:
+    """Give what a member was told."""
+    told = exchange.response
+    error = error_name(told["errorCode"])
+    if exchange.api == "JOIN_GROUP":
+        members = tuple(
+            sorted(
+                (m["memberId"], m.get("groupInstanceId") or "", _told(m["metadata"]))
+                for m in told["members"]
+            )
+        )
+        return _joined(
+            error,
+            told["memberId"],
+            told["generationId"],
+            told["leader"],
+            told.get("skipAssignment", False),
+            members,
+        )
+    if exchange.api == "SYNC_GROUP":
+        return (("error", error), ("assigned", _assigned(told["assignment"])))
+    if exchange.api == "HEARTBEAT":
+        return (("error", error),)
+    if exchange.version < LEAVES_TOGETHER:
+        return (("error", "NONE"), ("member", error))
+    own = [
+        error_name(m["errorCode"])
+        for m in told["members"]
+        if (m["memberId"], m["groupInstanceId"] or "") == (asking.member_id, asking.instance_id)
+    ]
+    # Who is refused as a whole is told nothing of single members.
+    said = own[0] if own else "NONE" if told["errorCode"] else "no answer"
+    return (("error", error), ("member", said))
+
+
+def said_of(reply: Message, names: Mapping[str, str]) -> Said:
+    """Give what the model tells a member; `names` are the recorded names of its members."""
+    match reply:
+        case JoinGroupResponse():
+            members = tuple(
+                sorted(
+                    (names.get(m.member_id, m.member_id), m.instance_id, _subscribed(m))
+                    for m in reply.members
+                )
+            )
+            return _joined(
+                reply.error.name,
+                names.get(reply.member_id, reply.member_id),
+                reply.generation,
+                names.get(reply.leader, reply.leader),
+                reply.skip_assignment,
+                members,
+            )
+        case SyncGroupResponse():
+            return (("error", reply.error.name), ("assigned", reply.partitions))
+        case HeartbeatResponse():
+            return (("error", reply.error.name),)
+        case LeaveGroupResponse():
+            return (("error", reply.error.name), ("member", reply.member_error.name))
+        case _:
+            raise AssertionError(type(reply).__name__)
+
+
+def _joined(
+    error: str, member: str, generation: int, leader: str, skips: bool, members: Any
+) -> Said:
+    return (
+        ("error", error),
+        ("member", member or NO_MEMBER),
+        ("generation", generation),
+        ("leader", leader),
+        ("skip assignment", skips),
+        ("members", members),
+    )
+
+
+def _subscribed(member: Any) -> tuple[str, tuple[str, ...]]:
+    return (member.subscription.topic, member.subscription.owned)
+
+
+def _told(metadata: str) -> tuple[str, tuple[str, ...]]:
+    said = read_subscription(base64.b64decode(metadata))
+    return (said.topic, said.owned)
+
+
+def _subscription(said: Any) -> Subscription:
+    """Give what a member says of itself to the first of the assignors that it names."""
+    if said["protocolType"] != PROTOCOL_TYPE or not said["protocols"]:
+        return Subscription("")
+    return read_subscription(base64.b64decode(said["protocols"][0]["metadata"]))
+
+
+def _assigned(data: str) -> tuple[str, ...]:
+    return read_assignment(base64.b64decode(data))

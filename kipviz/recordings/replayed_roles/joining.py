@@ -1,0 +1,356 @@
+"""Groups of the classic protocol, followed from one generation to the next.
+
+Between two generations such a group is in its coordinator's memory alone. So the coordinator of the model
+is handed what the recorded one was handed, in the same order, and every answer is held against the
+recording. What a request log does not tell happens in the model wherever that explains the next answer: a
+session runs out, a rebalance or the wait for an assignment takes too long, the first generation begins,
+a new coordinator goes on from the log.
+
+A member is called by the name that it got in the recording; that name begins with its client.id or its
+group.instance.id. NOT MODELLED: a group that is between two generations when the first request comes; the
+first members of a group in a version before 4 of JoinGroup, which are given no name to come back with; which
+of several members leads after a leader has left (Kafka goes by the order of a hash table); other assignors
+than the first that a member names.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any
+
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership import classic_membership
+from kipviz.brokers.membership.classic_group import ClassicGroup
+from kipviz.core.table import Table
+from kipviz.core.values import Part
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.classic_groups import NO_MEMBER
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.recordings.judging.handling import handling
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said
+from kipviz.recordings.replayed_roles.join_answer_text import asked_of, recorded_of, said_of
+from kipviz.recordings.request_context.admission import Admission
+from kipviz.records.placement import CONSUMER_OFFSETS
+
+JOINING = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP")
+HANDLERS: dict[str, Callable[..., Effects]] = {
+    "JOIN_GROUP": classic_membership.on_join_group,
+    "SYNC_GROUP": classic_membership.on_sync_group,
+    "HEARTBEAT": classic_membership.on_heartbeat,
+    "LEAVE_GROUP": classic_membership.on_leave_group,
+}
+# How many things that no request log tells may happen between two recorded ones.
+UNSEEN_MAX, UNSEEN_BEFORE = 3, 2
+# Requests that come within so many ms may have come the other way round: their times are rounded.
+TOGETHER_MS = 2
+TOGETHER_MAX = 4
+# A request whose time is rounded may have come before an answer of the same time.
+ROUNDED_MS = 1
+# One request may name several members.
+MOST_MEMBERS = 1_000
+Place = tuple[str, str]
+# Between which times a partition got a leader: its last batch before, its first batch after.
+Election = tuple[int, int]
+WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
+OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+class Follower(Part, frozen=True):
+    """One way in which it may have gone so far.
+
+    `coordinators` has the coordinator of each partition, `names` what the model calls a member of a group,
+    `answers` those that were not compared yet; `terms` counts the leaders that a partition has had.
+    """
+
+    coordinators: Table[str, GroupCoordinator] = Table.of()
+    names: Table[Place, str] = Table.of()
+    answers: Table[int, Message] = Table.of()
+    terms: Table[str, int] = Table.of()
+
+
+class Joining:
+    """What the members of classic groups asked of one broker, and how it may have answered."""
+
+    def __init__(
+        self,
+        exchanges: tuple[Exchange, ...],
+        contexts: list[tuple[int, Context, Any]],
+        elections: dict[str, tuple[Election, ...]],
+        admission: Admission,
+    ) -> None:
+        """Keep the exchanges; `contexts` are times with the context and the roles at that time.
+
+        `elections` has for each partition between which times it got a leader; whom the authorizer refuses
+        nobody else hears of.
+        """
+        self._admission = admission
+        self._exchanges = exchanges
+        self._contexts = contexts
+        self._times = [at for at, _, _ in contexts]
+        self._elections = elections
+        self._asked = {
+            number: tuple(asked_of(exchange))
+            for number, exchange in enumerate(exchanges)
+            if exchange.api in JOINING
+        }
+        self._ways: tuple[Follower, ...] = (Follower(),)
+        self._history: list[tuple[int, tuple[Follower, ...]]] = [(0, self._ways)]
+        self.verdicts = tuple(self._followed())
+
+    def _followed(self) -> Iterator[Asked]:
+        """Follow the recording from its beginning, and say of each answer whether the model can give it."""
+        exchanges = self._exchanges
+        turned_away = {n: self._turned_away(n) for n in self._asked}
+        refused = {n: verdicts for n, verdicts in turned_away.items() if verdicts}
+        asked = [n for n in self._asked if n not in refused]
+        waiting = sorted(asked, key=lambda n: exchanges[n].received_ms)
+        yield from (verdict for verdicts in refused.values() for verdict in verdicts)
+        for number in sorted(asked, key=lambda n: exchanges[n].answered_ms):
+            at = exchanges[number].answered_ms
+            early = [n for n in waiting if exchanges[n].received_ms < at or n == number]
+            late = [
+                n for n in waiting if n not in early and exchanges[n].received_ms <= at + ROUNDED_MS
+            ]
+            with handling(number):
+                taken, verdicts = self._answered(number, early, late)
+            waiting = [n for n in waiting if n not in taken]
+            yield from verdicts
+            self._history.append((at, self._ways))
+
+    def groups_between(self, begin: int, end: int) -> Iterator[Table[str, ClassicGroup]]:
+        """Give the groups as they may have been at some time, with their members' recorded names."""
+        ways: dict[Follower, None] = {}
+        for number, (at, found) in enumerate(self._history):
+            later = self._history[number + 1 :]
+            if at <= end and (not later or later[0][0] >= begin):
+                ways |= dict.fromkeys(found)
+        for way in ways:
+            yield _named(way)
+
+    def _turned_away(self, number: int) -> tuple[Asked, ...]:
+        with handling(number):
+            return (*self._not_allowed(number), *self._out_of_office(number))
+
+    def _out_of_office(self, number: int) -> Iterator[Asked]:
+        """Accept that a request is refused by who is not in office yet: nothing comes of it."""
+        exchange, askings = self._exchanges[number], self._asked[number]
+        shard, _, coordinator = self._office(Follower(), number)
+        if coordinator is None or not self._elected(shard, number):
+            return
+        for asking in askings:
+            recorded = recorded_of(exchange, asking)
+            message = asking.message(str)
+            for error in OUT_OF_OFFICE:
+                said = said_of(refused(message, error), {})
+                if said == recorded:
+                    about = f"{asking.group_id} {asking.member_id or asking.named}"
+                    yield Asked(number, exchange.api, about, recorded, (said,))
+
+    def _not_allowed(self, number: int) -> Iterator[Asked]:
+        """Say of a request without the right to its group whether it was refused."""
+        exchange = self._exchanges[number]
+        admitted = self._admission.of_group(exchange)
+        if False not in admitted:
+            return
+        said = []
+        for asking in self._asked[number]:
+            refusal = refused(asking.message(str), WITHOUT_RIGHT)
+            said.append((asking, recorded_of(exchange, asking), said_of(refusal, {})))
+        if True in admitted and any(recorded != possible for _, recorded, possible in said):
+            return
+        for asking, recorded, possible in said:
+            about = f"{asking.group_id} {asking.member_id or asking.named}"
+            yield Asked(number, exchange.api, about, recorded, (possible,))
+
+    def _elected(self, shard: str, number: int) -> tuple[int, ...]:
+        """Give the elections of a partition that may be while a request is under way."""
+        exchange = self._exchanges[number]
+        return tuple(
+            which
+            for which, (begin, end) in enumerate(self._elections.get(shard, ()))
+            if begin <= exchange.answered_ms and exchange.received_ms <= end
+        )
+
+    # -- one thing after the other -----------------------------------------------------------------
+
+    def _handed_in(self, ways: tuple[Follower, ...], numbers: list[int]) -> tuple[Follower, ...]:
+        """Hand requests in, those that came together in every order."""
+        together: list[int] = []
+        for number in numbers:
+            at = self._exchanges[number].received_ms
+            if together and at - self._exchanges[together[-1]].received_ms > TOGETHER_MS:
+                ways = self._handed(ways, together)
+                together = []
+            together.append(number)
+        return self._handed(ways, together) if together else ways
+
+    def _handed(self, ways: tuple[Follower, ...], together: list[int]) -> tuple[Follower, ...]:
+        found: dict[Follower, None] = {}
+        for order in permutations(together) if len(together) <= TOGETHER_MAX else (together,):
+            for way in ways:
+                after = way
+                for number in order:
+                    after = self._taken(after, number)
+                found[after] = None
+        return tuple(found)
+
+    def _taken(self, way: Follower, number: int) -> Follower:
+        exchange = self._exchanges[number]
+        for place, asking in enumerate(self._asked[number]):
+            shard, on, coordinator = self._office(way, number)
+            if coordinator is None:
+                return way
+            group = asking.group_id
+            message = asking.message(lambda name: way.names.get((group, name), name))  # noqa: B023
+            to = ReplyTo(exchange.client, on.broker, number * MOST_MEMBERS + place)
+            before = _members(coordinator, group)
+            with handling(number):
+                done = HANDLERS[exchange.api](coordinator, message, to, on)
+                way = self._carried_out(way, shard, done, on)
+            new = [m for m in _members(way.coordinators[shard], group) if m not in before]
+            if asking.member_id == NO_MEMBER and new and asking.is_named_well:
+                way = way.but(names=way.names.set((group, asking.named), new[0]))
+        return way
+
+    def _office(self, way: Follower, number: int) -> tuple[str, Context, GroupCoordinator | None]:
+        """Give the coordinator of a request's group; at first it is as the log has it."""
+        exchange = self._exchanges[number]
+        _, found, roles = self._at(exchange.received_ms)
+        shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
+        if shard in way.coordinators:
+            return shard, found, way.coordinators[shard]
+        first = self._contexts[0][2].get((found.broker, "group_coordinator", shard))
+        here = roles.get((found.broker, "group_coordinator", shard))
+        return shard, found, None if here is None else (first or here)
+
+    def _loaded(self, shard: str, at_ms: int) -> GroupCoordinator:
+        """Give the coordinator of a partition as the log has it at a time."""
+        _, on, roles = self._at(at_ms)
+        loaded: GroupCoordinator = roles[on.broker, "group_coordinator", shard]
+        return loaded
+
+    def _at(self, at_ms: int) -> tuple[int, Context, Any]:
+        return self._contexts[max(bisect_right(self._times, at_ms) - 1, 0)]
+
+    def _carried_out(self, way: Follower, shard: str, done: Effects, on: Context) -> Follower:
+        """Do what the coordinator wants: what it writes is replicated at once."""
+        for reply in done.replies:
+            way = _answered(way, reply)
+        coordinator: GroupCoordinator = done.state
+        waiting, coordinator = coordinator.waiting, coordinator.but(waiting=())
+        way = way.but(coordinators=way.coordinators.set(shard, coordinator))
+        for wait in waiting:
+            if wait.reply is not None:
+                way = _answered(way, wait.reply)
+            if wait.call is not None:
+                stored: Any = wait.call.message
+                heard = classic_membership.on_group_stored(way.coordinators[shard], stored, on)
+                way = self._carried_out(way, shard, heard, on)
+        return way
+
+    def _answered(
+        self, number: int, early: list[int], late: list[int]
+    ) -> tuple[list[int], list[Asked]]:
+        """Compare what a member was told with the model's answer.
+
+        Give which of the requests that came before it, or may have, are taken; and what is said of it.
+        """
+        exchange, askings = self._exchanges[number], self._asked[number]
+        if self._office(self._ways[0], number)[2] is None:
+            return early, []
+        recorded = [recorded_of(exchange, asking) for asking in askings]
+        taken, reached = early, self._reached(recorded, number, early)
+        if late and not reached:
+            taken = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
+            reached = self._reached(recorded, number, taken)
+        if not reached:
+            taken, reached = early, self._handed_in(self._ways, early)
+        said = [self._says(way, number) for way in reached]
+        first = number * MOST_MEMBERS
+        over = [
+            way.but(answers=_without(way.answers, range(first, first + len(askings))))
+            for way in reached
+        ]
+        self._ways = tuple(dict.fromkeys(over))
+        verdicts = []
+        for place, asking in enumerate(askings):
+            about = f"{asking.group_id} {asking.member_id or asking.named}"
+            possible = tuple(dict.fromkeys(each[place] for each in said if each[place]))
+            verdicts.append(Asked(number, exchange.api, about, recorded[place], possible))
+        return taken, verdicts
+
+    def _says(self, way: Follower, number: int) -> list[Said]:
+        first = number * MOST_MEMBERS
+        found = [way.answers.get(first + i) for i in range(len(self._asked[number]))]
+        group = self._exchanges[number].request["groupId"]
+        names = {model: name for (of, name), model in way.names.items() if of == group}
+        return [() if each is None else said_of(each, names) for each in found]
+
+    def _reached(self, recorded: list[Said], number: int, taken: list[int]) -> tuple[Follower, ...]:
+        """Give the ways that say what was recorded, if need be with what no request log tells.
+
+        That may have been before the requests came, or while they waited for their answers.
+        """
+        ways = dict.fromkeys(self._ways)
+        for _ in range(UNSEEN_BEFORE):
+            handed = dict.fromkeys(self._handed_in(tuple(ways), taken))
+            for _ in range(UNSEEN_MAX):
+                reached = tuple(way for way in handed if self._says(way, number) == recorded)
+                if reached:
+                    return reached
+                handed = dict.fromkeys(e for w in handed for e in self._unseen(w, number))
+            ways = dict.fromkeys(each for way in ways for each in self._unseen(way, number))
+        return ()
+
+    def _unseen(self, way: Follower, number: int) -> Iterator[Follower]:
+        shard, on, coordinator = self._office(way, number)
+        if coordinator is None:
+            return
+        for delay in classic_membership.delays(coordinator):
+            done = classic_membership.on_delay(coordinator, delay, on)
+            yield self._carried_out(way, shard, done, on)
+        for which in self._elected(shard, number):
+            if which >= way.terms.get(shard, 0) and which:
+                loaded = self._loaded(shard, self._elections[shard][which][0])
+                yield way.but(
+                    coordinators=way.coordinators.set(shard, loaded),
+                    terms=way.terms.set(shard, which + 1),
+                )
+        for timer in classic_membership.timers(coordinator, on):
+            done = classic_membership.on_timer(coordinator, timer, on)
+            yield self._carried_out(way, shard, done, on)
+
+
+def _answered(way: Follower, reply: Reply) -> Follower:
+    return way.but(answers=way.answers.set(reply.to.incarnation, reply.message))
+
+
+def _without(answers: Table[int, Message], numbers: range) -> Table[int, Message]:
+    for number in numbers:
+        if number in answers:
+            answers = answers.without(number)
+    return answers
+
+
+def _members(coordinator: GroupCoordinator, group_id: str) -> tuple[str, ...]:
+    group = coordinator.classic_groups.get(group_id) or ClassicGroup()
+    return (*group.members.keys(), *group.pending)
+
+
+def _named(way: Follower) -> Table[str, ClassicGroup]:
+    """Give the groups of a way with the names that their members have in the recording."""
+    names = {(group, model): name for (group, name), model in way.names.items()}
+    found = {}
+    for coordinator in way.coordinators.values():
+        for group_id, group in coordinator.classic_groups.items():
+            members = Table.of(
+                (names.get((group_id, name), name), member)
+                for name, member in group.members.items()
+            )
+            found[group_id] = group.but(members=members)
+    return Table.of(found)

@@ -1,0 +1,121 @@
+"""What the leaders of partitions answered to producers, with the batch from the log.
+
+A request log has sizes, no batches. What was appended stands in the log: which batch it is, the other requests
+tell (`appends`). Of what was refused only its transactional id is known, so it is asked with every identity that
+the id has had. What was sent by hand is known as it was sent (`handmade_requests`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.core.values import Value
+from kipviz.messages.producing import Produce
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name, named
+from kipviz.recordings.request_context.appends import Appends, answers_of
+from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
+from kipviz.records.batches import Batch
+from kipviz.records.transaction_state import TransactionRecord
+
+Identity = tuple[int, int]
+
+
+class Produced(Value, frozen=True):
+    """A batch that was sent to one partition: the requests that it may have been, and the answer.
+
+    There is no request that is answered about a partition which it does not name. `at` has for each of the requests
+    the offset at which the log has its batch from then on, -1 for one that was refused or repeats a batch; `told` is
+    the offset of the answer.
+    """
+
+    partition: str
+    messages: tuple[Produce, ...]
+    recorded: Said
+    at: tuple[int, ...]
+    told: int
+
+
+def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
+    """Give the batches of producers by partition and first offset."""
+    return {
+        (entry.partition, entry.batch.base_offset): entry.batch
+        for entry in entries
+        if not entry.partition.startswith("__") and not entry.batch.control
+    }
+
+
+def identities_of(entries: Iterable[Entry]) -> dict[str, tuple[Identity, ...]]:
+    """Give the producer ids and epochs that each transactional id has had."""
+    found: dict[str, dict[Identity, None]] = {}
+    for entry in entries:
+        for record in entry.batch.records:
+            if isinstance(record, TransactionRecord):
+                identity = (record.producer_id, record.producer_epoch)
+                found.setdefault(record.transactional_id, {})[identity] = None
+    return {name: tuple(known) for name, known in found.items()}
+
+
+def produced(
+    number: int,
+    exchange: Exchange,
+    names: Mapping[str, str],
+    appends: Appends,
+    identities: Mapping[str, tuple[Identity, ...]],
+    sent: Mapping[tuple[Request, str], Sent],
+) -> Iterator[Produced]:
+    """Take a produce request apart; without what is not in the log any more.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it lacks what its version has.
+    """
+    name = exchange.request["transactionalId"] or ""
+    asked = {
+        _place(topic, part, names): True
+        for topic in exchange.request["topicData"]
+        for part in topic["partitionData"]
+    }
+    for partition, answer in answers_of(exchange, names):
+        error, told = answer["errorCode"], answer["baseOffset"]
+        said: Said = (("error", error_name(error)), ("at", told))
+        if partition not in asked:
+            said = (("error", f"an answer about {partition}"),)
+            yield Produced(partition, (), said, (), told)
+            continue
+        if error == 0 and (partition, told) not in appends.batches:
+            said = (("error", f"no batch of {partition} begins there"), *said[1:])
+        noted = sent.get((request_of(exchange), partition))
+        own, repeated = appends.of(number, exchange, partition) if error == 0 else ((), ())
+        if noted is not None:
+            messages: tuple[Produce, ...] = (noted.message(name, exchange.version),)
+        elif own or repeated:
+            batches = (appends.batches[partition, place] for place in own or repeated)
+            messages = tuple(_of_batch(name, partition, b, exchange.version) for b in batches)
+        else:
+            messages = tuple(_refused(name, partition, identities, exchange.version))
+        places = own or (-1,) * len(messages)
+        yield Produced(partition, messages, said, places, told)
+
+
+def _of_batch(name: str, partition: str, batch: Batch, version: int) -> Produce:
+    identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
+    return Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
+
+
+def _refused(
+    name: str, partition: str, identities: Mapping[str, tuple[Identity, ...]], version: int
+) -> Iterator[Produce]:
+    for producer_id, epoch in identities.get(name, ((-1, -1),)):
+        sequence = -1 if producer_id < 0 else 0
+        yield Produce(name, partition, producer_id, epoch, sequence, (), version)
+
+
+def produce_said(reply: Any) -> Said:
+    """Give what of the model's reply stands against the recorded answer."""
+    return (("error", reply.error.name), ("at", reply.base_offset))
+
+
+def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return f"{named(topic, names)}-{part['index']}"

@@ -1,0 +1,249 @@
+"""What an operator asks a broker, and what it is told, in the model's words.
+
+Transactions (KIP-664), and share groups (KIP-932, KIP-1226; DeleteGroups is KIP-229).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.messages.admin import DescribeProducers, DescribeTransactions, ListTransactions
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    DeleteGroups,
+    DeleteShareGroupOffsets,
+    DescribeShareGroupOffsets,
+    ShareGroupDescribe,
+)
+from kipviz.recordings.decoded.group_records import subscribed
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import (
+    Names,
+    Said,
+    Taken,
+    error_name,
+    partitions_of,
+    with_more,
+)
+from kipviz.records.transaction_state import TransactionState
+
+# -- transactions ------------------------------------------------------------------------------
+
+
+def _describe_transactions(x: Exchange, names: Names) -> Taken:
+    for told in x.response["transactionStates"]:
+        name = told["transactionalId"]
+        partitions = tuple(f"{t['topic']}-{p}" for t in told["topics"] for p in t["partitions"])
+        yield (
+            name,
+            DescribeTransactions(name),
+            with_more(
+                told["errorCode"],
+                ("state", told["transactionState"]),
+                ("producer id", told["producerId"]),
+                ("epoch", told["producerEpoch"]),
+                ("partitions", tuple(sorted(partitions))),
+            ),
+        )
+
+
+def _described(message: Any, reply: Any) -> Said:
+    state = "" if reply.state is None else _word(reply.state)
+    return with_more(
+        reply.error,
+        ("state", state),
+        ("producer id", reply.producer_id),
+        ("epoch", reply.producer_epoch),
+        ("partitions", tuple(sorted(reply.partitions))),
+    )
+
+
+def _word(state: TransactionState) -> str:
+    return "".join(part.capitalize() for part in state.value.split("_"))
+
+
+def _list_transactions(x: Exchange, names: Names) -> Taken:
+    said, answer = x.request, x.response
+    message = ListTransactions(
+        1,
+        tuple(said["stateFilters"]),
+        tuple(said["producerIdFilters"]),
+        said.get("transactionalIdPattern") or "",
+    )
+    listed = tuple(
+        sorted(
+            (t["transactionalId"], t["producerId"], t["transactionState"])
+            for t in answer["transactionStates"]
+        )
+    )
+    told = (("unknown states", tuple(answer["unknownStateFilters"])), ("listed", listed))
+    yield "the broker", message, with_more(answer["errorCode"], *told)
+
+
+def _listed(message: Any, reply: Any) -> Said:
+    found = sorted((t.transactional_id, t.producer_id, _word(t.state)) for t in reply.transactions)
+    unknown = ("unknown states", tuple(reply.unknown_states))
+    return with_more(reply.error, unknown, ("listed", tuple(found)))
+
+
+def _describe_producers(x: Exchange, names: Names) -> Taken:
+    answers = {
+        (t["name"], p["partitionIndex"]): p for t in x.response["topics"] for p in t["partitions"]
+    }
+    for topic in x.request["topics"]:
+        for index in topic["partitionIndexes"]:
+            partition = f"{topic['name']}-{index}"
+            told = answers.get((topic["name"], index))
+            said = (("error", "no answer"),) if told is None else _active(told)
+            yield partition, DescribeProducers(partition), said
+
+
+def _active(told: Any) -> Said:
+    found = sorted(
+        (
+            p["producerId"],
+            p["producerEpoch"],
+            p["lastSequence"],
+            p["coordinatorEpoch"],
+            p["currentTxnStartOffset"],
+        )
+        for p in told["activeProducers"]
+    )
+    return with_more(told["errorCode"], ("producers", tuple(found)))
+
+
+def _producers(message: Any, reply: Any) -> Said:
+    found = sorted(
+        (p.producer_id, p.producer_epoch, p.last_sequence, p.coordinator_epoch, p.start_offset)
+        for p in reply.producers
+    )
+    return with_more(reply.error, ("producers", tuple(found)))
+
+
+# -- share groups ------------------------------------------------------------------------------
+
+
+def _describe_group(x: Exchange, names: Names) -> Taken:
+    for told in x.response["groups"]:
+        members = sorted(
+            (
+                m["memberId"],
+                m["memberEpoch"],
+                subscribed(m["subscribedTopicNames"]),
+                tuple(sorted(partitions_of(m["assignment"]["topicPartitions"], names))),
+            )
+            for m in told["members"]
+        )
+        said = with_more(
+            told["errorCode"],
+            ("state", told["groupState"]),
+            ("epoch", told["groupEpoch"]),
+            ("target epoch", told["assignmentEpoch"]),
+            ("members", tuple(members)),
+        )
+        yield told["groupId"], ShareGroupDescribe(told["groupId"]), said
+
+
+def _group_described(message: Any, reply: Any) -> Said:
+    members = tuple(
+        sorted((m.member_id, m.member_epoch, m.topic, m.partitions) for m in reply.members)
+    )
+    # Who is told nothing but an error is told so as of a group that is dead.
+    state = reply.state or UNKNOWN_STATE
+    return with_more(
+        reply.error,
+        ("state", state),
+        ("epoch", reply.epoch),
+        ("target epoch", reply.assignment_epoch),
+        ("members", members),
+    )
+
+
+def _describe_offsets(x: Exchange, names: Names) -> Taken:
+    answers = {told["groupId"]: told for told in x.response["groups"]}
+    for group in x.request["groups"]:
+        name, wanted = group["groupId"], group["topics"]
+        partitions = tuple(f"{t['topicName']}-{p}" for t in wanted or () for p in t["partitions"])
+        told = answers[name]
+        offsets = sorted(
+            (
+                f"{topic['topicName']}-{p['partitionIndex']}",
+                error_name(p["errorCode"]),
+                p["startOffset"],
+                p["leaderEpoch"],
+                p.get("lag", -1),
+            )
+            for topic in told["topics"]
+            for p in topic["partitions"]
+        )
+        said = with_more(told["errorCode"], ("offsets", tuple(offsets)))
+        yield name, DescribeShareGroupOffsets(name, partitions), said
+
+
+def _offsets_described(message: Any, reply: Any) -> Said:
+    offsets = sorted(
+        (o.partition, o.error.name, o.start_offset, o.leader_epoch, o.lag) for o in reply.offsets
+    )
+    return with_more(reply.error, ("offsets", tuple(offsets)))
+
+
+def _alter_offsets(x: Exchange, names: Names) -> Taken:
+    said, answer = x.request, x.response
+    starts = tuple(
+        (f"{t['topicName']}-{p['partitionIndex']}", p["startOffset"])
+        for t in said["topics"]
+        for p in t["partitions"]
+    )
+    results = sorted(
+        (f"{t['topicName']}-{p['partitionIndex']}", error_name(p["errorCode"]))
+        for t in answer["responses"]
+        for p in t["partitions"]
+    )
+    told = with_more(answer["errorCode"], ("results", tuple(results)))
+    yield said["groupId"], AlterShareGroupOffsets(said["groupId"], starts), told
+
+
+def _offsets_altered(message: Any, reply: Any) -> Said:
+    results = sorted((r.partition, r.error.name) for r in reply.results)
+    return with_more(reply.error, ("results", tuple(results)))
+
+
+def _delete_offsets(x: Exchange, names: Names) -> Taken:
+    """Take one topic at a time; an error of the whole group is that of every topic."""
+    said, answer = x.request, x.response
+    answers = {t["topicName"]: t["errorCode"] for t in answer["responses"]}
+    for topic in said["topics"]:
+        name = topic["topicName"]
+        told = with_more(answer["errorCode"], ("topic", error_name(answers.get(name, 0))))
+        yield said["groupId"], DeleteShareGroupOffsets(said["groupId"], name), told
+
+
+def _offsets_deleted(message: Any, reply: Any) -> Said:
+    return with_more(reply.error, ("topic", reply.topic_error.name))
+
+
+def _delete_groups(x: Exchange, names: Names) -> Taken:
+    answers = {r["groupId"]: r["errorCode"] for r in x.response["results"]}
+    for group in x.request["groupsNames"]:
+        yield group, DeleteGroups(group), with_more(answers[group])
+
+
+def _groups_deleted(message: Any, reply: Any) -> Said:
+    return with_more(reply.error)
+
+
+# What a group's state is called where nothing is known of it.
+UNKNOWN_STATE = ""
+
+# Per API: how an exchange is taken apart, and what of (the model's message, its reply) is compared.
+OF_OPERATORS: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
+    "DESCRIBE_TRANSACTIONS": (_describe_transactions, _described),
+    "LIST_TRANSACTIONS": (_list_transactions, _listed),
+    "DESCRIBE_PRODUCERS": (_describe_producers, _producers),
+    "SHARE_GROUP_DESCRIBE": (_describe_group, _group_described),
+    "DESCRIBE_SHARE_GROUP_OFFSETS": (_describe_offsets, _offsets_described),
+    "ALTER_SHARE_GROUP_OFFSETS": (_alter_offsets, _offsets_altered),
+    "DELETE_SHARE_GROUP_OFFSETS": (_delete_offsets, _offsets_deleted),
+    "DELETE_GROUPS": (_delete_groups, _groups_deleted),
+}

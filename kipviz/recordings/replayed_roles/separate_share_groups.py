@@ -1,0 +1,43 @@
+"""Share groups followed one by one: what one of them does says nothing of another one, but for the number of sessions.
+
+A connection may break between any two requests, so the ways in which several groups may have gone multiply; of groups that are
+followed alone they add up. All are followed together only where a broker had no room for another session
+(SHARE_SESSION_LIMIT_REACHED), because there the sessions of all groups count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.messages.errors import Errors
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.share_answer_text import STATES
+from kipviz.recordings.replayed_roles.sharing import MEMBERS
+
+# The requests of members, and of leaders to the share coordinator.
+APIS = (*MEMBERS, *STATES)
+
+
+def group_by_group(exchanges: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, ...]]:
+    """Yield the exchanges once for each share group, with the other groups' requests passed over; each keeps its place."""
+    groups = dict.fromkeys(_group_of(each) for each in exchanges if each.api in APIS)
+    if len(groups) < 2 or any(map(_had_no_room, exchanges)):
+        yield exchanges
+        return
+    for group in groups:
+        yield tuple(
+            each.but(api="") if each.api in APIS and _group_of(each) != group else each
+            for each in exchanges
+        )
+
+
+def _group_of(exchange: Exchange) -> str:
+    return exchange.request.get("groupId") or ""
+
+
+def _had_no_room(exchange: Exchange) -> bool:
+    found: bool = (
+        exchange.api == "SHARE_FETCH"
+        and exchange.response.get("errorCode", 0) == Errors.SHARE_SESSION_LIMIT_REACHED
+    )
+    return found

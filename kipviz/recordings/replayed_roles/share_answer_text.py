@@ -1,0 +1,245 @@
+"""What the leaders of share-partitions were asked and said, in words that stand against the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    ShareAcknowledge,
+    ShareFetch,
+    batches_of_each,
+)
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    WriteShareGroupStateResponse,
+)
+from kipviz.recordings.judging.questions import state_batches_of, write_of
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Said, by_id, error_name, error_named
+from kipviz.records.batches import Batch
+
+STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
+# From this version of ShareFetch on a request may renew locks, and which fields then have to be 0 (KIP-1222).
+RENEWS_SINCE = 2
+ASKS_FOR_RECORDS = ("maxBytes", "minBytes", "maxRecords", "maxWaitMs")
+# Under this name and its number a broker speaks to share coordinators.
+PERSISTER = "Persister-client-"
+NOT_IN_OFFICE = (
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_COORDINATOR,
+)
+
+
+class Told(Value, frozen=True):
+    """A request of the leader to the share coordinator, and what it was answered."""
+
+    number: int
+    message: Message
+    answer: Message
+    received_ms: int = 0
+
+
+def at_broker(exchanges: tuple[Exchange, ...], broker: int) -> tuple[Exchange, ...]:
+    """Give the exchanges with those that concern the share-partition leaders of one broker; others say nothing.
+
+    What a share coordinator that is not in office answers, no leader hears: the broker asks again.
+    """
+    mine = f"{PERSISTER}{broker}"
+    return tuple(
+        x
+        if (x.client == mine and not _asked_again(x) if x.api in STATES else x.broker == broker)
+        else x.but(api="")
+        for x in exchanges
+    )
+
+
+def _asked_again(exchange: Exchange) -> bool:
+    """Say whether the broker's persister keeps an answer to itself (PersisterStateManager)."""
+    codes = [p["errorCode"] for t in exchange.response["results"] for p in t["partitions"]]
+    return all(error_named(code) in NOT_IN_OFFICE for code in codes)
+
+
+def same_copies(batch: Batch, message: Produce) -> bool:
+    """Say whether a batch holds the copies of a request, with the same headers."""
+    return tuple(map(_letter, batch.records)) == tuple(map(_letter, message.records))
+
+
+def _letter(record: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return record.value, record.headers
+
+
+def message_of(
+    exchange: Exchange,
+    partition: str,
+    acknowledgements: tuple[AcknowledgementBatch, ...],
+    most: int,
+) -> ShareFetch | ShareAcknowledge:
+    """Give a request of a member in the model's words, about one of its partitions."""
+    said = exchange.request
+    who = (said["groupId"], said["memberId"], said["shareSessionEpoch"], partition)
+    if exchange.api == "SHARE_ACKNOWLEDGE":
+        return ShareAcknowledge(*who, acknowledgements)
+    mode = said.get("shareAcquireMode", 0)
+    return ShareFetch(*who, most, acknowledgements, acquire_mode=mode)
+
+
+def acknowledgements_of(
+    batches: Iterable[Any], *, renews: bool
+) -> tuple[AcknowledgementBatch, ...]:
+    """Return acknowledgement batches; one type for all of a batch, or one for each of its offsets.
+
+    A type that does not exist is UNKNOWN, and so is RENEW in a request that does not renew (IsRenewAck, since
+    version 2). A batch of which the types do not fit the offsets has one type that is UNKNOWN: it is
+    refused alike. Source: KafkaApis.validateAcknowledgementBatches.
+    """
+    found: list[AcknowledgementBatch] = []
+    for batch in batches:
+        first, last, types = batch["firstOffset"], batch["lastOffset"], batch["acknowledgeTypes"]
+        kinds = tuple(_type_of(byte, renews=renews) for byte in types)
+        if len(kinds) > 1 and len(kinds) == last - first + 1:
+            found += batches_of_each(zip(range(first, last + 1), kinds, strict=True))
+        else:
+            kind = kinds[0] if len(kinds) == 1 else AcknowledgeType.UNKNOWN
+            found.append(AcknowledgementBatch(first, last, kind))
+    return tuple(found)
+
+
+def renews(exchange: Exchange) -> bool:
+    """Return whether a request of a member may renew locks."""
+    return bool(exchange.request.get("isRenewAck", False))
+
+
+def asks_beside_renewal(exchange: Exchange) -> bool:
+    """Return whether a ShareFetch renews locks and asks for records, too: all of it is an INVALID_REQUEST.
+
+    Whether it has an acknowledgement of type RENEW does not matter. Source: KafkaApis.handleShareFetchRequest.
+    """
+    if exchange.api != "SHARE_FETCH" or exchange.version < RENEWS_SINCE or not renews(exchange):
+        return False
+    return any(exchange.request.get(field, 0) for field in ASKS_FOR_RECORDS)
+
+
+def _type_of(byte: int, *, renews: bool) -> AcknowledgeType:
+    highest = AcknowledgeType.RENEW if renews else AcknowledgeType.REJECT
+    return AcknowledgeType(byte) if 0 <= byte <= highest else AcknowledgeType.UNKNOWN
+
+
+def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
+    """Give per key what its leader has asked the share coordinator, in order of arrival."""
+    found: dict[str, list[Told]] = {}
+    order = sorted(range(len(exchanges)), key=lambda n: exchanges[n].received_ms)
+    for number in order:
+        exchange = exchanges[number]
+        if exchange.api not in STATES:
+            continue
+        group = exchange.request["groupId"]
+        answers = {
+            (t["topicId"], p["partition"]): p
+            for t in exchange.response["results"]
+            for p in t["partitions"]
+        }
+        for topic in exchange.request["topics"]:
+            for one in topic["partitions"]:
+                place = (topic["topicId"], one["partition"])
+                key = f"{group}:{place[0]}:{place[1]}"
+                pair = _asked_and_answered(exchange.api, key, one, answers[place])
+                told = Told(number, *pair, received_ms=exchange.received_ms)
+                found.setdefault(key, []).append(told)
+    return {key: tuple(told) for key, told in found.items()}
+
+
+def _asked_and_answered(api: str, key: str, one: Any, answer: Any) -> tuple[Message, Message]:
+    error = error_named(answer["errorCode"])
+    if api == "WRITE_SHARE_GROUP_STATE":
+        return write_of(key, one), WriteShareGroupStateResponse(error, key)
+    told = (answer["stateEpoch"], answer["startOffset"], state_batches_of(answer["stateBatches"]))
+    return (
+        ReadShareGroupState(key, one["leaderEpoch"]),
+        ReadShareGroupStateResponse(error, key, *told),
+    )
+
+
+def same_request(recorded: Any, ours: Any) -> bool:
+    """Say whether two requests are the same: runs of offsets may be cut in other places."""
+    if type(recorded) is not type(ours):
+        return False
+    if isinstance(ours, ReadShareGroupState):
+        return bool(recorded == ours)
+    same = recorded.but(batches=()) == ours.but(batches=())
+    return bool(same and _each(recorded.batches) == _each(ours.batches))
+
+
+def _each(batches: Iterable[Any]) -> tuple[tuple[int, str, int], ...]:
+    return tuple(
+        (offset, batch.state.name, batch.delivery_count)
+        for batch in batches
+        for offset in range(batch.first, batch.last + 1)
+    )
+
+
+def sentence(message: Any) -> str:
+    """Put a request to the share coordinator in words."""
+    if isinstance(message, ReadShareGroupState):
+        return f"read, leader epoch {message.leader_epoch}"
+    epochs = f"state epoch {message.state_epoch}, leader epoch {message.leader_epoch}"
+    states = "; ".join(f"{o} {s} d{d}" for o, s, d in _each(message.batches))
+    return f"write, {epochs}, start {message.start_offset}, {states}"
+
+
+def parts_of(topics: Iterable[Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Give what is said of each partition."""
+    return {
+        f"{by_id(t['topicId'], names)}-{p['partitionIndex']}": p
+        for t in topics
+        for p in t["partitions"]
+    }
+
+
+def count_of(part: Any) -> int:
+    """Give how many records were acquired in a partition."""
+    return sum(r["lastOffset"] - r["firstOffset"] + 1 for r in part.get("acquiredRecords", ()))
+
+
+def recorded_of(
+    exchange: Exchange, partition: str, names: Mapping[str, str], others: list[str]
+) -> Said:
+    """Give the answer to a member about a partition; it may say nothing of one."""
+    said = exchange.response
+    parts = parts_of(said["responses"], names)
+    if sum(len(topic["partitions"]) for topic in said["responses"]) > len(parts):
+        return (("error", "an answer that names a partition twice"),)
+    if others:
+        return (("error", f"an answer about {', '.join(others)}"),)
+    part = parts.get(partition, {})
+    code = said["errorCode"] or part.get("errorCode", 0)
+    if exchange.api == "SHARE_ACKNOWLEDGE":
+        return (("error", error_name(code)),)
+    acquired = tuple(
+        (offset, run["deliveryCount"])
+        for run in part.get("acquiredRecords", ())
+        for offset in range(run["firstOffset"], run["lastOffset"] + 1)
+    )
+    acknowledged = error_name(part.get("acknowledgeErrorCode", 0))
+    return (("error", error_name(code)), ("acknowledged", acknowledged), ("acquired", acquired))
+
+
+def said_of(reply: Any) -> Said:
+    """Give what of the model's answer to a member stands against the recorded one."""
+    if not hasattr(reply, "acquired"):
+        return (("error", reply.error.name),)
+    acquired = tuple(
+        (offset, run.delivery_count)
+        for run in reply.acquired
+        for offset in range(run.first, run.last + 1)
+    )
+    acknowledged = ("acknowledged", reply.acknowledge_error.name)
+    return (("error", reply.error.name), acknowledged, ("acquired", acquired))

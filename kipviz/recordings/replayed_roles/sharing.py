@@ -1,0 +1,563 @@
+"""Share fetches and acknowledgements, followed from the first one on.
+
+Acquisition locks are in the memory of a share-partition's leader, which no log holds. So the leader of the
+model is handed what the recorded one was handed, in the same order, and two things are held against the
+recording: every answer to a member, and every request of the leader to the share coordinator, which is
+answered as it was recorded. What a request log does not tell happens in the model wherever that explains
+the next thing that was recorded: a lock or a wait is over, a member's connection breaks, a new leader takes over.
+
+A session may have several partitions: they are handed in one after the other, and what is told of one of
+them need not be told of all, because a leader may have been at work on the others.
+NOT MODELLED: the wait limit of a fetch: one that the model would let wait may have been answered with
+nothing; how the most records of a fetch are shared out among its partitions: as it was recorded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.brokers.context import Context, Effects, ReplyTo
+from kipviz.brokers.local_calls import FetchFurther
+from kipviz.brokers.settings import GroupConfig
+from kipviz.brokers.share_leaders import share_partition_leader, share_sessions, share_timers
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
+from kipviz.core.table import Table
+from kipviz.core.values import Part, Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.reset_policy import EARLIEST, LATEST
+from kipviz.messages.share_groups import (
+    ShareFetch,
+)
+from kipviz.messages.share_state import (
+    ReadShareGroupState,
+    WriteShareGroupState,
+)
+from kipviz.recordings.decoded.group_configs import ConfigChange, configured
+from kipviz.recordings.judging.handling import handling
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
+from kipviz.recordings.replayed_roles.share_answer_text import (
+    STATES,
+    acknowledgements_of,
+    asks_beside_renewal,
+    count_of,
+    message_of,
+    parts_of,
+    recorded_of,
+    renews,
+    said_of,
+    same_copies,
+    same_request,
+    sentence,
+    told_of,
+)
+from kipviz.recordings.request_context.admission import BROKERS, Admission
+from kipviz.records.placement import topic_of
+
+MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
+# In one millisecond: the log grows, then a member asks, then the leader asks, then answers go out.
+GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
+# How many things that no request log tells may happen between two recorded ones.
+UNSEEN_MAX = 4
+NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
+NOT_YET: Said = (("error", "no answer yet"),)
+# The partitions of one request are told apart by their place in it.
+MOST_PARTITIONS = 1_000
+# What a whole request is refused with for its session.
+OF_SESSIONS = (Errors.INVALID_SHARE_SESSION_EPOCH.name, Errors.SHARE_SESSION_NOT_FOUND.name)
+Step = tuple[int, int, int]
+
+
+class Owed(Value, frozen=True):
+    """An answer of the share coordinator that is not there yet: whom it is for, and which it will be."""
+
+    key: str
+    tag: str
+    place: int
+
+
+class Follower(Part, frozen=True):
+    """One way in which it may have gone so far.
+
+    `told` counts per key the requests to the share coordinator, `answers` has those to members that were
+    not compared yet, and `epoch` is that of the source's leader. `owed` are answers of the share
+    coordinator that had not come when they were waited for, `copies` counts those in dead-letter queues.
+    """
+
+    leader: ShareLeader = ShareLeader()
+    told: Table[str, int] = Table.of()
+    answers: Table[int, Said] = Table.of()
+    epoch: int = 0
+    reset: str = EARLIEST
+    owed: tuple[Owed, ...] = ()
+    copies: Table[str, int] = Table.of()
+
+
+class Sharing:
+    """What the members of share groups asked of one broker, and the ways in which it may have answered.
+
+    If it is known who leads what, the contexts say so; else a leader's epoch is what it tells its coordinator.
+    """
+
+    def __init__(
+        self,
+        exchanges: tuple[Exchange, ...],
+        names: Mapping[str, str],
+        contexts: list[tuple[int, Context]],
+        configs: tuple[GroupConfig, ...],
+        admission: Admission,
+        *,
+        config_changes: tuple[ConfigChange, ...] = (),
+        leaders_known: bool = False,
+        states_at_once: bool = False,
+    ) -> None:
+        """Keep what was recorded; `states_at_once` says that the share coordinator answers as soon as it is asked.
+
+        Its lines may be later than those of the members' requests that waited for it.
+        """
+        self._exchanges = exchanges
+        self._admission = admission
+        self._leaders_known = leaders_known
+        self._states_at_once = states_at_once
+        self._names = names
+        self._contexts = contexts
+        self._times = [at for at, _ in contexts]
+        self._configs = configs
+        self._config_changes = config_changes
+        self._of_brokers = tuple(map(_of_brokers, exchanges))
+        self._told = told_of(self._of_brokers)
+        self._refused: list[Asked] = []
+        self._requests = dict(self._asked())
+        self._last = {source: n for n, (source, _) in self._requests.items()}
+        known = {config.group_id for config in configs}
+        groups = {m.group_id for _, each in self._requests.values() for m in each}
+        resets = (EARLIEST,) if groups <= known else (EARLIEST, LATEST)
+        self._ways = tuple(Follower(reset=reset) for reset in resets)
+        self._now_ms = 0
+
+    def verdicts(self) -> Iterator[Asked]:
+        """Follow the recording from its beginning, and say of each thing whether the model can do it."""
+        yield from self._refused
+        for _, kind, number in sorted(self._steps()):
+            self._now_ms, on = self._now(number, kind)
+            if kind == GROWS:
+                self._ways = self._grown(on)
+                continue
+            with handling(number):
+                yield from self._done(number, kind, on)
+
+    def _done(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
+        """Follow one step of an exchange: it is handed in, written or answered."""
+        if kind == TAKEN:
+            self._ways = self._taken(number, on)
+        elif kind == WRITTEN:
+            yield from self._written(number, on)
+        else:
+            yield from self._answered(number, on)
+
+    # -- what was recorded, in order ---------------------------------------------------------------
+
+    def _steps(self) -> Iterator[Step]:
+        for number, exchange in enumerate(self._exchanges):
+            if number in self._requests:
+                yield exchange.received_ms, TAKEN, number
+                yield exchange.answered_ms, ANSWERED, number
+            elif self._of_brokers[number].api in STATES:
+                yield exchange.received_ms, WRITTEN, number
+        sources = {m.partition for _, each in self._requests.values() for m in each}
+        for number, (at_ms, on) in enumerate(self._contexts):
+            before = self._contexts[number - 1][1]
+            if number and any(
+                on.logs[p] is not before.logs[p]
+                or on.image.leader_of(p) != before.image.leader_of(p)
+                for p in sources
+                if p in on.logs
+            ):
+                yield at_ms, GROWS, number
+
+    def _now(self, number: int, kind: int) -> tuple[int, Context]:
+        if kind == GROWS:
+            return self._contexts[number]
+        exchange = self._exchanges[number]
+        at_ms = exchange.answered_ms if kind == ANSWERED else exchange.received_ms
+        place = bisect_right(self._times, at_ms) - 1
+        return at_ms, self._contexts[max(place, 0)][1]
+
+    def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
+        """Give the requests of members in the model's words, with the connection each came on."""
+        sessions: dict[tuple[str, str], tuple[str, ...]] = {}
+        for number, exchange in enumerate(self._exchanges):
+            if exchange.api not in MEMBERS:
+                continue
+            said = exchange.request
+            member = (said["groupId"], said["memberId"])
+            named = parts_of(said["topics"], self._names)
+            gone = partitions_of(said.get("forgottenTopicsData", ()), self._names)
+            before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
+            now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
+            if asks_beside_renewal(exchange):
+                # It is refused before its session is looked at.
+                self._refused += self._without_right(number, now, Errors.INVALID_REQUEST)
+                continue
+            if not _is_of_another_session(exchange):
+                sessions[member] = now
+            told = parts_of(exchange.response["responses"], self._names)
+            # Of one that loads its state nothing is told, and what is told first comes first.
+            order = sorted(now, key=lambda p: p not in told)
+            if now and not self._not_allowed(number, now):
+                messages = tuple(
+                    message_of(
+                        exchange,
+                        partition,
+                        acknowledgements_of(
+                            named.get(partition, {}).get("acknowledgementBatches", ()),
+                            renews=renews(exchange),
+                        ),
+                        self._room(exchange, partition),
+                    )
+                    for partition in order
+                    if not self._not_readable(number, partition, partition in named)
+                )
+                if messages:
+                    yield number, (f"{exchange.client}/{member[1]}", messages)
+
+    def _not_allowed(self, number: int, partitions: tuple[str, ...]) -> bool:
+        """Say whether a request without the right to its group is over, and keep what is to be said of it."""
+        admitted = self._admission.of_group(self._exchanges[number])
+        said = self._without_right(number, partitions, Errors.GROUP_AUTHORIZATION_FAILED)
+        return self._refuses(admitted, said)
+
+    def _not_readable(self, number: int, partition: str, named: bool) -> bool:
+        """Say whether a partition is kept out of a request, and keep what is to be said of it.
+
+        An acknowledgement tells only of those that it names.
+        """
+        exchange = self._exchanges[number]
+        admitted = self._admission.of_topic(exchange, partition)
+        said = self._without_right(number, (partition,), Errors.TOPIC_AUTHORIZATION_FAILED)
+        if exchange.api == "SHARE_ACKNOWLEDGE" and not named:
+            said = []
+        return self._refuses(admitted, said)
+
+    def _refuses(self, admitted: tuple[bool, ...], said: list[Asked]) -> bool:
+        """Say whether the authorizer keeps something out; where it may have done either, the recording tells."""
+        if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
+            return False
+        self._refused += said
+        return True
+
+    def _without_right(
+        self, number: int, partitions: tuple[str, ...], error: Errors
+    ) -> list[Asked]:
+        """Give what is said of partitions that nobody looks after."""
+        exchange = self._exchanges[number]
+        parts = parts_of(exchange.response["responses"], self._names)
+        said = exchange.request
+        found = []
+        for partition in partitions:
+            whole = error is not Errors.TOPIC_AUTHORIZATION_FAILED
+            recorded = recorded_of(exchange, partition, self._names, list(parts) if whole else [])
+            told: Said = (("error", error.name),)
+            if exchange.api == "SHARE_FETCH":
+                told = (*told, ("acknowledged", "NONE"), ("acquired", ()))
+            about = f"{said['groupId']} {said['memberId']} {partition}"
+            found.append(Asked(number, exchange.api, about, recorded, (told,)))
+        return found
+
+    def _room(self, exchange: Exchange, partition: str) -> int:
+        """Give how many records of a fetch may be of one partition: what others did not bring."""
+        most: int = exchange.request.get("maxRecords", exchange.request.get("batchSize", 0))
+        told = parts_of(exchange.response["responses"], self._names)
+        others = sum(count_of(part) for name, part in told.items() if name != partition)
+        return max(most - others, 0)
+
+    def _around(self, way: Follower, on: Context) -> Context:
+        """Give a context as this way has it: the leader's epoch, and what the groups are set to."""
+        configs = self._configs or tuple(
+            GroupConfig(group, auto_offset_reset=way.reset)
+            for group in dict.fromkeys(m[0].group_id for _, m in self._requests.values())
+        )
+        made = [each for each in self._config_changes if each.at_ms <= self._now_ms]
+        configs = tuple(configured(config, made) for config in configs)
+        leaders = on.image.leaders
+        for partition, held in leaders.items():
+            told = self._leaders_known or topic_of(partition).startswith("__")
+            if not told and held.epoch != way.epoch:
+                leaders = leaders.set(partition, held.but(epoch=way.epoch))
+        return on.but(image=on.image.but(leaders=leaders, group_configs=configs))
+
+    # -- one thing after the other -----------------------------------------------------------------
+
+    def _grown(self, on: Context) -> tuple[Follower, ...]:
+        found = []
+        for way in self._ways:
+            around = self._around(way, on)
+            grown: Follower | None = way
+            for partition in dict.fromkeys(s.partition for s in way.leader.shares.values()):
+                if grown is not None:
+                    here = around.image.leader_of(partition) == on.broker
+                    happens = (
+                        share_partition_leader.on_replicated
+                        if here
+                        else share_partition_leader.on_leadership_lost
+                    )
+                    done = happens(grown.leader, partition, around)
+                    grown = self._carried_out(grown, done, around)
+            found += [grown] if grown is not None else []
+        return tuple(found) or self._ways
+
+    def _taken(self, number: int, on: Context) -> tuple[Follower, ...]:
+        """Hand a request in, in every way in which it may have gone before that."""
+        _, messages = self._requests[number]
+        told = parts_of(self._exchanges[number].response["responses"], self._names)
+        found = dict.fromkeys(self._before(number, on))
+        brought = {name for name, part in told.items() if count_of(part)}
+        for place, message in enumerate(messages):
+            kinds = [message]
+            if brought and message.partition not in brought:
+                # Its leader was not ready while another one was.
+                kinds.append(message.but(max_records=0))
+            handed = [self._handed(way, number, place, m, on) for way in found for m in kinds]
+            found = dict.fromkeys(way for way in handed if way is not None)
+        return tuple(found) or self._ways
+
+    def _handed(
+        self, way: Follower, number: int, place: int, message: Any, on: Context
+    ) -> Follower | None:
+        """Hand in what a request says of one partition.
+
+        The session is counted on once: the further partitions find it as the first one did, and only
+        the last one ends it.
+        """
+        source, messages = self._requests[number]
+        around = self._around(way, on)
+        epoch, more = message.session_epoch, len(messages) > place + 1
+        who = (message.group_id, message.member_id)
+        known = way.leader.sessions.get(who)
+        # One that was refused for its session at the first partition has counted nothing.
+        counted = epoch > 0 and place > 0 and not _refused_for_session(way, number)
+        before = None if known is None else known.epoch - counted
+        leader = way.leader
+        if place and epoch >= 0 and known is not None:
+            renewed = leader.sessions.set(who, known.but(epoch=before))
+            leader = leader.but(sessions=renewed if epoch else leader.sessions.without(who))
+        if epoch == FINAL_EPOCH and more and known is not None:
+            message = message.but(session_epoch=known.epoch)
+        handler = (
+            share_partition_leader.on_share_fetch
+            if isinstance(message, ShareFetch)
+            else share_partition_leader.on_share_acknowledge
+        )
+        to = ReplyTo(source, on.broker, number * MOST_PARTITIONS + place)
+        with handling(number):
+            done = handler(leader, message, to, around)
+            after = self._carried_out(way, done, around)
+        if after is None or epoch != FINAL_EPOCH or not more or known is None:
+            return after
+        counted_back = after.leader.sessions.set(who, known)
+        return after.but(leader=after.leader.but(sessions=counted_back))
+
+    def _before(self, number: int, on: Context) -> Iterator[Follower]:
+        """Give the ways with connections that may have broken, and with a leader that may be new."""
+        seen = dict.fromkeys(self._ways)
+        yield from self._ways
+        for way in self._ways:
+            for message in self._requests[number][1]:
+                key = on.image.share_key(*_place(message))
+                at = way.told.get(key, 0)
+                told = self._told.get(key, ())
+                loads = at < len(told) and isinstance(told[at].message, ReadShareGroupState)
+                epoch = getattr(told[at].message, "leader_epoch") if loads else 0  # noqa: B009
+                if epoch > way.epoch and not self._leaders_known:
+                    yield way.but(leader=ShareLeader(), epoch=epoch, owed=())
+            for gone in self._disconnected(way, number, on):
+                if gone not in seen:
+                    seen[gone] = None
+                    yield gone
+
+    def _disconnected(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
+        around = self._around(way, on)
+        sources = {s.source for s in way.leader.sessions.values()} | set(way.leader.closed)
+        finished = sorted(s for s in sources if self._last.get(s, -1) < number)
+        for source in finished:
+            done = share_partition_leader.on_disconnected(way.leader, source, around)
+            after = self._carried_out(way, done, around)
+            if after is not None and after != way:
+                yield after
+                yield from self._disconnected(after, number, on)
+
+    def _written(self, number: int, on: Context) -> Iterator[Asked]:
+        """Compare a request to the share coordinator with what the leader of the model has asked."""
+        for key, told in self._told.items():
+            place = next((i for i, each in enumerate(told) if each.number == number), None)
+            if place is None:
+                continue
+            reached = self._reached(lambda way: way.told.get(key, 0) > place, number, on)  # noqa: B023
+            recorded = (("asked", sentence(told[place].message)),)
+            yield Asked(
+                number,
+                self._exchanges[number].api,
+                f"{key}, as its leader asks",
+                recorded,
+                (recorded,) if reached else ((("asked", "nothing of the kind"),),),
+            )
+            counted = [w.but(told=w.told.set(key, place + 1)) for w in self._ways]
+            heard = [self._heard(way, key, place, on) for way in reached]
+            self._ways = tuple(way for way in heard if way is not None) or tuple(counted)
+
+    def _heard(self, way: Follower, key: str, place: int, on: Context) -> Follower | None:
+        """Let an answer of the share coordinator come that had been waited for."""
+        owed = next((o for o in way.owed if (o.key, o.place) == (key, place)), None)
+        if owed is None:
+            return way
+        way = way.but(owed=tuple(o for o in way.owed if o != owed))
+        around = self._around(way, on)
+        answer = self._told[key][place].answer
+        heard = share_partition_leader.on_state_answered(way.leader, key, owed.tag, answer, around)
+        return self._carried_out(way, heard, around)
+
+    def _answered(self, number: int, on: Context) -> Iterator[Asked]:
+        """Compare what a member was told of each partition with the model's answer."""
+        exchange = self._exchanges[number]
+        _, messages = self._requests[number]
+        parts = parts_of(exchange.response["responses"], self._names)
+        known = [m.partition for m in messages]
+        own = (*known, *(a.about.rpartition(" ")[2] for a in self._refused if a.number == number))
+        others = [name for name in parts if name not in own]
+        recorded = [recorded_of(exchange, p, self._names, others) for p in known]
+        reached = self._reached(lambda way: self._says(way, number) == recorded, number, on)
+        ways = reached or self._ways
+        said = [self._says(way, number) for way in ways]
+        self._ways = tuple(dict.fromkeys(self._over(way, number) for way in ways))
+        for place, message in enumerate(messages):
+            about = f"{message.group_id} {message.member_id} {message.partition}"
+            possible = tuple(dict.fromkeys(each[place] for each in said))
+            yield Asked(number, exchange.api, about, recorded[place], possible)
+
+    def _says(self, way: Follower, number: int) -> list[Said]:
+        """Give what a way has answered; a fetch that waits for records may be answered with nothing."""
+        _, messages = self._requests[number]
+        first = number * MOST_PARTITIONS
+        refused = {waits.reply_to.incarnation for waits in way.leader.refused}
+        return [
+            way.answers.get(place, NOT_YET if place in refused else NOTHING)
+            for place in range(first, first + len(messages))
+        ]
+
+    def _over(self, way: Follower, number: int) -> Follower:
+        leader, answers = way.leader, way.answers
+        for key, share in leader.shares.items():
+            parked = tuple(
+                p for p in share.parked if p.reply_to.incarnation // MOST_PARTITIONS != number
+            )
+            leader = leader.but(shares=leader.shares.set(key, share.but(parked=parked)))
+        for place in range(len(self._requests[number][1])):
+            answers = answers.without(number * MOST_PARTITIONS + place)
+        return way.but(leader=leader, answers=answers)
+
+    def _reached(self, holds: Any, number: int, on: Context) -> tuple[Follower, ...]:
+        """Give the ways for which something holds, if need be after what no request log tells."""
+        ways = dict.fromkeys(self._ways)
+        for _ in range(UNSEEN_MAX):
+            found = tuple(way for way in ways if holds(way))
+            if found:
+                return found
+            ways = dict.fromkeys(after for way in ways for after in self._unseen(way, number, on))
+        return tuple(way for way in ways if holds(way))
+
+    def _unseen(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
+        around, leader = self._around(way, on), way.leader
+        expired = [
+            share_partition_leader.on_lock_expiry(leader, key, lock, around)
+            for key, lock in share_timers.locks(leader, around)
+        ]
+        waited = [
+            share_sessions.on_delay(leader, delay, around)
+            for delay in share_sessions.delays(leader)
+        ]
+        for done in (*expired, *waited):
+            after = self._carried_out(way, done, around)
+            if after is not None:
+                yield after
+        yield from self._disconnected(way, number, on)
+
+    # -- carrying out ------------------------------------------------------------------------------
+
+    def _carried_out(self, way: Follower, done: Effects, on: Context) -> Follower | None:
+        """Do what the leader wants; None if it asks the share coordinator what was not recorded."""
+        for reply in done.replies:
+            number = reply.to.incarnation
+            way = way.but(answers=way.answers.set(number, said_of(reply.message)))
+        way = way.but(leader=done.state)
+        for call in done.local:
+            if isinstance(call.message, FetchFurther):
+                more = share_partition_leader.on_fetch_further(way.leader, call.message, on)
+                further = self._carried_out(way, more, on)
+                if further is None:
+                    return None
+                way = further
+        for request in done.requests:
+            message: Any = request.message
+            if isinstance(message, Produce):
+                copied = self._copied(way, request.shard, request.tag, message, on)
+                if copied is None:
+                    return None
+                way = copied
+                continue
+            if not isinstance(message, ReadShareGroupState | WriteShareGroupState):
+                continue
+            at = way.told.get(message.key, 0)
+            told = self._told.get(message.key, ())
+            if at >= len(told) or not same_request(told[at].message, message):
+                return None
+            way = way.but(told=way.told.set(message.key, at + 1))
+            if told[at].received_ms > self._now_ms and not self._states_at_once:
+                way = way.but(owed=(*way.owed, Owed(message.key, request.tag, at)))
+                continue
+            heard = share_partition_leader.on_state_answered(
+                way.leader, request.shard, request.tag, told[at].answer, on
+            )
+            after = self._carried_out(way, heard, on)
+            if after is None:
+                return None
+            way = after
+        return way
+
+    def _copied(
+        self, way: Follower, key: str, tag: str, message: Produce, on: Context
+    ) -> Follower | None:
+        """Let a copy go to the dead-letter queue if it is the one that stands there next."""
+        log = on.logs.get(message.partition)
+        last = self._contexts[-1][1].logs.get(message.partition)
+        batches = () if last is None else tuple(last.batches)
+        at = way.copies.get(message.partition, 0)
+        if log is None or at >= len(batches) or not same_copies(batches[at], message):
+            return None
+        way = way.but(copies=way.copies.set(message.partition, at + 1))
+        answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
+        done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
+        return self._carried_out(way, done, on)
+
+
+def _is_of_another_session(exchange: Exchange) -> bool:
+    """Say whether a request was refused for its session, which then stays as it was (SharePartitionManager.newContext)."""
+    return error_name(exchange.response.get("errorCode", 0)) in OF_SESSIONS
+
+
+def _refused_for_session(way: Follower, number: int) -> bool:
+    """Say whether a request's first partition was told that its share session is another one, or is none."""
+    said = way.answers.get(number * MOST_PARTITIONS)
+    return said is not None and said[0][1] in OF_SESSIONS
+
+
+def _of_brokers(exchange: Exchange) -> Exchange:
+    """Pass over what somebody else than a broker asked the share coordinator."""
+    return exchange if exchange.principal in BROKERS else exchange.but(api="")
+
+
+def _place(message: Any) -> tuple[str, str]:
+    return message.group_id, message.partition

@@ -1,0 +1,62 @@
+"""What a transaction coordinator has in its memory alone, as far as its log leaves it open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.brokers.transactions.transaction_metadata import (
+    PREPARED,
+    TransactionMetadata,
+    made_ready,
+)
+from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.world import World, role_key
+from kipviz.records.transaction_state import TransactionRecord
+
+
+def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
+    """Return the epoch before the present one, -1 if the entries have none."""
+    now = (known.producer_id, known.producer_epoch)
+    return next(
+        (
+            record.producer_epoch
+            for record in _records_of(reversed(entries), known.transactional_id)
+            if (record.producer_id, record.producer_epoch) != now
+        ),
+        -1,
+    )
+
+
+def in_transition(
+    world: World, broker: int, name: str, coming: tuple[Entry, ...]
+) -> Iterator[World]:
+    """Yield the world in which a transition of a transactional id is being logged, if there may be one.
+
+    Of a decided transaction the completion is prepared before its markers are sent, so it is pending until it is logged.
+    Any other transition is pending for as long as its record is being appended: `coming` are the entries that were
+    written before the answer. Meanwhile everybody is told CONCURRENT_TRANSACTIONS, whatever epoch he has, and
+    so is a leader or group coordinator that asks for him.
+    Source: TransactionMetadata.prepareComplete, TransactionCoordinator (pendingTransitionInProgress).
+    """
+    key = role_key(broker, world.image.home_of_transactions(name))
+    role: Any = world.roles.get(key)
+    known = getattr(role, "transactions", {}).get(name)
+    if known is None or known.pending_state is not None:
+        return
+    following = next(_records_of(iter(coming), name), None)
+    if known.state in PREPARED:
+        pending = made_ready(known, known.complete_timestamp_ms)
+    elif following is not None:
+        pending = known.but(pending_state=following.state)
+    else:
+        return
+    transactions = role.transactions.set(name, pending)
+    yield world.but(roles=world.roles.set(key, role.but(transactions=transactions)))
+
+
+def _records_of(entries: Iterator[Entry], name: str) -> Iterator[TransactionRecord]:
+    for entry in entries:
+        for record in entry.batch.records:
+            if isinstance(record, TransactionRecord) and record.transactional_id == name:
+                yield record

@@ -1,0 +1,68 @@
+"""What was sent by hand, as the recorder noted it: a request log has sizes, no batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kipviz.core.values import Value
+from kipviz.messages.producing import Produce
+from kipviz.recordings.recorded import Exchange, Recording
+from kipviz.recordings.replayed_roles.answer_text import by_id
+from kipviz.records.batches import DataRecord
+
+Request = tuple[str, int]
+
+
+class Sent(Value, frozen=True):
+    """A batch that a request had for a partition; the request is told by its client and its number."""
+
+    request: Request
+    partition: str
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    values: tuple[str, ...]
+
+    def message(self, transactional_id: str, version: int) -> Produce:
+        """Give the request about this partition as the model has it."""
+        return Produce(
+            transactional_id,
+            self.partition,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            tuple(DataRecord(value) for value in self.values),
+            version,
+        )
+
+
+def sent_in(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
+    """Give the batches that the recorder noted, in the order of the calls."""
+    return tuple(
+        _sent((call.actor, call.arguments["correlation"]), batch, names)
+        for call in recording.calls
+        if call.name == "Produce" and "batches" in call.arguments
+        for batch in call.arguments["batches"]
+    )
+
+
+def _sent(request: Request, batch: Any, names: Mapping[str, str]) -> Sent:
+    return Sent(
+        request,
+        f"{by_id(batch['topic'], names)}-{batch['partition']}",
+        batch["producer_id"],
+        batch["producer_epoch"],
+        batch["base_sequence"],
+        batch["values"],
+    )
+
+
+def by_request(sent: tuple[Sent, ...]) -> dict[tuple[Request, str], Sent]:
+    """Give them by request and partition."""
+    return {(each.request, each.partition): each for each in sent}
+
+
+def request_of(exchange: Exchange) -> Request:
+    """Give by what a request is told from others."""
+    return exchange.client, exchange.correlation

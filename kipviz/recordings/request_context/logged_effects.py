@@ -1,0 +1,97 @@
+"""What a response must have left in a coordinator's log: a new producer epoch, or a member's new epoch.
+
+The model is asked at each moment at which a request may have been handled, also at those at which its own records
+are in the log already. There it gives another epoch, which nobody has logged. Such a response is none that was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Any
+
+from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message import Message
+from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions import InitProducerId
+from kipviz.records.consumer_offsets import MemberRecord
+from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, topic_of
+from kipviz.records.share_group_members import ShareGroupAssignmentRecord
+from kipviz.records.transaction_state import TransactionRecord
+
+# Who has an epoch: a transactional id, or a member of a group.
+Owner = tuple[str, str]
+
+
+class Written(Value, frozen=True):
+    """An epoch that an owner has from some time on, and the producer id that it is of, -1 for a member's."""
+
+    at_ms: int
+    producer_id: int
+    epoch: int
+
+
+class Effects:
+    """The epochs in coordinators' logs, one after the other, and when each of them was written."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._written: dict[Owner, list[Written]] = {}
+        ends: dict[str, int] = {}
+        self._compacted: dict[str, None] = {}
+        for entry in entries:
+            begins = ends.get(entry.partition, entry.batch.base_offset)
+            if entry.batch.base_offset != begins:
+                self._compacted[topic_of(entry.partition)] = None
+            ends[entry.partition] = entry.batch.last_offset + 1
+            for record in entry.batch.records:
+                self._note(record, entry.at_ms)
+
+    def _note(self, record: Any, at_ms: int) -> None:
+        match record:
+            case TransactionRecord():
+                owner = record.transactional_id, ""
+                written = Written(at_ms, record.producer_id, record.producer_epoch)
+            case MemberRecord() | ShareGroupAssignmentRecord():
+                owner = record.group_id, record.member_id
+                written = Written(at_ms, -1, record.member_epoch)
+            case _:
+                return
+        self._written.setdefault(owner, []).append(written)
+
+    def allow(self, message: Message, reply: Any, begin_ms: int, end_ms: int) -> bool:
+        """Say whether the log has what a reply tells: a new identity between two times, a member's epoch by then."""
+        if getattr(reply, "error", None) is not Errors.NONE:
+            return True
+        match message:
+            case InitProducerId(transactional_id=str() as name) if name:
+                told = reply.producer_id, reply.producer_epoch
+                return TRANSACTION_STATE in self._compacted or any(
+                    begin_ms <= each.at_ms <= end_ms and (each.producer_id, each.epoch) == told
+                    for each in self._written.get((name, ""), ())
+                )
+            case ConsumerGroupHeartbeat() | ShareGroupHeartbeat():
+                known = reply.member_epoch in (message.member_epoch, -1, 0)
+                if known or not message.member_id or CONSUMER_OFFSETS in self._compacted:
+                    return True
+                return self._has(message, reply.member_epoch, begin_ms, end_ms)
+            case _:
+                return True
+
+    def _has(
+        self,
+        message: ConsumerGroupHeartbeat | ShareGroupHeartbeat,
+        epoch: int,
+        begin_ms: int,
+        end_ms: int,
+    ) -> bool:
+        """Say whether a member has an epoch at some time between two times: one that joins again may keep its own."""
+        written = self._written.get((message.group_id, message.member_id), [])
+        return any(
+            each.epoch == epoch
+            and each.at_ms <= end_ms
+            and (later is None or later.at_ms >= begin_ms)
+            for each, later in zip_longest(written, written[1:])
+        )

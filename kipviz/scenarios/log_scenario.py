@@ -1,0 +1,74 @@
+"""What a broker's logs tell, as a scenario: its story is what was written, and nobody can change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.cluster.real.rebuilt_cluster import Election, Entry, RebuiltModel, Shown, spec_of
+from kipviz.cluster.specs.spec import FaultBudget, Placement
+from kipviz.cluster.world import broker_host
+from kipviz.core.trace import Trace
+from kipviz.designs.design import Design
+from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.script import Chapter
+
+DESIGN = "kafka"
+
+
+class LoggedScenario(Scenario, frozen=True):
+    """The batches of some logs, in order; the first `skipped` of them are read before the start.
+
+    `not_read` says of each batch and log that could not be read why, and where it is.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    skipped: int = 0
+    elections: tuple[Election, ...] = ()
+    not_read: tuple[str, ...] = ()
+
+    def model(self, design: Design, budget: FaultBudget | None = None) -> RebuiltModel:
+        """Give the logs as a model; no fault can happen in it, whatever the budget."""
+        rules = (design.broker_rules(), design.client_rules())
+        return RebuiltModel(self.spec, *rules, self.entries, self.skipped, self.elections)
+
+    def play(self, design: Design) -> tuple[Trace, tuple[Chapter, ...]]:
+        """Read everything to the end."""
+        model: Any = self.model(design)
+        # No promise is judged: a log does not say from which record an output was made.
+        trace = Trace.start(model, ())
+        while possible := model.enabled(trace.world):
+            trace = trace.take(possible[0])
+        return trace, ()
+
+
+def scenario_of(
+    entries: tuple[Entry, ...],
+    name: str,
+    internal_partitions: int,
+    last: int,
+    placements: tuple[Placement, ...] = (),
+    elections: tuple[Election, ...] = (),
+) -> LoggedScenario:
+    """Give the scenario of some logs, of which the last so many batches are steps.
+
+    `placements` say who led what at first, where there are several brokers, and `elections` who did later.
+    """
+    spec = spec_of(entries, internal_partitions, placements)
+    skipped = max(0, len(entries) - last)
+    shown: Shown = RebuiltModel.showing(entries)
+    known = ", ".join(shown.transactional_ids[:5]) or "none"
+    before = f" The first {skipped:,} of them are read before the first step." if skipped else ""
+    writers = "a broker" if len(spec.brokers) == 1 else f"{len(spec.brokers)} brokers"
+    return LoggedScenario(
+        name,
+        f"The log of {name}",
+        f"{len(entries):,} batches as {writers} wrote them; transactional ids: {known}.{before}",
+        "a recording or a copy of a broker's logs",
+        spec,
+        (),
+        tuple(broker_host(broker) for broker in spec.brokers),
+        (DESIGN,),
+        entries=entries,
+        skipped=skipped,
+        elections=elections,
+    )

@@ -1,0 +1,92 @@
+"""Whose turn it is: which deliveries a served cluster makes by itself, which wait, and which are lost.
+
+A rule is a sentence: "hold EndTxn", "lose every 3rd answer", "lose the 1st EndTxnResponse",
+"crash the coordinator at PREPARE_COMMIT".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kipviz.core.suggestions import unknown
+from kipviz.messages.message import Message
+from kipviz.messages.wire.frame import KINDS
+from kipviz.records.transaction_state import TransactionState
+
+HOLD, LOSE = "hold", "lose"
+ANSWER, REQUEST = "answer", "request"
+RUNNING, BY_HAND = "running", "hand"
+_MESSAGES = {kind.__name__ for kind in KINDS}
+_DELIVERY = re.compile(
+    r"(?P<verb>hold|lose) (?:(?:(?P<every>every)|the) (?P<nth>\d+)(?:st|nd|rd|th) )?(?P<what>\w+)"
+)
+_FAULT_POINT = re.compile(r"crash the coordinator at (?P<state>\w+)")
+
+
+@dataclass
+class Rule:
+    """What happens to a delivery; it counts those that it is about.
+
+    `nth` 0 is each of them, and `every` repeats. `state` is there if it is a fault point instead.
+    """
+
+    words: str
+    verb: str
+    what: str
+    nth: int = 0
+    every: bool = False
+    state: TransactionState | None = None
+    seen: int = 0
+
+    def meets(self, message: Message) -> bool:
+        """Count a message that the rule is about and say whether it is its turn."""
+        kind = ANSWER if message.IS_RESPONSE else REQUEST
+        if self.state is not None or self.what not in (kind, type(message).__name__):
+            return False
+        self.seen += 1
+        if not self.nth:
+            return True
+        return self.seen % self.nth == 0 if self.every else self.seen == self.nth
+
+
+def rule(words: str) -> Rule:
+    """Read a rule.
+
+    Raises:
+        ValueError: if the sentence is none; it says what is allowed.
+    """
+    point = _FAULT_POINT.fullmatch(words)
+    if point is not None:
+        states = {state.name: state for state in TransactionState}
+        name = point["state"]
+        if name not in states:
+            raise ValueError(
+                unknown(
+                    "transaction state", name, tuple(states), "kipviz.records.transaction_state"
+                )
+            )
+        return Rule(words, "crash", "", state=states[name])
+    found = _DELIVERY.fullmatch(words)
+    if found is None:
+        raise ValueError(
+            f"a rule is 'hold EndTxn', 'lose every 3rd answer', 'lose the 1st EndTxnResponse' or "
+            f"'crash the coordinator at PREPARE_COMMIT', not {words!r}"
+        )
+    what, nth = found["what"], int(found["nth"] or 0)
+    if what not in (ANSWER, REQUEST):
+        message_named(what)
+    if found["nth"] and nth < 1:
+        raise ValueError(f"messages are counted from 1: {words!r}")
+    return Rule(words, found["verb"], what, nth, bool(found["every"]))
+
+
+def message_named(name: str) -> str:
+    """Return the name of a message of the model.
+
+    Raises:
+        ValueError: if there is none of that name, with those that are nearest.
+    """
+    if name not in _MESSAGES:
+        raise ValueError(unknown("message", name, tuple(sorted(_MESSAGES)), "kipviz clauses"))
+    return name

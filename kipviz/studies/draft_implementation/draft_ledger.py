@@ -1,0 +1,159 @@
+"""The ledger of KIP-1289's draft implementation: design x property x arrangement, judged by search.
+
+An arrangement is a small cluster with one transaction of the draft's own API, or a Flink job. Each property is searched
+by itself up to its first break, so that its shortest counterexample is found, whatever else breaks before. Every search
+has one limit of states; what it did not decide by then is called "not decided".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged
+from kipviz.checking.single_run.permalink import TooLong, permalink
+from kipviz.checking.single_run.runs import follow
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design
+from kipviz.scenarios.library import scenario
+from kipviz.studies.draft_implementation.implementation import (
+    ARRANGEMENTS,
+    CLUSTERS,
+    NOT_DECIDED,
+    OF_A_JOB,
+    OF_JOBS,
+    PROMISES,
+    Case,
+    cases,
+    repair,
+)
+from kipviz.studies.study import StoppedEarly
+
+# Hears (the case, cases done, cases in all, how far its search is); when it says False the ledger ends.
+LedgerProgress = Callable[[str, int, int, str], bool]
+
+
+class Entry(Value, frozen=True):
+    """One property of a design in an arrangement with some accidents.
+
+    `verdict` is "holds", "breaks" or `NOT_DECIDED`; of a break `steps`, `reason`, `blame` and `link` tell the
+    shortest run, and `bare` says that it is the run without an accident: where none is needed, none is searched.
+    `repair` is a set of slots that mends the whole case and cannot be shortened, or this promise alone if nothing mends the other one;
+    () if nothing mends it or it does not break. `states` is how many states were visited.
+    """
+
+    label: str
+    design: str
+    scenario: str
+    faults: str
+    promise: str
+    verdict: str
+    states: int
+    steps: int = 0
+    reason: str = ""
+    blame: str = ""
+    link: str = ""
+    bare: bool = False
+    repair: tuple[str, ...] = ()
+
+    @property
+    def arrangement(self) -> str:
+        """The cluster of one transaction, or the arrangement of the job."""
+        found = {name: f"one transaction, {words}" for name, words in CLUSTERS.items()}
+        return (found | ARRANGEMENTS)[self.scenario]
+
+    @property
+    def breaks(self) -> bool:
+        """Whether a run breaks the property."""
+        return self.verdict == BREAKS
+
+
+Entries = tuple[Entry, ...]
+
+
+def every_case() -> tuple[tuple[str, Case], ...]:
+    """Return each design in each arrangement with each accident; a case without one stands before its others."""
+    jobs = tuple(
+        (label, Case(where, name, faults))
+        for where in ARRANGEMENTS
+        for label, name in OF_JOBS.items()
+        for faults in OF_A_JOB
+    )
+    return (*cases(), *jobs)
+
+
+def name_of(case: Case) -> str:
+    """Return the name by which the rows of a case are kept."""
+    return f"{case.scenario} {case.design} {case.faults}".rstrip()
+
+
+def ledger(
+    progress: LedgerProgress = lambda *_: True,
+    kept: Mapping[str, Entries] | None = None,
+    keep: Callable[[str, Entries], None] = lambda _name, _rows: None,
+    wanted: tuple[tuple[str, Case], ...] = (),
+) -> Iterator[Entries]:
+    """Yield the rows of one case after the other.
+
+    Args:
+        progress: hears how far it is; when it says False the case that is searched is left out and nothing follows.
+        kept: the rows of cases that are known, by name.
+        keep: takes the rows of a case that was searched.
+        wanted: the cases to judge; all of them if left out.
+    """
+    asked = wanted or every_case()
+    bare: dict[tuple[str, str], Entries] = {}
+    for done, (label, case) in enumerate(asked):
+        name = name_of(case)
+        rows = (kept or {}).get(name)
+        if rows is None:
+
+            def tell(words: str, name: str = name, done: int = done) -> bool:
+                return progress(name, done, len(asked), words)
+
+            try:
+                rows = _judged(label, case, bare.get((case.scenario, case.design), ()), tell)
+            except StoppedEarly:
+                return
+            keep(name, rows)
+        if not case.faults:
+            bare[case.scenario, case.design] = rows
+        yield rows
+
+
+def _judged(label: str, case: Case, bare: Entries, tell: Callable[[str], bool]) -> Entries:
+    """Judge each property of a case, and find what mends it if one breaks."""
+    rows = []
+    for promise in PROMISES:
+        without = next((each for each in bare if each.promise == promise and each.breaks), None)
+        if without is not None:
+            rows.append(without.but(faults=case.faults, bare=True))
+        else:
+            found = case.judged(case.design, tell, (promise,))
+            rows.append(_entry(label, case, promise, found))
+    if not any(row.breaks and not row.bare for row in rows):
+        return tuple(rows)
+    known = next((each.repair for each in bare if each.repair), ())
+    mended = repair(case, tell, known)
+    return tuple(
+        row.but(repair=mended or repair(case, tell, (), (row.promise,)))
+        if row.breaks and not row.bare
+        else row
+        for row in rows
+    )
+
+
+def _entry(label: str, case: Case, promise: str, found: Judged) -> Entry:
+    cell, states = found.cell(promise), found.explored.states
+    row = Entry(label, case.design, case.scenario, case.faults, promise, NOT_DECIDED, states)
+    if cell.verdict == HOLDS:
+        return row.but(verdict=HOLDS)
+    if cell.verdict != BREAKS:
+        return row
+    run = follow(scenario(case.scenario), design(case.design), found.budget, cell.actions)
+    try:
+        link = permalink(run.at(run.trace.last()))
+    except TooLong:
+        link = ""
+    return row.but(
+        verdict=BREAKS, steps=len(cell.actions), reason=cell.reason, blame=cell.blame, link=link
+    )

@@ -1,0 +1,368 @@
+"""KIP-1289 as it is being implemented: which iteration keeps its promises, and which arrangement of a job does.
+
+Each row is searched: an iteration of the draft in a small cluster with one accident, or a job's arrangement under a
+design. Where something breaks, a set of decisions is looked for that mends it and cannot be shortened: each decision of the
+repaired design alone, and if none is enough, all of them less those that can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.repair import made_again
+from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged, judge, property_named
+from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.search_result import Bounds
+from kipviz.checking.single_run.runs import follow
+from kipviz.checking.single_run.violation import Breaking, breaking
+from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, Axis
+from kipviz.checking.timed.landscape import LOOK_UP_MS
+from kipviz.cluster.timing.clock import ms
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import REPAIRED, design
+from kipviz.designs.design import comes_up, slot_named
+from kipviz.properties.written_once import WrittenOnce
+from kipviz.scenarios.connector_programs import looping
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.setting_changes import changed
+from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
+
+PROMISES = ("atomic", "nothing pending for ever")
+STATES_MAX = 30_000
+NOT_DECIDED = f"not decided within {STATES_MAX:,} states"
+APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
+CLUSTERS = {APART: "source and state on two brokers", TOGETHER: "on one broker"}
+EARLY, MIDDLE, LATE = "draft-early", "draft-middle", "draft-late"
+# An iteration literally, and with what its own tests must have.
+ITERATIONS: dict[str, str] = {
+    "early, which stages only where its own broker coordinates": EARLY,
+    "early, coordinator and epoch mended": (
+        f"{EARLY}+enlistment=transaction_coordinator+marker_epoch=equal_or_next"
+    ),
+    "middle": MIDDLE,
+    "middle, epoch mended": f"{MIDDLE}+marker_epoch=equal_or_next",
+    "late": LATE,
+    "repaired": "repaired",
+}
+ACCIDENTS = ("", "time_out=1", "move_leader=1", "crash_client=1")
+NOTHING, NO_ACCIDENT = "-", "no fault"
+
+
+class Case(Value, frozen=True):
+    """What is searched: a design in a scenario with some accidents."""
+
+    scenario: str
+    design: str
+    faults: str = ""
+
+    def judged(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
+        """Search the case under a design until a promise breaks.
+
+        Raises:
+            StoppedEarly: if `tell` says False.
+        """
+        asked = tuple(property_named(name) for name in promises)
+        bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
+        budget = budget_of(self.faults)
+        found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
+        if found.explored.stopped == CANCELLED:
+            raise StoppedEarly
+        return found
+
+
+def breaks(found: Judged) -> bool:
+    """Say whether a promise breaks."""
+    return any(cell.verdict == BREAKS for cell in found.cells)
+
+
+def repair(
+    case: Case,
+    tell: Tell = content,
+    known: tuple[str, ...] = (),
+    promises: tuple[str, ...] = PROMISES,
+) -> tuple[str, ...]:
+    """Return slots that, filled as in the repaired design, mend the promises, and none of which can be left out.
+
+    To mend is to break no promise within the limit of states; () if not even all slots do. Pairs are not tried, so a
+    shorter set of other slots may exist.
+
+    `known` is such a set of the same case with fewer accidents: what mends this case mends that one, so `known` is
+    the answer if it mends this one. One slot alone is tried next, with each that is asked in the cluster. If none is
+    enough, all that are filled are taken back one by one: what is left cannot lack any of its own. A run that broke a
+    promise before is made again under each candidate before a search: one that breaks there, too, need not be searched.
+
+    Raises:
+        StoppedEarly: if `tell` says False.
+    """
+    chosen, spec = design(case.design), scenario(case.scenario).spec
+    name, *changes = case.design.split("+")
+    base = design(name)
+    choices = {slot: option for slot, _, option in (each.partition("=") for each in changes)}
+    differ = tuple(
+        slot for slot, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(slot), spec)
+    )
+
+    broken: list[Breaking] = []
+
+    def mends(slots: Iterable[str]) -> bool:
+        filled = {slot: REPAIRED.option(slot).name for slot in slots}
+        candidate = base.but(**(choices | filled))
+        if any(made_again(made, candidate) is not None for made in broken):
+            return False
+        found = case.judged(candidate.name, tell, promises)
+        cell = next((each for each in found.cells if each.verdict == BREAKS), None)
+        if cell is not None:
+            run = follow(scenario(case.scenario), candidate, found.budget, cell.actions)
+            broken.append(breaking(run, cell.asked))
+        return cell is None
+
+    if not mends(differ):
+        return ()
+    if known and mends(known):
+        return known
+    for slot in differ:
+        if mends((slot,)):
+            return (slot,)
+    kept = differ
+    for slot in differ:
+        fewer = tuple(each for each in kept if each != slot)
+        if mends(fewer):
+            kept = fewer
+    return kept
+
+
+def _cells(found: Judged) -> tuple[str, ...]:
+    """Give the words of each promise; where the search ended at a break or a bound, the others are not decided."""
+    undecided = "not asked further" if breaks(found) else NOT_DECIDED
+    decided = (BREAKS,) if breaks(found) else (BREAKS, HOLDS)
+    return tuple(cell.words if cell.verdict in decided else undecided for cell in found.cells)
+
+
+def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
+    found = case.judged(case.design, tell)
+    mended = " + ".join(repair(case, tell)) if breaks(found) else NOTHING
+    where = CLUSTERS[case.scenario]
+    states = f"{found.explored.states:,} states"
+    return ((label, where, case.faults or NO_ACCIDENT, *_cells(found), states, mended),)
+
+
+def cases() -> tuple[tuple[str, Case], ...]:
+    """Return every case of the first study: iterations, clusters and accidents."""
+    return tuple(
+        (label, Case(cluster, name, faults))
+        for label, name in ITERATIONS.items()
+        for cluster in CLUSTERS
+        for faults in ACCIDENTS
+    )
+
+
+ITERATION_PARTS = Parts(
+    (
+        "iteration",
+        "cluster",
+        "accidents",
+        *PROMISES,
+        "searched",
+        "a repair that cannot be shortened",
+    ),
+    tuple(
+        Part(
+            f"{label}, {CLUSTERS[case.scenario]}, {case.faults or NO_ACCIDENT}",
+            partial(_iteration, label, case),
+        )
+        for label, case in cases()
+    ),
+)
+WHICH_ITERATION = Study(
+    "implementation",
+    "Which iteration of KIP-1289's draft implementation keeps its promises?",
+    "pull request 22357 (draft implementation, seen in source)",
+    "One transaction with the draft's own API, searched up to the first break, and the fewest decisions of the "
+    "repaired design that mend it. The iterations are drafts; where their source says nothing the reading is ours.",
+    parts=ITERATION_PARTS,
+)
+
+# -- arrangements of a job -------------------------------------------------------------------------
+
+ONE, ACKS, OUTPUTS, STAGES_LATE = (
+    "kip-1289-flink-one-transaction",
+    "kip-1289-flink-acks-first-small",
+    "kip-1289-flink-outputs-first-small",
+    "kip-1289-flink-stages-late-small",
+)
+ARRANGEMENTS = {
+    ONE: "one transaction, two-phase commit",
+    ACKS: "two transactions, acknowledgements first",
+    OUTPUTS: "two transactions, outputs first",
+    STAGES_LATE: "two transactions, staged at the checkpoint",
+}
+# KIP-939 is no part of the pull request, and the first arrangement needs it.
+WITH_KIP_939 = f"{LATE}+keep_prepared=next_epoch"
+OF_JOBS = {"late": WITH_KIP_939, "repaired": "repaired"}
+OF_A_JOB = ("", "crash_client=1", "expire_lock=1")
+
+
+def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
+    found = case.judged(case.design, tell)
+    states = f"{found.explored.states:,} states"
+    why = next((cell.reason for cell in found.cells if cell.verdict == BREAKS), NOTHING)
+    where = ARRANGEMENTS[case.scenario]
+    return ((where, label, case.faults or NO_ACCIDENT, *_cells(found), states, why),)
+
+
+# Checkpoint interval: how long a batch is worked on before the first commit of the program.
+INTERVALS, LOCKS, TIMEOUTS = (10_000, 40_000), (15_000, 30_000, 60_000), (30_000, 60_000)
+# Kafka takes a delivery limit from 2 on; 5 is its default.
+LIMITS, LIMIT_OF_KAFKA = (2, 5), 5
+TIMED_STATES_MAX = 20_000
+TIMED_NOT_DECIDED = f"not decided within {TIMED_STATES_MAX:,} states"
+
+
+def timed(
+    arrangement: str,
+    interval: int,
+    lock: int,
+    timeout: int,
+    tell: Tell = content,
+    *,
+    limit: int = LIMIT_OF_KAFKA,
+    restarts: int = 0,
+) -> str:
+    """Search one cell on the timed clock and say whether every record is written once.
+
+    A lock may run out as often as a record may be delivered, and a transaction as often where the job does not restart.
+    With `restarts` the job may crash so often. A job of two-phase commit has no transaction time-out.
+
+    Raises:
+        StoppedEarly: if `tell` says False.
+    """
+    story = scenario(arrangement)
+    apps = tuple(a.but(program=looping(a.program)) for a in story.spec.applications)
+    spec = story.spec.but(applications=apps)
+    limited = tuple(app for app in apps if not app.two_phase_commit)
+    settings = (
+        "clock=timed",
+        "delay_max_ms=0",
+        "pause_max_ms=0",
+        f"refresh_ms={LOOK_UP_MS}",
+        *(f"{app.name}.work_ms={interval}" for app in apps),
+        *Axis(LOCK, (lock,)).changes(spec, lock),
+        *Axis(LIMIT, (limit,)).changes(spec, limit),
+        *(f"{app.name}.transaction_timeout_ms={timeout}" for app in limited),
+    )
+    spec, chosen = changed(spec, design(WITH_KIP_939), settings)
+    ends = f"crash_client={restarts}" if restarts else f"time_out={limit}"
+    model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={limit},{ends}"))
+    search = Search(model, (WrittenOnce(),))
+    bounds = Bounds(states_max=TIMED_STATES_MAX, breaks_max=1)
+    found = search.run(bounds, searching(tell))
+    if found.stopped == CANCELLED:
+        raise StoppedEarly
+    broken = search.found.get(WrittenOnce.name)
+    if broken is not None:
+        return f"{broken.reason} (after {len(broken.actions)})"
+    return HOLDS if found.complete else TIMED_NOT_DECIDED
+
+
+def _timed(
+    arrangement: str, interval: int, timeout: int, limit: int, tell: Tell
+) -> tuple[Row, ...]:
+    """Search one checkpoint interval, time-out and delivery limit against every lock duration."""
+    words = tuple(timed(arrangement, interval, lock, timeout, tell, limit=limit) for lock in LOCKS)
+    limited = not any(a.two_phase_commit for a in scenario(arrangement).spec.applications)
+    ends = ms(timeout) if limited else "none (two-phase commit)"
+    return ((ARRANGEMENTS[arrangement], ms(interval), ends, str(limit), *words),)
+
+
+# How often the job restarts at most.
+RESTARTS = (1, 2)
+DELIVERIES = (2, 3)
+
+
+def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
+    """Search one delivery limit against every number of restarts, with a short interval and Kafka's lock.
+
+    What breaks with fewer restarts breaks with more, too, where their own search decides nothing.
+    """
+    shortest, lock, timeout = INTERVALS[0], LOCKS[1], TIMEOUTS[-1]
+    words: list[str] = []
+    for restarts in RESTARTS:
+        found = timed(arrangement, shortest, lock, timeout, tell, limit=limit, restarts=restarts)
+        broken = words and words[-1] not in (HOLDS, TIMED_NOT_DECIDED)
+        words.append(words[-1] if broken and found == TIMED_NOT_DECIDED else found)
+    return ((ARRANGEMENTS[arrangement], str(limit), *words),)
+
+
+ARRANGEMENT_PARTS = Parts(
+    ("arrangement", "design", "accidents", *PROMISES, "searched", "what breaks"),
+    tuple(
+        Part(
+            f"{ARRANGEMENTS[where]}, {label}, {faults or NO_ACCIDENT}",
+            partial(_arrangement, label, Case(where, name, faults)),
+        )
+        for where in ARRANGEMENTS
+        for label, name in OF_JOBS.items()
+        for faults in OF_A_JOB
+    ),
+)
+WHICH_ARRANGEMENT = Study(
+    "arrangements",
+    "Which arrangement of a Flink job is exactly once?",
+    "FLIP-573 (draft); pull request 271 of the Flink connector; pull request 22357",
+    "A job that reads a share group and writes a topic, as a program with its restart. A break that is the "
+    "arrangement's own breaks under every design. A recovery that commits a second sink again is not modelled.",
+    parts=ARRANGEMENT_PARTS,
+)
+TIMED_PARTS = Parts(
+    ("arrangement", "checkpoint interval", TIMEOUT, LIMIT, *(f"lock {ms(lock)}" for lock in LOCKS)),
+    tuple(
+        Part(
+            f"{ARRANGEMENTS[where]}, checkpoint every {ms(interval)}, time-out {ms(timeout)}, delivery limit {limit}",
+            partial(_timed, where, interval, timeout, limit),
+        )
+        for where in ARRANGEMENTS
+        for interval in INTERVALS
+        for timeout in (TIMEOUTS if where == STAGES_LATE else TIMEOUTS[-1:])
+        for limit in LIMITS
+    ),
+)
+UNDER_WHICH_SETTINGS = Study(
+    "arrangement-settings",
+    "Under which checkpoint interval, lock duration, time-out and delivery limit is every record written once?",
+    "FLIP-573 (draft), 'lock against checkpoint'; group.share.record.lock.duration.ms, group.share.delivery.count.limit",
+    "Every interleaving on the timed clock, late iteration, in which a lock and a transaction may run out as often as a "
+    "record may be delivered. The interval passes before the first commit; acknowledgements are staged before it, or at "
+    "the checkpoint behind it. Nothing crashes: arrangement-restarts has the crashes.",
+    parts=TIMED_PARTS,
+)
+RESTART_PARTS = Parts(
+    (
+        "arrangement",
+        LIMIT,
+        *(f"at most {n} {'restarts' if n > 1 else 'restart'}" for n in RESTARTS),
+    ),
+    tuple(
+        Part(
+            f"{ARRANGEMENTS[where]}, delivery limit {limit}",
+            partial(_restarting, where, limit),
+        )
+        for where in ARRANGEMENTS
+        for limit in DELIVERIES
+    ),
+)
+HOW_MANY_RESTARTS = Study(
+    "arrangement-restarts",
+    "How many restarts of a job does the delivery limit allow before a record is lost?",
+    "FLIP-573 (draft); KIP-932, group.share.delivery.count.limit",
+    "The timed clock, late iteration, a checkpoint every 10 s, a lock of 30 s. A run that dies before it has staged a "
+    "record costs one delivery: its lock runs out. At the limit the record is archived, and its output is lost.",
+    parts=RESTART_PARTS,
+)
+STUDIES: tuple[Study, ...] = (
+    WHICH_ITERATION,
+    WHICH_ARRANGEMENT,
+    UNDER_WHICH_SETTINGS,
+    HOW_MANY_RESTARTS,
+)

@@ -1,0 +1,321 @@
+"""What the KIPs promise, each promise as a row that a search judges.
+
+A claim is told in our words with its clause beside it. `under` says what is judged: the text as it
+stands, Kafka as it is, or the repaired design; the same claim stands once for each. Nothing here
+says how it comes out: `judged` computes that, with the bound that was searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged, judge, property_named
+from kipviz.checking.search.explore import ProgressTold
+from kipviz.checking.search.search_result import Bounds
+from kipviz.core.values import Value
+
+SMALL = "kip-1289-small"
+
+
+class Claim(Value, frozen=True):
+    """One guarantee: what is claimed, where, and the property and faults that put it to the test.
+
+    `until` names a property behind whose break nothing is asked any more: a record that is delivered twice is
+    delivered again and again, and that space has no end.
+    """
+
+    claim: str
+    clause: str
+    property: str
+    faults: str
+    under: tuple[str, ...] = ("as-written", "repaired")
+    scenario: str = SMALL
+    until: str = ""
+
+
+class Entry(Value, frozen=True):
+    """A claim under one design, judged."""
+
+    claim: Claim
+    judged: Judged
+
+    @property
+    def cell(self) -> Cell:
+        """What is to be said of it."""
+        return self.judged.cell(self.claim.property)
+
+    @property
+    def where(self) -> str:
+        """What the verdict is about: scenario, faults, how much was searched, and up to where."""
+        until = self.claim.until
+        if not until or self.judged.cell(until).verdict != BREAKS:
+            return self.judged.where
+        return f"{self.judged.where}, followed up to where “{until}” breaks"
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "A record is acknowledged if and only if its output is committed.",
+        "KIP-1289 Motivation",
+        "atomic",
+        "",
+        ("as-written", "as-written-broadcast", "finding-I", "repaired"),
+    ),
+    Claim(
+        "Every staged record is resolved by the end of its transaction.",
+        "KIP-1289 State machine additions",
+        "nothing pending for ever",
+        "",
+        ("as-written", "as-written-broadcast", "finding-I", "repaired"),
+        until="atomic",
+    ),
+    Claim(
+        "A lock that runs out while a record is staged does no harm: the late marker is ignored.",
+        "KIP-1289 corner cases 6 and 13",
+        "committed stays",
+        "expire_lock=1",
+        ("as-written", "finding-D", "repaired"),
+    ),
+    Claim(
+        "A staged record cannot be acquired by anybody.",
+        "KIP-1289 State machine additions",
+        "staged waits",
+        "expire_lock=1",
+        ("as-written", "finding-D", "repaired"),
+    ),
+    Claim(
+        "An abort makes the records available again, with none lost and none acknowledged.",
+        "KIP-1289 corner case 7, test plan",
+        "aborted is undone",
+        "time_out=1",
+        until="atomic",
+    ),
+    Claim(
+        "When the producer is gone the coordinator's time-out frees what it staged.",
+        "KIP-1289 corner case 7",
+        "nothing pending for ever",
+        "time_out=1",
+        until="atomic",
+    ),
+    Claim(
+        "A transaction has one outcome in every partition.",
+        "KIP-98 Transactional Guarantees",
+        "one outcome",
+        "time_out=1",
+        ("repaired",),
+    ),
+    Claim(
+        "No batch joins a transaction behind its marker: nothing hangs.",
+        "KIP-890 part 2",
+        "nothing hangs",
+        "time_out=1",
+        (
+            "repaired",
+            "repaired+verification_guard=never_guarded",
+            "repaired+epoch_check=no_epoch_is_refused+verification_guard=never_guarded",
+        ),
+    ),
+    Claim(
+        "A transaction is complete only when every partition of it has its marker.",
+        "KIP-98 Data flow 5.3",
+        "complete is complete",
+        "cut=1",
+        ("repaired",),
+    ),
+    Claim(
+        "The last stable offset moves on when the transaction is over.",
+        "KIP-98 Read Committed",
+        "nothing pending for ever",
+        "",
+        ("repaired",),
+    ),
+    Claim(
+        "Database and Kafka have the same records, whenever the application dies.",
+        "KIP-939 Dual write",
+        "stores agree",
+        "crash_client=1",
+        ("kip-939",),
+        "kip-939-small",
+    ),
+    Claim(
+        "The same with what releases serve: initTransactions() instead of keepPreparedTxn.",
+        "KIP-939 Dual write",
+        "stores agree",
+        "crash_client=1",
+        ("kafka",),
+        "kip-939-small-released",
+    ),
+    Claim(
+        "What the database says of a prepared transaction is what Kafka does with it.",
+        "KIP-939 completeTransaction",
+        "prepared has one outcome",
+        "crash_client=2",
+        ("kip-939", "kip-939+keep_prepared=the_same"),
+        "kip-939-small",
+    ),
+    Claim(
+        "A prepared transaction is not aborted by a time-out.",
+        "KIP-939 transaction.max.timeout.ms",
+        "stores agree",
+        "crash_client=1,time_out=1",
+        ("kip-939",),
+        "kip-939-small",
+    ),
+    Claim(
+        "A prepared transaction is ended in the end, whoever dies.",
+        "KIP-939 completeTransaction",
+        "nothing pending for ever",
+        "crash_client=1",
+        ("kip-939",),
+        "kip-939-small",
+    ),
+    Claim(
+        "Two participants that are prepared can be committed in any order.",
+        "KIP-1310 4.5",
+        "stores agree",
+        "crash_client=1",
+        ("kip-939",),
+        "kip-939-small-kafka-first-undoes",
+    ),
+    Claim(
+        "A producer and a share consumer that share a session commit as one.",
+        "KIP-1310 4.2 'Atomic commit for both entities'",
+        "atomic",
+        "",
+        ("kip-1310", "repaired"),
+        "kip-1310-late-vote",
+    ),
+    Claim(
+        "A commit of a session commits what its producer was given before.",
+        "KIP-1310 2.1 commitTransaction, 4.4",
+        "atomic",
+        "",
+        ("kip-1310", "kip-1310-unaware", "repaired"),
+        "kip-1310-unsent-batch",
+    ),
+    Claim(
+        "One session, one producer id, one epoch, regardless of how many clients use it.",
+        "KIP-1310 6.2",
+        "atomic",
+        "",
+        ("kip-1310-many-senders", "repaired"),
+        "kip-1310-silent-loss",
+    ),
+    Claim(
+        "A producer of its own works as it does today.",
+        "KIP-1310 5.1",
+        "atomic",
+        "time_out=1",
+        ("kip-1310",),
+        "kip-1310-produce-producer",
+    ),
+    Claim(
+        "A staged acknowledgement survives a change of the share-partition's leader.",
+        "KIP-1289 corner cases 1 and 12",
+        "vote survives",
+        "move_leader=1",
+    ),
+    Claim(
+        "Two prepared stores end alike when the session is resumed with the state that the database kept.",
+        "KIP-1310 2.1 resume(), 4.5",
+        "stores agree",
+        "crash_client=1",
+        ("repaired",),
+        "kip-1310-small-resumes",
+    ),
+    Claim(
+        "The same with initialize(), which has no argument.",
+        "KIP-1310 2.1 initialize()",
+        "stores agree",
+        "crash_client=1",
+        ("repaired",),
+        "kip-1310-small-initialize",
+    ),
+    Claim(
+        "The same with an initialize() that keeps what is open, as KIP-939 has it.",
+        "KIP-939 initTransactions(keepPreparedTxn)",
+        "stores agree",
+        "crash_client=1",
+        ("repaired",),
+        "kip-1310-small-keeps",
+    ),
+    Claim(
+        "Offsets of a group and outputs of its producer are committed as one.",
+        "KIP-447 Motivation",
+        "atomic",
+        "",
+        ("kip-447-first-draft", "kafka"),
+        "kip-447-small-first-draft",
+    ),
+    Claim(
+        "The same, whenever a member dies.",
+        "KIP-447 first draft, Proposed Changes",
+        "atomic",
+        "crash_client=1",
+        ("kip-447-first-draft",),
+        "kip-447-small-first-draft",
+    ),
+    Claim(
+        "The group fences a member that has lost its partitions.",
+        "KIP-447 'Fencing zombie'",
+        "no zombie of a group",
+        "",
+        ("kafka",),
+        "kip-447-small-first-draft",
+    ),
+    Claim(
+        "Clients that speak an older version of TxnOffsetCommit keep what they had.",
+        "KIP-1319 Compatibility",
+        "no zombie of a group",
+        "",
+        ("kafka",),
+        "kip-1319-remade-v5",
+    ),
+    Claim(
+        "A client of transaction version 1, too.",
+        "KIP-1319 Compatibility",
+        "no zombie of a group",
+        "",
+        ("kafka-tv1",),
+        "kip-1319-remade-tv1",
+    ),
+    Claim(
+        "A late batch of an ended transaction opens no new one.",
+        "KIP-890 Motivation",
+        "nothing hangs",
+        "request_timeout=1",
+        ("kafka-tv0", "kafka"),
+        "kip-890-small",
+    ),
+    Claim(
+        "A late batch does not become part of the next transaction.",
+        "KIP-890 part 2",
+        "stays in its transaction",
+        "request_timeout=1",
+        ("kafka",),
+        "kip-890-small",
+    ),
+    Claim(
+        "A producer that a newer one has fenced commits nothing.",
+        "KIP-98 Transactional Guarantees",
+        "fenced cannot commit",
+        "crash_client=1",
+        ("kafka",),
+        "kip-890-small",
+    ),
+)
+
+
+def judged(
+    claims: tuple[Claim, ...] = CLAIMS,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+) -> Iterator[Entry]:
+    """Judge claims one by one, each until it breaks; a caller may stop between two of them."""
+    for claim in claims:
+        asked = tuple(property_named(name) for name in (claim.property, claim.until) if name)
+        bounds = bounds.but(breaks_max=len(asked))
+        for design in claim.under:
+            budget = budget_of(claim.faults)
+            yield Entry(claim, judge(claim.scenario, design, budget, bounds, progress, asked))

@@ -1,0 +1,349 @@
+"""The corner cases of KIP-1289: what the text claims of each, and what happens in each reading of it.
+
+A case is a story of the library. The claim is checked on the run itself, and beside it stand the
+two great promises: whether each record is put out exactly once, and whether anything stays
+pending. Nothing here says how it comes out: `told` plays and looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from kipviz.checking.search.liveness import settle
+from kipviz.checking.single_run.continuation import breaks_later
+from kipviz.core.model import Event
+from kipviz.core.trace import Trace
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
+from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.properties.verdict import BROKEN, PENDING
+from kipviz.records.share_group_state import RecordState
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.script import ScriptError
+from kipviz.studies.review_findings import story_predicates
+
+S = RecordState
+Events: TypeAlias = tuple[Event, ...]
+Check: TypeAlias = Callable[[Trace, Events], bool]
+
+# The readings of the text, the text's code as far as it is known, and our repair.
+DESIGNS = (
+    "as-written",
+    "as-written-available",
+    "as-written-broadcast",
+    "as-written-local",
+    "repaired",
+)
+YES, NO, STOPS = "yes", "no", "the story stops"
+
+
+class Corner(Value, frozen=True):
+    """One numbered case: what is claimed, in our words, and how a run is asked about it.
+
+    `also` are designs in which it is told beside the text as written, where another finding hides what
+    the case is about.
+    """
+
+    number: int
+    title: str
+    claim: str
+    scenario: str = ""
+    check: Check | None = None
+    needs: str = ""
+    also: tuple[str, ...] = ()
+
+
+class Told(Value, frozen=True):
+    """A case under a design: whether the claim holds, whether exactly once does, what happened."""
+
+    corner: Corner
+    design: str
+    holds: str
+    once: str
+    pending: str
+    happens: str
+
+
+# -- what a claim asks of a run ------------------------------------------------------------------
+
+
+def nothing_lost(trace: Trace, events: Events) -> bool:
+    """No record is acknowledged without a committed output."""
+    return "lost" not in PROPERTIES[0].finding(trace.observations[0]).reason
+
+
+def exactly_once(trace: Trace, events: Events) -> bool:
+    """Each record is put out once, and acknowledged with it."""
+    return PROPERTIES[0].finding(trace.observations[0]).status != BROKEN
+
+
+def nothing_promised(trace: Trace, events: Events) -> bool:
+    """No staging is told that it succeeded, and nothing stays staged."""
+    return Errors.NONE not in _answers(events) and not _left_staged(events)
+
+
+def refused_is_not_staged(trace: Trace, events: Events) -> bool:
+    """A staging that is refused leaves no record TX_PENDING; one that is not was a success."""
+    answers = _answers(events)
+    return bool(answers) and (Errors.NONE in answers or not _left_staged(events))
+
+
+def all_or_none(trace: Trace, events: Events) -> bool:
+    """When a part of a call is refused, nothing of it is staged any more as the answer goes out."""
+    nodes: Any = (trace.node(number) for number in trace.line)
+    return not any(story_predicates.half_of_a_call(node.world, node.events) for node in nodes)
+
+
+def refused_whole(trace: Trace, events: Events) -> bool:
+    """The call is refused for a record's state, and no record of it is ever staged before that."""
+    answers = _answers(events)
+    return answers[:1] == [Errors.INVALID_RECORD_STATE] and all_or_none(trace, events)
+
+
+def refused_for_its_state(trace: Trace, events: Events) -> bool:
+    """The staging is told INVALID_RECORD_STATE, and nothing stays staged."""
+    told_so = set(_answers(events)) == {Errors.INVALID_RECORD_STATE}
+    return told_so and not _left_staged(events)
+
+
+def refused_for_its_member(trace: Trace, events: Events) -> bool:
+    """The staging is told that its member is not one, or of another epoch."""
+    wanted = {Errors.STALE_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID}
+    return bool(wanted & set(_answers(events)))
+
+
+def resolved_once(trace: Trace, events: Events) -> bool:
+    """The record leaves TX_PENDING once, however often the marker comes."""
+    return sum(event.before is S.TX_PENDING for event in _moves(events)) == 1
+
+
+def delivered_again(trace: Trace, events: Events) -> bool:
+    """The record is delivered a second time."""
+    return (
+        sum(event.after is S.ACQUIRED and event.before is S.AVAILABLE for event in _moves(events))
+        > 1
+    )
+
+
+def thrown_and_not_sent(trace: Trace, events: Events) -> bool:
+    """The staging call throws UnsupportedVersionException, and no staging is on any wire."""
+    thrown = any(
+        isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        for event in events
+    )
+    return thrown and not _answers(events)
+
+
+def aborted_by_the_application(trace: Trace, events: Events) -> bool:
+    """The application aborts: abortTransaction() returns, and no transaction is open at the end."""
+    aborted = any(
+        isinstance(event, CallReturned) and event.call == "abortTransaction" and not event.raised
+        for event in events
+    )
+    return aborted and not any(log.open for log in trace.world.logs.values())
+
+
+CORNERS: tuple[Corner, ...] = (
+    Corner(
+        1,
+        "Broker crash during TX_PENDING",
+        "No data is lost; at least once while the broker is gone.",
+        "kip-1289-corner-1",
+        nothing_lost,
+    ),
+    Corner(
+        2,
+        "Registration fails",
+        "Nothing is staged unless the producer is told so.",
+        "kip-1289-corner-2",
+        refused_is_not_staged,
+    ),
+    Corner(
+        3,
+        "Producer fenced mid-stage",
+        "A fenced producer is refused, and nothing stays staged.",
+        "kip-1289-corner-3",
+        nothing_promised,
+    ),
+    Corner(
+        5,
+        "Duplicate WriteTxnMarkers",
+        "The second marker finds nothing to do: the record is resolved once.",
+        "kip-1289-corner-5",
+        resolved_once,
+        # What breaks it as written is the marker's epoch alone (finding I), and not the duplicate.
+        also=("finding-I", "as-written+marker_epoch=greater"),
+    ),
+    Corner(
+        6,
+        "Lock expiry while TX_PENDING",
+        "The record is free again, and the late marker does no harm.",
+        "kip-1289-lock-expiry",
+        exactly_once,
+    ),
+    Corner(
+        7,
+        "Transaction timeout while TX_PENDING",
+        "The abort frees the record; it is delivered again.",
+        "kip-1289-corner-7",
+        delivered_again,
+    ),
+    Corner(
+        8,
+        "Stale member epoch",
+        "The staging is told STALE_MEMBER_EPOCH or UNKNOWN_MEMBER_ID.",
+        "kip-1289-corner-8",
+        refused_for_its_member,
+    ),
+    Corner(
+        8,
+        "Stale member epoch, the member's own snapshot is old",
+        "The staging is told STALE_MEMBER_EPOCH or UNKNOWN_MEMBER_ID.",
+        "kip-1289-corner-8-snapshot",
+        refused_for_its_member,
+    ),
+    Corner(
+        9,
+        "Mixed-version cluster",
+        "The call throws UnsupportedVersionException, and no byte of the staging is sent.",
+        "kip-1289-corner-9",
+        thrown_and_not_sent,
+    ),
+    Corner(
+        9,
+        "Mixed-version cluster, the recovery with the loop of the text",
+        "The application aborts the transaction that its output is in.",
+        "kip-1289-corner-9",
+        aborted_by_the_application,
+    ),
+    Corner(
+        9,
+        "Mixed-version cluster, the recovery with one catch block",
+        "The application aborts the transaction that its output is in.",
+        "kip-1289-corner-9-abort",
+        aborted_by_the_application,
+    ),
+    Corner(
+        10,
+        "Invalid acknowledge type",
+        "INVALID_RECORD_STATE, and nothing is staged.",
+        "kip-1289-corner-10",
+        refused_for_its_state,
+    ),
+    Corner(
+        11,
+        "Partial stage failure",
+        "All or nothing per call: here the second of three records of one partition is nobody's.",
+        "kip-1289-corner-11",
+        refused_whole,
+    ),
+    Corner(
+        11,
+        "Partial stage failure, two partitions of one leader",
+        "What was staged is ACQUIRED again before the answer goes out.",
+        "kip-1289-corner-11-one-leader",
+        all_or_none,
+    ),
+    Corner(
+        11,
+        "Partial stage failure, two partitions of two leaders",
+        "What was staged is ACQUIRED again before the answer goes out.",
+        "kip-1289-corner-11-two-leaders",
+        all_or_none,
+    ),
+    Corner(
+        12,
+        "Leader change of the state partition",
+        "TX_PENDING is lost with the leader, the lock reverts the record, and it is delivered again.",
+        "kip-1289-corner-12",
+        delivered_again,
+    ),
+    Corner(
+        13,
+        "Abort without markers",
+        "It converges: the record is delivered again.",
+        "kip-1289-corner-13",
+        delivered_again,
+    ),
+    Corner(
+        14,
+        "Concurrent transactions, different epochs",
+        "A staging of an older epoch is refused, and nothing stays staged.",
+        "kip-1289-corner-14",
+        nothing_promised,
+    ),
+)
+
+
+def told(corner: Corner, name: str) -> Told:
+    """Play a case under a design and say what came of it."""
+    if corner.check is None:
+        return Told(corner, name, "", "", "", f"not in the model: {corner.needs}")
+    story, chosen = scenario_named(corner.scenario), design_named(name)
+    try:
+        trace, _ = story.play(chosen)
+    except ScriptError as stopped:
+        return Told(corner, name, STOPS, "", "", str(stopped).partition("; possible:")[0])
+    events = _events(trace)
+    atomic, pending = (
+        prop.finding(state) for prop, state in zip(PROPERTIES, trace.observations, strict=True)
+    )
+    left = ""
+    if pending.status == PENDING:
+        left = settle(story.model(chosen), trace.world, trace.observations[1]).answer
+        left = f"{pending.reason} ({left})"
+    holds = YES if corner.check(trace, events) else NO
+    later = breaks_later(story.model(chosen), trace.world, trace.observations[:1], PROPERTIES[:1])
+    once = NO if atomic.status == BROKEN or later else YES
+    reason = later[0].sentence if later else atomic.reason
+    return Told(corner, name, holds, once, left, _happens(trace, events, reason))
+
+
+def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
+    """Play every case under every design; beside the text as written, in what else it is told."""
+    for corner in CORNERS:
+        also = corner.also if DESIGNS[0] in designs else ()
+        others = tuple(name for name in also if name not in designs)
+        for name in (*designs, *others) if corner.check is not None else designs[:1]:
+            yield told(corner, name)
+
+
+def _happens(trace: Trace, events: Events, reason: str) -> str:
+    """Say what became of the first record, what was answered, and what was thrown."""
+    path = [event.after.name for event in _moves(events) if event.first == 100]
+    parts = [f"record 100: {' → '.join(path)}"]
+    answers = [answer.name for answer in _answers(events)]
+    if answers:
+        parts.append(f"stagings: {', '.join(dict.fromkeys(answers))}")
+    thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    if thrown:
+        parts.append(f"thrown: {', '.join(dict.fromkeys(thrown))}")
+    if reason:
+        parts.append(reason)
+    return "; ".join(parts)
+
+
+def _events(trace: Trace) -> Events:
+    nodes: Any = (trace.node(number) for number in trace.line)
+    return tuple(event for node in nodes for event in node.events)
+
+
+def _moves(events: Events) -> list[RecordsMoved]:
+    return [event for event in events if isinstance(event, RecordsMoved)]
+
+
+def _left_staged(events: Events) -> bool:
+    last = {event.first: event.after for event in _moves(events)}
+    return S.TX_PENDING in last.values()
+
+
+def _answers(events: Events) -> list[Errors]:
+    return [
+        event.message.error
+        for event in events
+        if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledgeResponse)
+    ]

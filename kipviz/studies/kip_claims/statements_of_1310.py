@@ -1,0 +1,257 @@
+"""What KIP-1310 promises, section by section: every claim with the way it is judged."""
+
+from __future__ import annotations
+
+from kipviz.messages.transactions import EndTxn
+from kipviz.studies.kip_claims.statements import Text, contradicted, kept, searched, seen, unjudged
+from kipviz.studies.review_findings.event_predicates import returns, sends, throws
+from kipviz.studies.review_findings.findings import LIVE
+
+PAGE, REPAIRED, KAFKA = "kip-1310", "repaired", "kafka"
+AGREE = "stores agree"
+
+PROBLEM, ENTITIES = "1.1 The Problem", "1.2 Entities Already Need Transaction Participation"
+SESSION, CONFIGURATION = "2.1 New Class: TransactionSession", "2.2 Configuration"
+PRODUCER, SHARES = "2.3 Integration with KafkaProducer", "2.4 Integration with KafkaShareConsumer"
+SHAPE, EXTRACTING = "3.1 Architecture", "3.2 Extracting TransactionSession"
+WIRE, NETWORK = "3.3 No Wire Protocol Changes", "3.4 Internal Network Client"
+FLINK, SHARE, SOURCE = "4.1 Apache Flink", "4.2 Share Group Consumer", "4.4 Kafka Connect"
+TWO_PHASE, SINK = "4.5 Custom 2PC Coordinators", "4.6 Kafka Connect Sink"
+BACKWARD, DEPRECATION = "5.1 Full Backward Compatibility", "5.2 Deprecation Path"
+RIGHTS, SHARING = "6.1 Authorization", "6.2 Session Sharing"
+UNIT, INTEGRATION, MIXED = "7.1 Unit Tests", "7.2 Integration Tests", "7.3 Compatibility Tests"
+REJECTED = "10. Rejected Alternatives"
+SECTIONS = (
+    PROBLEM,
+    ENTITIES,
+    SESSION,
+    CONFIGURATION,
+    PRODUCER,
+    SHARES,
+    SHAPE,
+    EXTRACTING,
+    WIRE,
+    NETWORK,
+    FLINK,
+    SHARE,
+    SOURCE,
+    TWO_PHASE,
+    SINK,
+    BACKWARD,
+    DEPRECATION,
+    RIGHTS,
+    SHARING,
+    UNIT,
+    INTEGRATION,
+    MIXED,
+    REJECTED,
+)
+
+STATEMENTS = (
+    contradicted(PROBLEM, "KIP-939 lets a new producer resume a prepared transaction.", "1310-W"),
+    searched(
+        PROBLEM,
+        "With KIP-939 a prepared transaction survives a crash.",
+        AGREE,
+        "kip-939",
+        "kip-939-small",
+        "crash_client=1",
+    ),
+    contradicted(PROBLEM, "Preparing does not involve producing records.", "1310-K"),
+    contradicted(PROBLEM, "A producer is heavyweight for a commit alone.", "1310-Z"),
+    unjudged(
+        PROBLEM,
+        "The fields of the coordinator's metadata could have other names.",
+        "names are no behaviour",
+    ),
+    contradicted(ENTITIES, "Six types of entities interact with the coordinator.", "1310-AE"),
+    contradicted(ENTITIES, "A share consumer must borrow producer ids.", "1310-AD"),
+    kept(
+        ENTITIES,
+        "Flink forces an identity into a producer, and commits with it.",
+        "kip-1310-flink-producer",
+        KAFKA,
+    ),
+    contradicted(SESSION, "The session is thread-safe.", "1310-AA"),
+    searched(
+        SESSION,
+        "commitTransaction() commits what bound producers were given before.",
+        "atomic",
+        PAGE,
+        "kip-1310-unsent-batch",
+    ),
+    searched(
+        SESSION,
+        "resume() with the stored state ends both stores alike.",
+        AGREE,
+        REPAIRED,
+        "kip-1310-small-resumes",
+        "crash_client=1",
+    ),
+    searched(
+        SESSION,
+        "initialize() ends both stores alike.",
+        AGREE,
+        REPAIRED,
+        "kip-1310-small-initialize",
+        "crash_client=1",
+    ),
+    contradicted(SESSION, "initialize() has no argument.", "1310-J"),
+    contradicted(SESSION, "heartbeat() keeps the session alive.", "1310-AN"),
+    contradicted(
+        SESSION, "addShareAcksToTransaction(groupId, acknowledgments) names the group.", "1310-N"
+    ),
+    kept(
+        SESSION,
+        "completeTransaction(state) ends a prepared transaction in another process.",
+        "kip-1310-complete",
+        PAGE,
+    ),
+    contradicted(
+        SESSION, "The session is focused strictly on the transaction coordinator.", "1310-H"
+    ),
+    contradicted(
+        CONFIGURATION,
+        "A subset of the producer's configurations and one new one suffice.",
+        "1310-L",
+        "1310-AK",
+    ),
+    contradicted(CONFIGURATION, "transactional.id is required in the configurations.", "1310-AI"),
+    contradicted(
+        CONFIGURATION, "The session sends the requests that KafkaProducer sends.", "1310-R"
+    ),
+    seen(
+        PRODUCER,
+        "Lifecycle calls of a bound producer throw IllegalStateException.",
+        "kip-1310-bound-calls",
+        PAGE,
+        throws("commitTransaction", "IllegalStateException"),
+    ),
+    seen(
+        PRODUCER,
+        "transactionSession() gives the session.",
+        "kip-1310-accessor",
+        PAGE,
+        returns("commitTransaction", "app-1"),
+    ),
+    contradicted(
+        PRODUCER,
+        "With transactional.id the producer works as today, with a session of its own.",
+        "1310-AB",
+    ),
+    searched(
+        SHARES,
+        "A share consumer acknowledges within the session, and both commit as one.",
+        "atomic",
+        PAGE,
+        "kip-1310-late-vote",
+    ),
+    contradicted(SHARES, "acknowledgeTransactionally() takes offsets.", "1310-O", "1310-P"),
+    unjudged(SHAPE, "The two pictures.", "the stored text has headings without the pictures"),
+    contradicted(
+        EXTRACTING,
+        "Identity is the session's, sequence numbers are the producer's.",
+        "1310-C",
+        "1310-A",
+    ),
+    contradicted(
+        EXTRACTING, "Each state of the TransactionManager has one of the session.", "1310-AL"
+    ),
+    contradicted(WIRE, "Existing requests and schemas are reused.", "1310-V", "1310-S"),
+    contradicted(WIRE, "The session sends AddPartitionsToTxn.", "1310-AC"),
+    contradicted(NETWORK, "The session has one dedicated connection to the coordinator.", "1310-H"),
+    contradicted(NETWORK, "Its network client is like the consumer's HeartbeatThread.", "1310-AF"),
+    unjudged(
+        NETWORK,
+        "A dedicated connection is lightweight.",
+        "performance; `kipviz study B33` measures what a request waits for behind a batch on a shared connection (B33)",
+    ),
+    seen(
+        FLINK,
+        "resume() and commitTransaction() complete a transaction of another process.",
+        "kip-1310-flink-session",
+        PAGE,
+        sends("session", EndTxn),
+    ),
+    contradicted(FLINK, "A resumed session can commit.", "1310-X", "1310-Y"),
+    kept(FLINK, "A writer that is still alive does no harm.", "kip-1310-live-writer", PAGE),
+    kept(
+        SHARE,
+        "One session, a producer and a share consumer: an atomic commit.",
+        "kip-1310-share-session",
+        PAGE,
+    ),
+    contradicted(SHARE, "The commit is atomic for both entities.", "1310-B"),
+    contradicted(SOURCE, "maybeBeginTransaction() begins a transaction.", "1310-AG"),
+    kept(SOURCE, "A source task commits with a session.", "kip-1310-source-session", PAGE),
+    searched(
+        TWO_PHASE,
+        "Kafka commits first, and what is in doubt is resumed and committed.",
+        AGREE,
+        REPAIRED,
+        "kip-1310-small-commits",
+        "crash_client=1",
+    ),
+    contradicted(TWO_PHASE, "The order is recovery-friendly.", "1310-I"),
+    kept(SINK, "A sink with a session copies exactly once.", "kip-1310-sink-session", PAGE),
+    contradicted(SINK, "Every exception is answered with abortTransaction().", "1310-AH"),
+    contradicted(SINK, "The sink uses groupMetadata() and fromRecords().", "1310-Q", "1310-AJ"),
+    searched(
+        BACKWARD,
+        "A producer of its own works as it does today.",
+        "atomic",
+        PAGE,
+        "kip-1310-produce-producer",
+        "time_out=1",
+    ),
+    contradicted(
+        BACKWARD, "It works exactly as today, with an internal session.", "1310-AM", "1310-AO"
+    ),
+    unjudged(DEPRECATION, "Nothing is deprecated.", "a promise about an interface's future"),
+    contradicted(RIGHTS, "The rights of the table suffice.", "1310-G", "1310-T"),
+    contradicted(SHARING, "Both entities of a session need the same rights.", "1310-U"),
+    searched(
+        SHARING,
+        "One session, one producer id, one epoch, regardless of how many clients use it.",
+        "atomic",
+        "kip-1310-many-senders",
+        "kip-1310-silent-loss",
+    ),
+    kept(
+        UNIT,
+        "The session goes from UNINITIALIZED to READY and back to it after a commit.",
+        "kip-1310-produce-session",
+        PAGE,
+    ),
+    contradicted(SHARING, "The identity is not multiplied.", "1310-D"),
+    contradicted(UNIT, "resume() starts in IN_TRANSACTION.", "1310-F"),
+    kept(
+        UNIT,
+        "The heartbeat thread runs as transaction.session.timeout.ms says.",
+        "kip-1310-heartbeat",
+        PAGE,
+        LIVE,
+    ),
+    contradicted(UNIT, "A new session fences the older one.", "1310-E"),
+    contradicted(UNIT, "producerId() and producerEpoch() are accurate.", "1310-M"),
+    seen(
+        INTEGRATION,
+        "Another process resumes and commits.",
+        "kip-1310-flink-session",
+        PAGE,
+        sends("session", EndTxn),
+    ),
+    kept(
+        INTEGRATION,
+        "A producer with an external session works from end to end.",
+        "kip-1310-produce-session",
+        PAGE,
+    ),
+    kept(MIXED, "Internal and external sessions do not interfere.", "kip-1310-mixed", PAGE),
+    kept(
+        MIXED, "Producers without a session have no regression.", "kip-1310-produce-producer", KAFKA
+    ),
+    unjudged(REJECTED, "No alternative is named.", "the section has no claim"),
+)
+
+TEXT = Text("KIP-1310", "draft (state: Under discussion)", SECTIONS, STATEMENTS)

@@ -1,0 +1,227 @@
+"""What the two drafts of KIP-447 promise, section by section: every claim with the way it is judged."""
+
+from __future__ import annotations
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetchResponse
+from kipviz.studies.kip_claims.statements import (
+    Text,
+    contradicted,
+    counted,
+    kept,
+    searched,
+    seen,
+    unjudged,
+)
+from kipviz.studies.review_findings.event_predicates import answered, returns
+from kipviz.studies.review_findings.findings import LIVE
+from kipviz.studies.timed import takeover
+
+FIRST, GROUP_ID, CONSUMER, KAFKA = (
+    "kip-447-first-draft",
+    "kip-447-group-id",
+    "kip-447-init-consumer",
+    "kafka",
+)
+SMALL = "kip-447-small-first-draft"
+
+MOTIVATION, PROPOSED, INTERFACES = "Motivation", "Proposed Changes", "Public Interfaces"
+ZOMBIE, UPGRADES, EXAMPLE = "Fencing zombie", "Fencing for upgrades", "Example of a loop"
+COMPATIBILITY = "Compatibility, Deprecation, and Migration Plan"
+REJECTED = "Rejected Alternatives"
+MIDDLE_SECTIONS = (
+    MOTIVATION,
+    PROPOSED,
+    INTERFACES,
+    ZOMBIE,
+    UPGRADES,
+    EXAMPLE,
+    COMPATIBILITY,
+    REJECTED,
+)
+
+
+def _stands_still() -> str:
+    """Return for how long a partition stands still under the second draft's default and the released one."""
+    found = (
+        takeover.taken_over(name, takeover.SESSIONS_MS[0]).stands_still_ms
+        for name in (CONSUMER, KAFKA)
+    )
+    draft, released = found
+    return f"the partition stands still for {draft} ms with a default of 10 s, and {released} ms with 60 s"
+
+
+MIDDLE = (
+    searched(
+        MOTIVATION,
+        "Either all writes of a transaction succeed or all fail.",
+        "atomic",
+        KAFKA,
+        SMALL,
+    ),
+    unjudged(
+        MOTIVATION,
+        "One producer for each partition does not scale: buffers, threads, connections.",
+        "performance; `kipviz study producers` counts producers, threads, connections and requests",
+    ),
+    searched(
+        PROPOSED,
+        "The previous transactions of an assignment are completed before it is processed.",
+        "atomic",
+        FIRST,
+        SMALL,
+    ),
+    searched(PROPOSED, "No transaction of an older member stays open.", LIVE, FIRST, SMALL),
+    contradicted(
+        PROPOSED,
+        "The coordinator uses the previous assignment to find what has to be completed.",
+        "447-C",
+        "447-P",
+    ),
+    contradicted(
+        PROPOSED, "Only one producer makes progress for each assigned partition.", "447-T"
+    ),
+    contradicted(
+        INTERFACES,
+        "InitProducerId takes a transactional id, or a group id with a generation.",
+        "447-M",
+    ),
+    contradicted(
+        INTERFACES, "A producer id is allocated whenever initTransactions() is called.", "447-D"
+    ),
+    unjudged(
+        INTERFACES,
+        "CONSUMER_GROUP_AWARE_TRANSACTION chooses one producer for each thread.",
+        "the name of a configuration is no behaviour; `kipviz study producers` has both arrangements",
+    ),
+    kept(
+        ZOMBIE,
+        "Requests of an older generation are refused.",
+        "kip-447-generation",
+        KAFKA,
+        "no zombie of a group",
+    ),
+    searched(
+        ZOMBIE,
+        "A zombie of an older generation commits nothing.",
+        "no zombie of a group",
+        KAFKA,
+        SMALL,
+    ),
+    contradicted(
+        ZOMBIE, "A zombie that calls InitProducerId is told apart by its generation.", "447-N"
+    ),
+    contradicted(
+        UPGRADES, "A consumer hears an exception and backs off while offsets are pending.", "447-O"
+    ),
+    kept(
+        UPGRADES,
+        "The new owner waits for the pending offsets of the old one.",
+        "kip-447-race",
+        GROUP_ID,
+    ),
+    contradicted(
+        EXAMPLE, "The group id is a configuration of the producer, and fences it.", "447-N"
+    ),
+    contradicted(EXAMPLE, "The producer need not be closed after a rebalance.", "447-D"),
+    contradicted(
+        COMPATIBILITY, "Brokers go first: a newer request is fenced before that.", "447-G", "447-H"
+    ),
+    contradicted(COMPATIBILITY, "No input is processed twice during the upgrade.", "447-A"),
+    seen(
+        COMPATIBILITY,
+        "An old consumer is told COORDINATOR_LOAD_IN_PROGRESS and retries.",
+        "kip-447-old-consumer",
+        GROUP_ID,
+        answered(OffsetFetchResponse, Errors.COORDINATOR_LOAD_IN_PROGRESS),
+    ),
+    contradicted(COMPATIBILITY, "That is all an old consumer needs.", "447-B"),
+    contradicted(COMPATIBILITY, "Waiting is a one-time cost of at most a minute.", "447-E"),
+    kept(
+        REJECTED,
+        "A coordinator that remembers assignments keeps every record (rejected: it may go out of step).",
+        "kip-447-two-copies",
+        FIRST,
+    ),
+    unjudged(
+        REJECTED,
+        "Pools, several transactional ids and an admin client are worse.",
+        "a judgement about effort; `kipviz study producers` counts several transactional ids in one producer",
+    ),
+)
+
+STATED, PRODUCER = "FetchOffset and pending offsets", "interface Producer"
+SHRINK, FENCE, LOOP, PATH = (
+    "Shrink transactional.timeout",
+    "Fence zombie",
+    "The loop",
+    "Upgrade path",
+)
+SECOND_SECTIONS = (STATED, PRODUCER, SHRINK, FENCE, LOOP, PATH)
+
+SECOND = (
+    kept(
+        STATED,
+        "A pending transaction is aborted when the producer calls initTransactions() again.",
+        "kip-447-task-ids",
+        "before-447",
+    ),
+    contradicted(STATED, "The offsets are exported up to the last stable offset.", "447-J"),
+    contradicted(
+        PRODUCER,
+        "initTransactions(consumer) gives the producer the consumer's state.",
+        "447-I",
+        "447-S",
+    ),
+    contradicted(
+        PRODUCER, "sendOffsetsToTransaction() throws IllegalGenerationException.", "447-K"
+    ),
+    contradicted(SHRINK, "transaction.timeout.ms is 10 s by default.", "447-F", "447-R"),
+    counted(SHRINK, "A shorter default shortens the wait for pending offsets.", _stands_still),
+    contradicted(
+        FENCE, "The group coordinator fences a zombie that calls InitProducerId.", "447-L"
+    ),
+    kept(
+        FENCE,
+        "A client of an older generation is fenced.",
+        "kip-447-zombie",
+        CONSUMER,
+        "no zombie of a group",
+    ),
+    contradicted(LOOP, "initTransactions(consumer) blocks until the consumer has joined.", "447-I"),
+    kept(
+        LOOP,
+        "The first poll() is the fencing point where offsets are pending.",
+        "kip-447-race",
+        CONSUMER,
+    ),
+    seen(
+        LOOP,
+        "The loop commits records and offsets in one transaction.",
+        "kip-447-race",
+        CONSUMER,
+        returns("commitTransaction", "app-1"),
+    ),
+    contradicted(
+        PATH, "Brokers of 2.4 first; a newer request is fenced.", "447-G", "447-H", "447-Q"
+    ),
+    kept(
+        PATH, "With two rolling bounces nothing is processed twice.", "kip-447-two-bounces", KAFKA
+    ),
+    kept(PATH, "One rolling bounce is enough (the text: it is not).", "kip-447-one-bounce", KAFKA),
+)
+
+TEXTS = (
+    Text(
+        "KIP-447, middle version",
+        "draft of 2019; Kafka 2.5 released another form",
+        MIDDLE_SECTIONS,
+        MIDDLE,
+    ),
+    Text(
+        "KIP-447, second draft",
+        "draft of 2019; Kafka 2.5 released another form",
+        SECOND_SECTIONS,
+        SECOND,
+    ),
+)

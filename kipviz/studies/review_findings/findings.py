@@ -1,0 +1,228 @@
+"""How a finding of a review is shown alone: by a run, by a count, or by why there is none.
+
+A finding that a design can have is searched for: a design with what the text says, and the
+shortest run that breaks a promise. One that every design has is looked for in a story. One that is
+about numbers is counted. What is about the words alone, or needs what the model does not have,
+says so. Nothing here says how it comes out: `shown` computes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.judging.budgets import budget_of, budget_words
+from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.search.explore import ProgressTold, Search
+from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import Run
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Outcome
+from kipviz.core.values import Value
+from kipviz.designs.catalogue import KAFKA, REPAIRED
+from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design
+from kipviz.properties.verdict import BROKEN, Property
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.studies.review_findings.story_predicates import Look
+
+# What is told while findings are computed: the finding, and how far its search is.
+FindingTold = Callable[[str, int, int], bool]
+
+SMALL = "kip-1289-small"
+# The option of the slot lock_expiry that is KIP-1289's corner case 6.
+ITS_LOCK = "back_to_available"
+LIVE = "nothing pending for ever"
+BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
+BREAKS_PLAYED = "breaks in the story"
+# A design that differs in more than this is told by its name.
+NAMED_MAX = 7
+SEEN, COUNTED, TEXT, NEEDS = "seen", "counted", "text only", "not in the model"
+
+
+class Finding(Value, frozen=True):
+    """One finding: what the text says, what is the matter, and how it is to be shown.
+
+    `promise` is searched for in `scenario` under `design` with `faults`, or with `played` only along
+    the story itself; `look` is looked for in the story; `counting` gives a sentence with figures.
+    `against` names the texts that contradict each other. `because` says why there is no run:
+    it is about the text alone, or, with `needs`, about what the model does not have.
+    """
+
+    name: str
+    says: str
+    clause: str
+    matter: str
+    design: str = ""
+    scenario: str = SMALL
+    faults: str = ""
+    promise: str = ""
+    look: Look | None = None
+    counting: Callable[[], str] | None = None
+    because: str = ""
+    needs: bool = False
+    against: str = ""
+    played: bool = False
+
+    @property
+    def slots(self) -> str:
+        """What of the repaired design, or of Kafka as released, is as the text has it, in words."""
+        if not self.design:
+            return ""
+        chosen = design_named(self.design)
+        base = REPAIRED if chosen.stages_shares else KAFKA
+        differs = [f"{slot}={mine}" for slot, mine, _ in chosen.differs_from(base)]
+        differs += [f"{name}={level}" for name, level in chosen.levels]
+        return ", ".join(differs) if len(differs) <= NAMED_MAX else f"all of {chosen.name}"
+
+
+class Shown(msgspec.Struct, frozen=True, eq=False):
+    """What came of a finding: a word, what was found, and the run that shows it, if there is one.
+
+    `with_its_lock` says what the same search finds where an acquisition lock that runs out frees a staged
+    record, as the text of KIP-1289 has it: whether the finding needs our rule, that it does not.
+    """
+
+    finding: Finding
+    verdict: str
+    reason: str
+    run: Run | None = None
+    states: int = 0
+    with_its_lock: str = ""
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run takes."""
+        return self.run.trace.last().depth if self.run is not None else 0
+
+    @property
+    def words(self) -> str:
+        """The verdict in words: "breaks after 21 steps"."""
+        return f"{self.verdict} after {self.steps} steps" if self.run is not None else self.verdict
+
+
+def shown(
+    finding: Finding,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+) -> Shown:
+    """Compute what a finding comes to."""
+    if finding.promise and finding.played:
+        return _played(finding)
+    if finding.promise:
+        return _searched(finding, bounds, progress)
+    if finding.look is not None:
+        return _seen(finding, finding.look)
+    if finding.counting is not None:
+        return Shown(finding, COUNTED, finding.counting())
+    return Shown(finding, NEEDS if finding.needs else TEXT, finding.because)
+
+
+def shown_all(findings: Iterable[Finding], progress: FindingTold | None = None) -> Iterator[Shown]:
+    """Compute findings one by one; `progress` hears of each one and of its search, and may stop."""
+    for finding in findings:
+        if progress is None:
+            yield shown(finding)
+        elif progress(finding.name, 0, 0):
+            yield shown(finding, progress=partial(progress, finding.name))
+        else:
+            return
+
+
+def first_break(
+    model: ClusterModel,
+    prop: Property,
+    bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
+    progress: ProgressTold | None = None,
+) -> tuple[Counterexample | None, Explored]:
+    """Search breadth first until a property breaks: the first run found is a shortest one."""
+    search = Search(model, (prop,))
+    explored = search.run(bounds.but(breaks_max=1), progress)
+    return search.found.get(prop.name), explored
+
+
+def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -> Shown:
+    scenario, chosen = scenario_named(finding.scenario), design_named(finding.design)
+    budget = budget_of(finding.faults)
+    prop = property_named(finding.promise)
+    found, explored = first_break(scenario.model(chosen, budget), prop, bounds, progress)
+    if found is not None:
+        run = runs.follow(scenario, chosen, budget, found.actions)
+        its = _with_its_lock(finding, chosen, bounds, progress)
+        return Shown(finding, BREAKS, found.reason, run, explored.states, its)
+    if not explored.complete or explored.undecided:
+        return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states)
+    where = budget_words(budget) or "no fault"
+    all_of = f"every interleaving of {finding.scenario}, {where}: {explored.states:,} states"
+    reason = f"{finding.because} ({all_of})" if finding.because else all_of
+    return Shown(finding, NOT_BROKEN, reason, states=explored.states)
+
+
+def _with_its_lock(
+    finding: Finding, chosen: Design, bounds: Bounds, progress: ProgressTold | None
+) -> str:
+    """Say what becomes of a finding with KIP-1289's own rule for a lock that runs out (corner case 6).
+
+    Both the promise and "atomic" are asked at once: what is broken is followed no further, and a record that
+    is delivered twice would be delivered again and again.
+    """
+    if not chosen.stages_shares or chosen.option("lock_expiry").name == ITS_LOCK:
+        return ""
+    scenario, budget = scenario_named(finding.scenario), budget_of(finding.faults)
+    model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
+    asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
+    search = Search(model, tuple(asked))
+    # The search ends with the first run that breaks the promise; what else can happen is not asked here.
+    explored = search.run(bounds.but(breaks_max=1), progress)
+    if search.found and finding.promise not in search.found:
+        explored = search.run(bounds.but(breaks_max=len(asked)), progress)
+    found = search.found.get(finding.promise)
+    if found is not None:
+        return f"breaks as well, after {len(found.actions)} steps"
+    if not explored.complete:
+        return f"not decided: {explored.sentence}"
+    instead = search.found.get(PROPERTIES[0].name)
+    states = f"{explored.states:,} states"
+    if explored.undecided:
+        states = f"{states}, {explored.undecided} of them undecided"
+    needs = f"needs our lock rule: “{finding.promise}” does not break ({states})"
+    if instead is None:
+        return needs
+    return (
+        f"{needs}; “{instead.property}” breaks after {len(instead.actions)} steps: {instead.reason}"
+    )
+
+
+def _seen(finding: Finding, look: Look) -> Shown:
+    """Play the story up to the first moment that is looked for."""
+    run = runs.play(finding.scenario, finding.design)
+    for step, number in enumerate(run.trace.line):
+        node: Any = run.trace.node(number)
+        if look(node.world, node.events):
+            return Shown(finding, SEEN, finding.matter, _up_to(run, step))
+    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} does not come to it")
+
+
+def _played(finding: Finding) -> Shown:
+    """Play the story up to the first moment at which its promise is broken."""
+    run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
+    state = prop.initial(run.trace.node(0).world)
+    for step, number in enumerate(run.trace.line):
+        node: Any = run.trace.node(number)
+        if step:
+            state = prop.observe(state, node.action, Outcome(node.world, node.events))
+        found = prop.finding(state)
+        if found.status == BROKEN:
+            return Shown(finding, BREAKS_PLAYED, found.reason, _up_to(run, step))
+    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} keeps it")
+
+
+def _up_to(run: Run, step: int) -> Run:
+    """Return the run that ends at a step of another one."""
+    actions = tuple(run.trace.node(number).action for number in run.trace.line[1 : step + 1])
+    return runs.follow(run.scenario, run.design, run.budget, actions)

@@ -1,0 +1,114 @@
+"""The findings of our review of KIP-1319: what its text says against itself and Kafka.
+
+What the text says is told in our words, with its section. KIP-1319 is accepted and released in Kafka
+4.4.0: what is the matter with its text is our reading. A name is never given to another finding.
+"""
+
+from __future__ import annotations
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import TxnOffsetCommitResponse
+from kipviz.messages.metadata import Metadata
+from kipviz.studies.review_findings import group_tallies as tallies
+from kipviz.studies.review_findings.event_predicates import answered, sends, throws
+from kipviz.studies.review_findings.findings import Finding
+
+ITSELF = "KIP-1319 itself"
+KAFKA = "Kafka 4.4.0"
+
+ABOUT = (
+    "The text is accepted, and Kafka 4.4.0 has it (version 6 of TxnOffsetCommit). Each design is Kafka as "
+    "released unless another one is named."
+)
+
+FINDINGS: tuple[Finding, ...] = (
+    Finding(
+        "1319-A",
+        "UNKNOWN_TOPIC_ID is retriable: the handler enqueues the request again.",
+        "Proposed Changes, Producer-Side, Error handling",
+        "The request was built with the id, and a deleted topic's id is never known again. Every retry "
+        "gets the same response, until max.block.ms ends the call.",
+        "kafka",
+        "kip-1319-remade",
+        look=throws("sendOffsetsToTransaction", "TimeoutException"),
+        against=f"{ITSELF} (Response mapping: ids are those of the request's construction)",
+    ),
+    Finding(
+        "1319-B",
+        "The fallback to version 5 should never trigger, because topics always have ids.",
+        "Proposed Changes, Producer-Side, Fallback",
+        "A topic that the producer cannot look up has no id for it. It goes by name, and the offset of "
+        "a deleted topic is committed for the one that has its name now.",
+        "kafka",
+        "kip-1319-remade-v5",
+        promise="atomic",
+        played=True,
+        against=f"{ITSELF} (Topic ID resolution, bounded by max.block.ms); {KAFKA}, "
+        "KafkaProducer.awaitTopicMetadata",
+    ),
+    Finding(
+        "1319-C",
+        "A stale member epoch gets an error of its own instead of ILLEGAL_GENERATION.",
+        "Public Interfaces, New error codes",
+        "The producer treats four errors alike: the transaction has to be aborted after a "
+        "CommitFailedException. Only the words of the exception differ between the versions.",
+        "kafka",
+        "kip-1319-stale",
+        look=answered(TxnOffsetCommitResponse, Errors.STALE_MEMBER_EPOCH),
+        against=f"{KAFKA}, TransactionManager.TxnOffsetCommitHandler",
+    ),
+    Finding(
+        "1319-D",
+        "When the broker supports version 6, the producer waits for the ids of the topics.",
+        "Proposed Changes, Producer-Side, Topic ID resolution",
+        "Version 6 also needs transaction version 2, which is a finalized feature and no version of a "
+        "broker. Without it the producer waits all the same and sends names: nothing is protected.",
+        "kafka-tv1",
+        "kip-1319-remade-tv1",
+        promise="atomic",
+        played=True,
+        against=f"{ITSELF} (Version negotiation; Rejected Alternatives); {KAFKA}, "
+        "KafkaProducer.sendOffsetsToTransaction",
+    ),
+    Finding(
+        "1319-E",
+        "The request carries the resolved ids, as OffsetCommit version 10 does.",
+        "Motivation; Proposed Changes, Producer-Side",
+        "A consumer has the id from its assignment. The producer resolves a name when it sends: a topic "
+        "that was deleted and created again since the fetch gets the offset.",
+        "kafka",
+        "kip-1319-remade-first",
+        promise="atomic",
+        played=True,
+        against=f"{KAFKA}, OffsetCommitRequest version 10",
+    ),
+    Finding(
+        "1319-F",
+        "sendOffsetsToTransaction() does not change.",
+        "Proposed Changes, Producer-Side",
+        "Its signature does not. The first call for a topic now sends Metadata and waits, which may use "
+        "up max.block.ms before anything is sent to the group coordinator.",
+        "kafka",
+        "kip-1319-by-id",
+        look=sends("producer", Metadata),
+        against=f"{ITSELF} (Topic ID resolution); {KAFKA}, KafkaProducer.awaitTopicMetadata",
+    ),
+    Finding(
+        "1319-G",
+        "GROUP_ID_NOT_FOUND is for version 6; older versions get ILLEGAL_GENERATION.",
+        "Public Interfaces, New error codes; 'existing error mappings are preserved'",
+        "A share group responds GROUP_ID_NOT_FOUND in every version, although the group exists: only "
+        "the look-up of the group maps that error.",
+        counting=tallies.a_share_group_by_version,
+        against=f"{KAFKA}, ShareGroup.validateOffsetCommit and "
+        "OffsetMetadataManager.validateTransactionalOffsetCommit",
+    ),
+    Finding(
+        "1319-H",
+        "The changes are covered by unit, integration and system tests.",
+        "Test Plan",
+        "No test is named, so nothing says what an unknown id, a fallback or a stale epoch has to do.",
+        because="it is about the words of the text alone",
+        against="the test plans of KIP-1289 and KIP-1310, which have rows",
+    ),
+)

@@ -1,0 +1,237 @@
+"""The findings of our review of KIP-447's drafts: what they say against themselves, each other and Kafka.
+
+Two texts were given. The middle version has the group's id as a producer config and still tells of the
+first draft of June 2019, whose coordinator knows the assignment. The second draft has
+initTransactions(consumer). Kafka released neither. A name is never given to another finding.
+"""
+
+from __future__ import annotations
+
+from kipviz.messages.classic_groups import JoinGroup
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import OffsetFetchResponse
+from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.studies.review_findings import group_tallies as tallies
+from kipviz.studies.review_findings.event_predicates import answered, returns, sends, throws
+from kipviz.studies.review_findings.findings import Finding
+
+MIDDLE = "middle version"
+SECOND = "second draft"
+KAFKA = "Kafka 4.4.0"
+
+ABOUT = (
+    "Both texts are drafts of 2019, and Kafka 2.5 released something else. 'Middle version' is the text with "
+    "the group's id as a producer config, which still tells of the first draft of June 2019; 'second draft' is "
+    "the text with initTransactions(consumer). Each design is Kafka as released, with what is named as the text has it."
+)
+
+FINDINGS: tuple[Finding, ...] = (
+    Finding(
+        "447-A",
+        "No input is processed twice during the upgrade; a config chooses the new producer.",
+        f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
+        "With one rolling bounce the old task producer sends its offsets without a member, and no "
+        "coordinator can fence it. The second draft needs two bounces.",
+        "kafka",
+        "kip-447-one-bounce",
+        promise="atomic",
+        played=True,
+        against=f"{SECOND} (two rolling bounces)",
+    ),
+    Finding(
+        "447-B",
+        "An old consumer is told COORDINATOR_LOAD_IN_PROGRESS while offsets are pending.",
+        f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
+        "Released brokers give it the committed offset: only a request that asks for stable offsets "
+        "(OffsetFetch version 7) waits. The record is processed twice.",
+        "kafka",
+        "kip-447-old-consumer",
+        promise="atomic",
+        played=True,
+        against=f"{KAFKA}, OffsetFetchRequest.requireStable",
+    ),
+    Finding(
+        "447-C",
+        "The transaction coordinator uses the group's assignment to find what has to be completed.",
+        f"{MIDDLE}: Proposed Changes, from the first draft",
+        "The same text moves the guarantee to the group coordinator, because two copies go out of sync. "
+        "A group that starts again counts from 1, and the coordinator that remembers refuses it.",
+        "kip-447-first-draft",
+        "kip-447-two-copies",
+        look=answered(InitProducerIdResponse, Errors.ILLEGAL_GENERATION),
+        against=f"{MIDDLE} itself (Proposed Changes; Rejected Alternatives)",
+    ),
+    Finding(
+        "447-D",
+        "InitProducerId carries the generation, and the producer need not be closed after a rebalance.",
+        f"{MIDDLE}: Public Interfaces; the example's points 1 to 3",
+        "The identity is that of the generation at initTransactions(). After the next rebalance a "
+        "healthy member's offsets are refused until it initializes again.",
+        "kip-447-group-id",
+        "kip-447-zombie",
+        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: STALE_MEMBER_EPOCH"),
+        against=f"{SECOND} (initTransactions() is called once); {KAFKA}, ConsumerGroupMetadata",
+    ),
+    Finding(
+        "447-E",
+        "Waiting for pending offsets is a one-time cost, during the upgrade only.",
+        f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
+        "A new owner waits at every rebalance that overtakes a transaction, with no upgrade at all.",
+        "kafka",
+        "kip-447-race",
+        look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
+        against=f"{SECOND} (poll() is the fencing point); {KAFKA}, OffsetFetch version 7",
+    ),
+    Finding(
+        "447-F",
+        "transaction.timeout.ms is 10 s by default.",
+        f"{SECOND}: Shrink transactional.timeout",
+        "The middle version reckons with one minute, and Kafka kept one minute. The new owner waits "
+        "that long for a member that stands still.",
+        counting=tallies.takeovers,
+        against=f"{MIDDLE} ('one minute'); {KAFKA}, ProducerConfig",
+    ),
+    Finding(
+        "447-G",
+        "A request of a newer version is fenced until inter.broker.protocol.version is raised.",
+        f"{MIDDLE} and {SECOND}: upgrade path, step 1",
+        "An unknown version is UNSUPPORTED_VERSION and fences nobody: no epoch changes. The request is "
+        "TxnOffsetCommit and not Produce.",
+        "kip-447-init-consumer",
+        "kip-447-gate",
+        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: UNSUPPORTED_VERSION"),
+        against=f"{KAFKA}, ApiVersions",
+    ),
+    Finding(
+        "447-H",
+        "All brokers are upgraded first, and then the gate opens for all.",
+        f"{MIDDLE} and {SECOND}: upgrade path, step 1",
+        "Kafka released no gate: each broker takes the version that it knows, whatever the level.",
+        "kafka",
+        "kip-447-gate",
+        look=returns("sendOffsetsToTransaction", "app-1"),
+        against=f"{KAFKA}, TxnOffsetCommitRequest (version 3 is bound to no level)",
+    ),
+    Finding(
+        "447-I",
+        "initTransactions(consumer) blocks until the consumer has joined, and poll() comes after it.",
+        f"{SECOND}: the example's comments",
+        "A consumer joins in poll() alone. Either the call polls for the application, as here, or it "
+        "waits for ever. It is also said to come after the first rebalance, which it has to cause.",
+        "kip-447-init-consumer",
+        "kip-447-gate-rolling",
+        look=sends("consumer", JoinGroup),
+        against=f"{SECOND} itself ('after first rebalance'); {KAFKA}, ConsumerCoordinator.poll",
+    ),
+    Finding(
+        "447-J",
+        "FetchOffset exports the last stable offset when isolation.level is read_committed.",
+        f"{SECOND}: first paragraph",
+        "A group coordinator gives the committed offset: the last stable offset belongs to a log. "
+        "Before the wait for pending offsets, the new owner starts too early and processes twice.",
+        "before-447",
+        "kip-447-race",
+        promise="atomic",
+        played=True,
+        against=f"{KAFKA}, OffsetMetadataManager.fetchOffsets",
+    ),
+    Finding(
+        "447-K",
+        "sendOffsetsToTransaction() throws IllegalGenerationException.",
+        f"{SECOND}: interface Producer",
+        "Kafka throws CommitFailedException for this and for three other errors of the group, and the "
+        "transaction has to be aborted.",
+        "kafka",
+        "kip-447-generation",
+        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: ILLEGAL_GENERATION"),
+        against=f"{KAFKA}, TransactionManager.TxnOffsetCommitHandler; KIP-1319",
+    ),
+    Finding(
+        "447-L",
+        "The group coordinator fences a zombie that calls InitProducerId.",
+        f"{SECOND}: Fence zombie",
+        "InitProducerId goes to the transaction coordinator and names no group. Only a request with a "
+        "generation can be checked by the group coordinator.",
+        counting=tallies.requests_with_a_generation,
+        against=f"{KAFKA}, InitProducerIdRequest.json; {MIDDLE} (the coordinator refuses it)",
+    ),
+    Finding(
+        "447-M",
+        "InitProducerId takes a transactional id, or a group id with a generation.",
+        f"{MIDDLE}: Public Interfaces",
+        "The requests that follow name the transaction by its transactional id, which cannot be null.",
+        counting=tallies.requests_with_a_transactional_id,
+        against=f"{MIDDLE} itself (no other request changes); {KAFKA}",
+    ),
+    Finding(
+        "447-N",
+        "The producer knows its group by the group id in its configurations.",
+        f"{MIDDLE}: the example's point 1",
+        "A group id does not name a member. A zombie's offsets are accepted, and the record is "
+        "processed twice.",
+        "kafka",
+        "kip-447-group-id-only",
+        promise="atomic",
+        played=True,
+        against=f"{SECOND} (new KafkaProducer(), the consumer is passed); {KAFKA}, "
+        "ConsumerGroupMetadata(groupId)",
+    ),
+    Finding(
+        "447-O",
+        "A consumer hears PendingTransactionException while offsets are pending.",
+        f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
+        "Kafka has no such error. A request that asks for stable offsets hears UNSTABLE_OFFSET_COMMIT.",
+        "kafka",
+        "kip-447-race",
+        look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
+        against=f"{KAFKA}, UnstableOffsetCommitException",
+    ),
+    Finding(
+        "447-P",
+        "The coordinator checks the previous assignment when it handles InitProducerId.",
+        f"{MIDDLE}: Proposed Changes, from the first draft",
+        "The request of the same text has a group id and a generation, and no partitions. The model "
+        "adds them, or there would be nothing to check.",
+        counting=tallies.fields_of_the_first_draft,
+        against=f"{MIDDLE} itself (Public Interfaces)",
+    ),
+    Finding(
+        "447-Q",
+        "Clients of version 2.4 on brokers of version 2.4, with UPGRADE_FROM.",
+        f"{SECOND}: upgrade path",
+        "The change was released in 2.5, and Kafka Streams chooses by processing.guarantee. The middle "
+        "version has a third name, CONSUMER_GROUP_AWARE_TRANSACTION.",
+        because="it is about names and numbers: kip-447-two-bounces shows that the path itself holds",
+        against=f"{KAFKA}, StreamsConfig; {MIDDLE} (Compatibility)",
+    ),
+    Finding(
+        "447-R",
+        "transaction.timout.ms, transactional.timeout, FetchOffset, EndTransaction, initTransaction.",
+        f"{SECOND}: Shrink transactional.timeout; first paragraph",
+        "The names are transaction.timeout.ms, OffsetFetch, EndTxn and initTransactions.",
+        because="it is about the words of the text alone",
+        against=f"{KAFKA}, ProducerConfig and ApiKeys",
+    ),
+    Finding(
+        "447-S",
+        "initTransactions(Consumer<byte[], byte[]>).",
+        f"{SECOND}: interface Producer",
+        "The example passes a consumer of the application's own types, and a typed consumer is no "
+        "Consumer<byte[], byte[]>.",
+        because="it is about a type of the text's interface alone",
+        against=f"{SECOND} itself (the example)",
+    ),
+    Finding(
+        "447-T",
+        "The coordinator lets one producer make progress for each assigned partition.",
+        f"{MIDDLE}: Proposed Changes; Rejected Alternatives, 'generation and partition fencing'",
+        "Only an older epoch is compared with the partitions. A member that gave a partition up and has the "
+        "present epoch still commits its offset: the next owner's outputs and its own are both committed. "
+        "Consumers before KAFKA-20332 give partitions up outside poll(), in the middle of a transaction.",
+        "kafka",
+        "kip-848-no-listener",
+        promise="atomic",
+        played=True,
+        against=f"{KAFKA}, ConsumerGroup.validateOffsetCommit",
+    ),
+)

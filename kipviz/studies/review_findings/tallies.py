@@ -1,0 +1,297 @@
+"""Findings that are a matter of numbers: what every interleaving, or one run, adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kipviz.brokers.authorizer import Acl
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.search.explore import Search
+from kipviz.checking.search.search_result import Bounds
+from kipviz.clients.application import Call
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.core.trace import Trace
+from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn
+from kipviz.messages.wire.frame import KINDS, bytes_of
+from kipviz.messages.wire.kind import Around
+from kipviz.messages.wire.schema import Field
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import Beat, play
+from kipviz.scenarios.setting import SHARE_GROUP, share_app
+
+SMALL = "kip-1289-small"
+BOUNDS = Bounds(states_max=25_000)
+# What enlists a partition in a transaction.
+ENLISTING = (AddPartitionsToTxn, AddOffsetsToTxn)
+# What the field is called in Kafka's schemas, older and newer ones.
+INSTANCE_ID = frozenset({"GroupInstanceId", "InstanceId"})
+
+# What KIP-1289 lists for the answer, under "Top-level supported errors" and "Per-partition
+# supported errors" (draft of 2026).
+DECLARED_TOP = (
+    "GROUP_AUTHORIZATION_FAILED",
+    "TOPIC_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_NOT_FOUND",
+    "INVALID_PRODUCER_EPOCH",
+    "PRODUCER_FENCED",
+    "INVALID_PRODUCER_ID_MAPPING",
+    "INVALID_TXN_STATE",
+    "UNKNOWN_MEMBER_ID",
+    "STALE_MEMBER_EPOCH",
+    "TRANSACTION_ABORTABLE",
+    "UNKNOWN_SERVER_ERROR",
+)
+DECLARED_PARTITION = (
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    "UNKNOWN_TOPIC_ID",
+    "NOT_LEADER_OR_FOLLOWER",
+    "INVALID_RECORD_STATE",
+    "INVALID_REQUEST",
+    "KAFKA_STORAGE_ERROR",
+)
+
+
+class _Tally(Search):
+    """A search that takes down which events its steps have."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        self.committed = 0
+        self.answered: dict[str, int] = {}
+        super().__init__(model, ())
+
+    def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Take one step, and count what it does."""
+        outcome = self.model.step(world, action)
+        for event in outcome.events:
+            match event:
+                case TransactionMoved(after=TransactionState.COMPLETE_COMMIT):
+                    self.committed += 1
+                case MessageSent(message=TxnShareAcknowledgeResponse(error=error)):
+                    self.answered[error.name] = self.answered.get(error.name, 0) + 1
+                case _:
+                    pass
+        return outcome.world, ()
+
+
+def _tallied(design: str, faults: str = "", story: str = SMALL) -> tuple[_Tally, str]:
+    tally = _Tally(scenario(story).model(design_named(design), budget_of(faults)))
+    explored = tally.run(BOUNDS)
+    states = f"{explored.states:,} states"
+    return tally, states if explored.complete else f"{states}, not all"
+
+
+def commits(design: str) -> str:
+    """Say in how many steps of every interleaving a transaction is committed, beside the repair."""
+    one, states = _tallied(design)
+    other, beside = _tallied("repaired")
+    return (
+        f"in {one.committed} of all steps from {states} a transaction is committed "
+        f"(repaired: in {other.committed}, from {beside}); stagings are answered "
+        f"{', '.join(sorted(one.answered))}"
+    )
+
+
+def commits_with_own_broker() -> str:
+    """Say how many transactions get through when the enlistment stays on the broker."""
+    return commits("finding-X2")
+
+
+def commits_with_epoch_check() -> str:
+    """Say how many transactions get through when the own broker is asked for the member."""
+    return commits("finding-X8")
+
+
+def undeclared_errors() -> str:
+    """Say which errors stagings are answered with that the text does not list."""
+    seen: dict[str, int] = {}
+    for design, faults in (
+        ("repaired", "lose_connection=1"),
+        ("repaired", "time_out=1"),
+        ("repaired", "move_leader=1"),
+        ("as-written", "move_leader=1"),
+        ("finding-X2", ""),
+        ("repaired+enlistment=own_broker", "crash_broker=1"),
+    ):
+        seen |= _tallied(design, faults)[0].answered
+    declared = (*DECLARED_TOP, *DECLARED_PARTITION)
+    others = [name for name in sorted(seen) if name != "NONE" and name not in declared]
+    listed = [name for name in sorted(seen) if name in declared]
+    return (
+        f"answered, and not in the text's lists: {', '.join(others)}; in them: {', '.join(listed)}"
+    )
+
+
+def walked_through() -> str:
+    """Say how many share-partitions a marker's hook goes through, and how many had to do with it."""
+    story = scenario("kip-1289-share-commit")
+    groups = 4
+    readers = tuple(
+        share_app(f"app-{n}", group_id=f"g{n}", program=story.spec.applications[0].program[1:2])
+        for n in range(2, groups + 1)
+    )
+    spec = story.spec.but(applications=(*story.spec.applications, *readers))
+    chosen = design_named("as-written")
+    visits: list[int] = []
+    rules = chosen.broker_rules()
+
+    def counted(held: tuple[str, ...]) -> tuple[str, ...]:
+        visits.append(len(held))
+        return rules.marker_reach(held)
+
+    counting = msgspec.structs.replace(rules, marker_reach=counted)
+    model = ClusterModel(spec, counting, chosen.client_rules())
+    trace = Trace.start(model)
+    beats = tuple(
+        beat.but(steps=(*(f"app-{n} goes on" for n in range(2, groups + 1)), *beat.steps))
+        if beat is story.beats[1]
+        else beat
+        for beat in story.beats
+    )
+    play(trace, model, beats)
+    mine = sum(1 for count in visits if count)
+    return (
+        f"{len(visits)} marker requests arrive, and {mine} of them at the broker of {groups} groups: "
+        f"{sum(visits)} share-partitions are walked through for one vote"
+    )
+
+
+def write_on_a_group() -> str:
+    """Try to give the permission that the text asks for, and say how that is answered."""
+    asked = Acl("app-1", Operation.WRITE, Resource.GROUP, SHARE_GROUP)
+    try:
+        check(scenario(SMALL).spec.but(acls=(asked,)))
+    except BadSpec as refused:
+        return f"a cluster with such an ACL is refused: {refused}"
+    return "a cluster with such an ACL is taken"
+
+
+def enlisted_by() -> str:
+    """Say who sends AddPartitionsToTxn and AddOffsetsToTxn in the two flows that the text sets side by side."""
+    told = []
+    for name, design in (
+        ("kip-1289-share-commit", "as-written"),
+        ("kip-1289-group-commit", "kafka"),
+    ):
+        trace, _ = scenario(name).play(design_named(design))
+        sent = [event for event in _events(trace) if isinstance(event, MessageSent)]
+        adding = [event for event in sent if isinstance(event.message, ENLISTING)]
+        clients = sum(event.source.startswith("app-") for event in adding)
+        others = len(adding) - clients
+        told.append(f"{name}: {clients} from the client, {others} from brokers")
+    return f"{' and '.join(kind.__name__ for kind in ENLISTING)} under transaction version 2: {'; '.join(told)}"
+
+
+def addressee() -> str:
+    """Say which broker a staging goes to, and which one coordinates the group."""
+    trace, _ = scenario("kip-1289-share-commit").play(design_named("as-written"))
+    image = trace.world.image
+    (asked,) = {
+        event.broker
+        for event in _events(trace)
+        if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledge)
+    }
+    leads = [name for name in image.leaders if image.leader_of(name) == asked]
+    return (
+        f"in kip-1289-share-commit the request goes to Broker {asked}, which leads "
+        f"{', '.join(sorted(leads))}; no coordinator of the group is asked"
+    )
+
+
+def thrown_by_an_abort() -> str:
+    """Say what abortTransaction() throws after a staging that was refused, where no commit came before it."""
+    story = scenario("kip-1289-small-abort")
+    (app,) = story.spec.applications
+    released = tuple(
+        line.but(verdicts=((-1, AcknowledgeType.RELEASE),))
+        if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
+        else line
+        for line in app.program
+    )
+    spec = story.spec.but(applications=(app.but(program=released),))
+    model = story.but(spec=spec).model(design_named("repaired"))
+    # initTransactions(), poll(), beginTransaction(), send(), the staging, abortTransaction().
+    blocks, returns = ("app-1 goes on", "quiet", "app-1 goes on"), ("app-1 goes on", "quiet")
+    steps = (*blocks * 2, *returns * 3, *blocks)
+    trace, _ = play(Trace.start(model), model, (Beat("", "", steps),))
+    answers = [
+        event.message.error.name
+        for event in _events(trace)
+        if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledgeResponse)
+    ]
+    returned = [event for event in _events(trace) if isinstance(event, CallReturned)]
+    (aborted,) = (event for event in returned if event.call == Call.ABORT_TRANSACTION.value)
+    said = f"throws {aborted.raised}" if aborted.raised else "returns without an exception"
+    return (
+        f"the staging is answered {', '.join(answers)}; abortTransaction() {said}, and "
+        f"{sum(bool(event.raised) for event in returned)} of {len(returned)} calls have thrown"
+    )
+
+
+def renew_as_a_state() -> str:
+    """Say whether RENEW is a state of a record or a type of an acknowledgement, in Kafka's enums."""
+    states = ", ".join(state.name for state in RecordState if state is not RecordState.TX_PENDING)
+    return (
+        f"RecordState has {states}; RENEW is AcknowledgeType {AcknowledgeType.RENEW.value}, and a "
+        "record that is renewed stays ACQUIRED"
+    )
+
+
+def static_members() -> str:
+    """Say which requests of a group's members can name a group instance id, by their schemas."""
+    asking = [kind.schema for kind in KINDS.values() if kind.schema.name.endswith("Request")]
+    static = [schema.name for schema in asking if INSTANCE_ID & set(_names(schema.fields))]
+    of_shares = [
+        schema.name
+        for schema in asking
+        if "Share" in schema.name and "MemberId" in set(_names(schema.fields))
+    ]
+    none = [name for name in of_shares if name not in static]
+    return (
+        f"{len(static)} requests here can name an instance id, {', '.join(sorted(static))}; of the "
+        f"{len(of_shares)} in which a share group's member names itself, {len(none)} can not: "
+        f"{', '.join(sorted(none))}"
+    )
+
+
+def keys_on_the_wire() -> str:
+    """Say what of a staging and of its answer names an API key, by their bytes."""
+    around = Around(scenario(SMALL).spec.topic_ids)
+    asked = TxnShareAcknowledge("my-txn", SHARE_GROUP, 9, 0, "M1", 2, "src-0", ())
+    answer = TxnShareAcknowledgeResponse(Errors.NONE, "src-0")
+    headers = []
+    for message in (asked, answer):
+        spans = (span.path.split(".") for span in bytes_of(message, around).spans)
+        headers.append([path[1] for path in spans if path[0].endswith("Header") and path[1:]])
+    keys = sorted({KINDS[type(message)].schema.key for message in (asked, answer)})
+    return (
+        f"the request's header is {', '.join(headers[0])}; the answer's is {', '.join(headers[1])}: an "
+        f"answer's key is in no byte, and both have {', '.join(map(str, keys))} here. In Kafka's trunk 93 "
+        "is StreamsGroupTopologyDescriptionUpdate and 94 is UnregisterController"
+    )
+
+
+def _events(trace: Trace) -> Iterator[Any]:
+    for number in trace.line:
+        yield from trace.node(number).events
+
+
+def _names(fields: tuple[Field, ...]) -> Iterator[str]:
+    for field in fields:
+        yield field.name
+        yield from _names(field.fields)

@@ -1,0 +1,25 @@
+"""What a request to a transaction coordinator asks for; what the coordinator compares it with are its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddOffsetsToTxn
+from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.views.role_cards.card_rows import listed
+
+
+def asked_for(message: Message) -> Iterator[tuple[str, str]]:
+    """Return what a request says that nothing is compared with."""
+    match message:
+        case InitProducerId2Pc():
+            yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
+            yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
+        case InitProducerIdOfGroup():
+            yield "assigned", listed(message.assigned)
+        case AddOffsetsToTxn():
+            yield "asked for", f"the offsets of {message.group_id}"
+        case _:
+            return

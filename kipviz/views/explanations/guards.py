@@ -1,0 +1,451 @@
+"""Why a step is as it is: the rule that fires, the values that it looks at, and where it is written.
+
+Pure functions from a world and an action that is possible in it. A guard is a name and a value of
+the world before the step; where a rule compares two values, both stand there: "request 1 · log 0".
+Of an accident the guards say what it takes away, of a repair what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.share_leaders import share_partition_leader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.clauses import Clause, clause_of_timer
+from kipviz.clients.application import Application
+from kipviz.clients.calls import CALLS, client_of
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import MemberConsumer, next_request
+from kipviz.clients.operators.admin import Admin
+from kipviz.clients.program_source import number_in_source, source_of
+from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.workers import seen_by
+from kipviz.cluster import dispatch
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    CreateAcls,
+    CreateTopic,
+    Cut,
+    DelayOver,
+    DeleteAcls,
+    DeleteRecords,
+    DeleteTopic,
+    Deliver,
+    DeliverLate,
+    ExpireBatch,
+    ExpireLock,
+    GiveUp,
+    Heal,
+    InstallRelease,
+    Load,
+    LoseConnection,
+    MissPoll,
+    MoveLeader,
+    Pause,
+    ReadLog,
+    Receive,
+    Refresh,
+    RemakeTopic,
+    Replicate,
+    Resume,
+    RunOut,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+    Tick,
+    TimeOutCall,
+    TimeOutTransaction,
+    UpgradeFeature,
+)
+from kipviz.cluster.behaviour.catalogue import clause_of
+from kipviz.cluster.behaviour.naming import on_wire, partition_of
+from kipviz.cluster.behaviour.timer_words import timer_words
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.timing.clock import ms
+from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
+from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.errors import Errors
+from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.message import Message, groups_of
+from kipviz.messages.producing import Fetch
+from kipviz.messages.several_groups import names_several
+from kipviz.views.explanations import checks
+from kipviz.views.explanations.client_clauses import clause_of_call
+from kipviz.views.explanations.coordinator_guards import asked_for
+from kipviz.views.explanations.limits import operated, time_limit
+from kipviz.views.explanations.network_sentences import guards_of_cut, guards_of_heal
+from kipviz.views.explanations.operators import found_out
+from kipviz.views.explanations.several_guards import waiting_for
+from kipviz.views.role_cards import remaining_time
+from kipviz.views.role_cards.card_rows import listed, number, short_name
+from kipviz.views.role_cards.traffic import towards
+
+Guard: TypeAlias = tuple[str, str]
+SHARES = share_partition_leader.ROLE
+
+
+def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
+    """Give the rule that fires, its guards, its clause and how far that is decided, the Kafka class."""
+    clause = _clause(before, action)
+    return {
+        "rule": clause.rule,
+        "guards": [list(guard) for guard in guards(model, before, action)],
+        "clause": clause.clause,
+        "status": clause.status,
+        "kafka": clause.kafka,
+    }
+
+
+def _clause(before: World, action: ClusterAction) -> Clause:
+    if isinstance(action, Step) and action.application in before.applications:
+        app = seen_by(before.applications[action.application], action.thread)
+        line, share = app.program[app.line], isinstance(app.consumer, ShareConsumer)
+        session = client_of(app, line) is app.session
+        return clause_of_call(line.call.value, share=share, session=session)
+    if isinstance(action, RunOut):
+        return clause_of_timer(action.timer)
+    if not isinstance(action, Deliver | DeliverLate):
+        return clause_of(action)
+    message = on_wire(before, action)
+    assert message is not None, "what is delivered is in flight"
+    return clause_of_message(message)
+
+
+def clause_of_message(message: Message) -> Clause:
+    """Give the clause of a request, which its handler follows, or of a response, which its sender takes."""
+    api = api_of(message)
+    rule = dispatch.HANDLERS[api.request].__name__
+    if message.IS_RESPONSE:
+        return Clause(f"answer of {rule}", api.clause, api.status, api.answer_in)
+    return Clause(rule, api.clause, api.status, api.kafka)
+
+
+def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
+    """Return the names and values that a step looks at, then the checks that its handlers made, in order."""
+    made = checks.rows(checks.checks_of(model, world, action))
+    return (*_looked_at(model, world, action), *made)
+
+
+def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
+    """Return what a step looks at besides the checks of its handlers."""
+    match action:
+        case Step(name, thread):
+            known = world.applications.get(name)
+            return () if known is None else tuple(_call(seen_by(known, thread)))
+        case TimeOutCall(name, thread):
+            yet = str(world.budget.max_block)
+            seen = seen_by(world.applications[name], thread)
+            return (*_call(seen), ("calls that may time out yet", yet))
+        case Send():
+            return tuple(_sending(world, action))
+        case Receive(source=source, broker=broker):
+            return (
+                ("sent by", f"{source}, a client outside the model"),
+                ("to", f"Broker {broker}"),
+            )
+        case Deliver(way="request") | DeliverLate():
+            return tuple(_request(model, world, action))
+        case Deliver():
+            return tuple(_answer(model, world, action))
+        case Replicate(partition=partition):
+            return tuple(_replication(world, partition))
+        case Load(broker=broker, shard=shard):
+            held, log = world.image.leaders[shard], world.logs[shard]
+            return (
+                (f"leader of {short_name(shard)}", f"Broker {broker}, epoch {held.epoch}"),
+                ("log to read", f"offsets 0 to {log.high_watermark - 1}"),
+                ("in office", "not yet"),
+            )
+        case DelayOver():
+            return (("waited for", timer_words(action.delay)),)
+        case ClientTimer():
+            timer = timer_words(action.timer)
+            return (("timer", timer), ("of", action.source), *remaining_time.left(world, action))
+        case RunOut():
+            timer, left = timer_words(action.timer), str(world.budget.run_out)
+            return (("timer", timer), ("timers left", left), *remaining_time.left(world, action))
+        case ExpireLock() | TimeOutTransaction() | Refresh():
+            return (*_timer(model, world, action), *remaining_time.left(world, action))
+        case Tick():
+            return tuple(remaining_time.later(world))
+        case ReadLog(partition=partition, offset=offset, at=at):
+            return (("partition", partition), ("offset", str(offset)), ("written", at))
+        case StartBroker() | Heal() | StartClient() | Resume():
+            return tuple(_repair(world, action))
+        case GiveUp() | ExpireBatch() | MissPoll() | UpgradeFeature():
+            return (*time_limit(world, action), *remaining_time.left(world, action))
+        case CreateAcls() | DeleteAcls() | InstallRelease() | DeleteRecords():
+            return tuple(operated(world, action))
+        case RemakeTopic(topic=t) | DeleteTopic(topic=t) | CreateTopic(topic=t):
+            return (("id of the topic", world.image.topic_ids.get(t, "none: it is not there")),)
+        case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
+            return tuple(_accident(world, action))
+
+
+# -- clients -----------------------------------------------------------------------------------
+
+
+def _call(app: Application) -> Iterator[Guard]:
+    line = app.program[app.line]
+    place, last = number_in_source(app.program, app.line), source_of(app.program)[-1].number
+    yield "line", f"{place} of {last}: {line.text.strip()}"
+    yield "process", "alive" if app.alive else "down"
+    if app.waiting:
+        yield "call", f"{line.call.value}() has ended"
+    client = client_of(app, line)
+    if isinstance(client, Producer):
+        yield "producer state", client.state_name
+        if not app.waiting and not isinstance(client, PlainProducer):
+            yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
+        if client.error:
+            yield "error", client.error
+        return
+    if isinstance(client, ExternalDatabase):
+        yield "in progress", listed(client.open_rows)
+        yield "in doubt", "yes" if client.in_doubt else "no"
+        yield "stored state", str(client.prepared_txn_state) or "none"
+        return
+    if isinstance(client, ShareConsumer):
+        yield "acknowledgement mode", "explicit" if client.explicit else "implicit"
+        yield "records held", listed(client.in_hand)
+        if client.acknowledge_error is not Errors.NONE:
+            yield "error", client.acknowledge_error.name
+    elif isinstance(client, Consumer | MemberConsumer):
+        yield "position", number(client.position)
+    if isinstance(client, MemberConsumer):
+        counted = "generation" if isinstance(client, ClassicConsumer) else "epoch"
+        yield "member", f"{client.state.value}, {counted} {number(client.member_epoch)}"
+        yield "owns", listed(client.owned)
+    if isinstance(client, Admin):
+        yield "last error", client.error or "none"
+    elif app.waiting:
+        yield "records received", str(len(getattr(client, "records", ())))
+
+
+def _sending(world: World, action: Send) -> Iterator[Guard]:
+    app = world.applications.get(host_of(action.source))
+    client = app.client_at(action.source) if app is not None else None
+    request = next_request(client) if client is not None else None
+    if request is None:
+        return
+    broker = dispatch.destination(request, world.image)
+    yield "next request", type(request).__name__
+    yield "goes to", f"Broker {broker}" if broker != NOBODY else "nobody"
+    connection = world.connections.get((action.source, broker))
+    under_way = len(connection.requests) if connection is not None and connection.open else 0
+    yield "requests on this connection", str(under_way)
+    if isinstance(client, Producer):
+        yield "producer state", client.state_name
+
+
+# -- the wire ----------------------------------------------------------------------------------
+
+
+def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -> Iterator[Guard]:
+    """Say what a request asks for that nothing is compared with; what is compared are the checks."""
+    message = on_wire(world, action)
+    if message is None:
+        return
+    match message:
+        case Fetch():
+            yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
+        case ListOffsets():
+            yield from _list_offsets(message)
+        case _ if names_several(message):
+            yield "groups", listed(groups_of(message))
+        case _:
+            yield from asked_for(message)
+
+
+def _list_offsets(message: ListOffsets) -> Iterator[Guard]:
+    wanted = {
+        LATEST_TIMESTAMP: "the end",
+        BY_TIME: f"what is not older than {ms(message.timestamp_ms)}",
+    }
+    yield "asks for", wanted.get(message.timestamp, "the beginning")
+    yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
+
+
+def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guard]:
+    connection = world.connections.get((action.source, action.broker))
+    if connection is None or not connection.responses:
+        return
+    envelope = connection.responses[0]
+    message: Any = envelope.message
+    if hasattr(message, "results"):
+        for result in message.results:
+            yield short_name(getattr(result, "partition", "filter")), result.error.name
+    if hasattr(message, "error"):
+        yield "error", message.error.name
+    for part in getattr(message, "parts", ())[1:]:
+        yield short_name(part.partition), part.error.name
+    for partition, error in getattr(message, "of_each", ())[1:]:
+        yield short_name(partition), error.name
+    for part in getattr(message, "each", ()):
+        yield f"{part.partition}, fetch", part.error.name
+        yield f"{part.partition}, acknowledgements", part.acknowledge_error.name
+        yield f"{part.partition}, records", listed(tuple(r.offset for r in part.records))
+    yield from found_out(message)
+    host = host_of(action.source)
+    app = world.applications.get(host)
+    if app is not None:
+        yield from _answered_client(app, action.source, message)
+        return
+    home = next((broker for broker in model.spec.brokers if broker_host(broker) == host), None)
+    if home is None:
+        return  # a real client, whose state is its own
+    role = world.roles.get((home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard)))
+    if role is None:
+        yield "who asked", "is gone: nobody takes the answer"
+    elif isinstance(role, ShareLeader) and envelope.shard:
+        if envelope.shard not in role.shares:
+            yield "who asked", "was dropped from memory"
+    elif isinstance(role, TransactionCoordinator):
+        for known in role.transactions.values():
+            if known.producer_id == message.producer_id:
+                yield "state", known.state.value
+                missing = tuple(map(short_name, known.partitions))
+                yield "markers missing", listed(missing)
+    else:
+        yield from waiting_for(role, message)
+
+
+def _answered_client(app: Application, source: str, message: Any) -> Iterator[Guard]:
+    client = app.client_at(source)
+    if isinstance(client, Producer):
+        yield "producer state", client.state_name
+        if getattr(message, "producer_epoch", -1) >= 0:
+            told, own = number(message.producer_epoch), number(client.producer_epoch)
+            yield "epoch", f"answer {told} · client {own}"
+        return
+    if hasattr(message, "records"):
+        yield "records received", str(len(message.records))
+    if isinstance(app.consumer, ShareConsumer):
+        yield "session epoch", str(app.consumer.session_epoch)
+    else:
+        yield "position", number(app.consumer.position)
+
+
+# -- logs and timers ---------------------------------------------------------------------------
+
+
+def _replication(world: World, partition: str) -> Iterator[Guard]:
+    log, leader = world.logs[partition], world.image.leader_of(partition)
+    yield "high watermark", str(log.high_watermark)
+    yield "end of the log", str(log.end_offset)
+    role = world.roles.get(role_key(leader, partition))
+    waiting = [w for w in getattr(role, "waiting", ()) if w.offset < log.end_offset]
+    yield "answers that wait for it", str(len(waiting))
+
+
+def _timer(
+    model: ClusterModel, world: World, action: ExpireLock | TimeOutTransaction | Refresh
+) -> Iterator[Guard]:
+    if isinstance(action, TimeOutTransaction):
+        coordinator = world.roles.get((action.broker, "transaction_coordinator", action.shard))
+        known = coordinator.transactions.get(action.transactional_id) if coordinator else None
+        if known is not None:
+            yield "state", known.state.value
+            yield "pending transition", known.pending_state.value if known.pending_state else "none"
+            yield "transaction.timeout.ms", str(known.timeout_ms)
+            yield "epoch", str(known.producer_epoch)
+            yield "enlisted", listed(tuple(map(short_name, known.partitions)))
+        yield "timeouts left", str(world.budget.time_out)
+        return
+    if isinstance(action, ExpireLock):
+        yield "expiries left", str(world.budget.expire_lock)
+        return
+    yield "share-partition", partition_of(world, action.key)
+
+
+# -- accidents and repairs ---------------------------------------------------------------------
+
+
+def _accident(
+    world: World, action: CrashBroker | MoveLeader | LoseConnection | Cut | CrashClient | Pause
+) -> Iterator[Guard]:
+    match action:
+        case CrashBroker(broker=broker):
+            led = tuple(p for p, held in world.image.leaders.items() if held.leader == broker)
+            yield "leads", listed(tuple(map(short_name, led)))
+            host = broker_host(broker)
+            yield from _lost(
+                c
+                for (source, to), c in world.connections.items()
+                if to == broker or host_of(source) == host
+            )
+            yield "records not replicated", str(sum(_above(world.logs[p]) for p in led))
+            yield "crashes left", str(world.budget.crash_broker)
+        case MoveLeader(partition=partition, to=to):
+            held = world.image.leaders[partition]
+            now = "nobody" if held.leader == NOBODY else f"Broker {held.leader}"
+            yield "leader", f"{now}, epoch {held.epoch}"
+            yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
+            yield f"Broker {to}", "up" if to in world.up else "down"
+            yield "records not replicated", str(_above(world.logs[partition]))
+            yield "moves left", str(world.budget.move_leader)
+        case LoseConnection(source=source, broker=broker):
+            connection = world.connections.get((source, broker))
+            yield from _lost([connection] if connection is not None else [])
+            yield "losses left", str(world.budget.lose_connection)
+        case Cut():
+            yield from guards_of_cut(world, action)
+        case Pause(host=host):
+            yield "messages on their way to it", towards(world, host)
+            yield "pauses left", str(world.budget.pause)
+        case CrashClient(application=name):
+            app = world.applications[name]
+            yield "at", f"{app.program[app.line].call.value}()"
+            yield "producer state", app.manager.state_name
+            for consumer in app.share_consumers:
+                yield "records held", listed(consumer.in_hand)
+            yield from _lost(
+                c for (source, _), c in world.connections.items() if host_of(source) == name
+            )
+            yield "crashes left", str(world.budget.crash_client)
+
+
+def _repair(world: World, action: StartBroker | Heal | StartClient | Resume) -> Iterator[Guard]:
+    match action:
+        case StartBroker(broker=broker):
+            image = world.image.leaders
+            copies = tuple(p for p, held in image.items() if broker in held.replicas)
+            free = tuple(p for p in copies if image[p].leader == NOBODY)
+            yield "comes back with", f"the logs of {listed(tuple(map(short_name, copies)))}"
+            yield "takes over", listed(tuple(map(short_name, free)))
+            yield "brokers up", listed(world.up)
+        case Resume(host=host):
+            yield "messages that it reads now", towards(world, host)
+        case Heal():
+            yield from guards_of_heal(world, action)
+        case StartClient(application=name):
+            app = world.applications[name]
+            yield "life", f"{app.life + 1}: it remembers nothing but names"
+            yield "transactional id", app.manager.transactional_id or "none"
+            place = number_in_source(app.program, 0)
+            yield "starts at line", f"{place}: {app.program[0].text.strip()}"
+
+
+def _lost(connections: Iterable[Connection]) -> Iterator[Guard]:
+    found = [c for c in connections if c.open]
+    names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))
+    waiting = tuple(type(c.serving.message).__name__ for c in found if c.serving is not None)
+    yield "connections that break", str(len(found))
+    yield "messages lost", listed(names)
+    yield "requests not answered", listed(waiting)
+
+
+def _above(log: PartitionLog) -> int:
+    return log.end_offset - log.high_watermark

@@ -1,0 +1,46 @@
+"""What is said of hosts that are cut apart, join again, stand still and wake up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.cluster.actions import ClusterAction, Cut, Heal
+from kipviz.cluster.network.network_partition import across, still_apart
+from kipviz.cluster.network.partition_sides import are_two, both, pairs_in_words
+from kipviz.cluster.world import World
+from kipviz.views.role_cards.card_rows import listed
+from kipviz.views.role_cards.traffic import between
+
+NAMED_MAX = 4  # so many hosts a lane has room for
+
+
+def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[dict[str, str]]:
+    """Give what stands on the lanes of the hosts where a cut between sets begins or is healed."""
+    if not isinstance(action, Cut | Heal) or are_two(action.one, action.other):
+        return
+    text, tone = (
+        ("cut off from", "warning") if isinstance(action, Cut) else ("reaches again", "done")
+    )
+    apart = still_apart(before, action) if isinstance(action, Heal) else ()
+    facing = [pair for pair in across(action.one, action.other) if pair not in apart]
+    for host in dict.fromkeys(host for pair in facing for host in pair):
+        far = [b if a == host else a for a, b in facing if host in (a, b)]
+        names = " ".join(far) if len(far) <= NAMED_MAX else f"{len(far)} hosts"
+        yield {"lane": host, "text": text, "sub": names, "tone": tone}
+
+
+def guards_of_cut(world: World, action: Cut) -> Iterator[tuple[str, str]]:
+    """Give what a cut meets: the messages that it holds up, and the cuts that there are."""
+    yield "messages held up", between(world, across(action.one, action.other))
+    yield "other cuts", listed(tuple(both(a, b) for a, b in world.cuts if a != b))
+    yield "cuts left", str(world.budget.cut)
+
+
+def guards_of_heal(world: World, action: Heal) -> Iterator[tuple[str, str]]:
+    """Give what a repair meets: the messages that go on, and what another cut still holds apart."""
+    apart = still_apart(world, action)
+    free = tuple(pair for pair in across(action.one, action.other) if pair not in apart)
+    yield "messages that go on", between(world, free)
+    yield "cut apart", both(action.one, action.other)
+    if apart:
+        yield "still apart by another cut", pairs_in_words(apart)

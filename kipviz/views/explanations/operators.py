@@ -1,0 +1,96 @@
+"""What an operator learns from an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.cluster.timing.clock import ms
+from kipviz.messages.acls import (
+    DeleteAclsResponse,
+    DescribeAclsResponse,
+)
+from kipviz.messages.admin import (
+    DescribeProducersResponse,
+    DescribeTransactionsResponse,
+    ListTransactionsResponse,
+)
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribeResponse,
+    DescribeGroupsResponse,
+    ListGroupsResponse,
+    OffsetFetchOfGroupsResponse,
+)
+from kipviz.messages.message import taken_apart
+from kipviz.messages.several_groups import ANSWERS
+from kipviz.messages.share_admin import (
+    DescribeShareGroupOffsetsResponse,
+    ShareGroupDescribeResponse,
+)
+from kipviz.records.batches import NO_TIMESTAMP
+from kipviz.views.role_cards.card_rows import listed, number, short_name
+
+
+def found_out(message: Any) -> Iterator[tuple[str, str]]:
+    """Say what an operator learns from an answer, which may be about several groups."""
+    if isinstance(message, OffsetFetchOfGroupsResponse):
+        yield from _committed(message)
+        return
+    if not isinstance(message, ANSWERS) or not message.further:
+        yield from _found_out(message)
+        return
+    for each in taken_apart(message):
+        yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
+
+
+def _committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
+    for each in taken_apart(message):
+        if each.error or not each.offsets:
+            yield each.group_id, each.error.name if each.error else "no offset"
+        for fetched in each.offsets:
+            told = fetched.error.name if fetched.error else number(fetched.offset)
+            yield f"{each.group_id} {fetched.partition}", told
+
+
+def _found_out(message: Any) -> Iterator[tuple[str, str]]:
+    match message:
+        case ListTransactionsResponse(transactions=found):
+            for one in found:
+                yield one.transactional_id, f"producer id {one.producer_id}, {one.state.value}"
+        case DescribeTransactionsResponse(state=state) if state is not None:
+            yield "state", state.value
+            if message.began_ms >= 0:
+                yield "began", f"{ms(message.began_ms)} ago"
+            yield "markers missing", listed(tuple(map(short_name, message.partitions)))
+        case DescribeProducersResponse(producers=found):
+            for p in found:
+                since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
+                last = p.last_timestamp_ms
+                heard = "" if last == NO_TIMESTAMP else f", last heard at {ms(last)}"
+                yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}{heard}"
+        case ShareGroupDescribeResponse(state=state) if state:
+            yield "state", f"{message.state}, group epoch {message.epoch}"
+            for member in message.members:
+                yield member.member_id, f"epoch {member.member_epoch}, {listed(member.partitions)}"
+        case ListGroupsResponse(groups=groups):
+            for group in groups:
+                yield group.group_id, f"{group.group_type}, {group.state}"
+        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse() if message.state:
+            yield "state", message.state
+            for described in message.members:
+                yield described.member_id, listed(described.partitions)
+        case DescribeAclsResponse(acls=acls):
+            for acl in acls:
+                yield (
+                    f"{acl.resource} {acl.name}",
+                    f"{acl.principal}, {acl.operation}, {acl.pattern}",
+                )
+        case DeleteAclsResponse(deleted=deleted):
+            for at, result in enumerate(deleted, 1):
+                yield f"filter {at}", f"{len(result.acls)} deleted"
+        case DescribeShareGroupOffsetsResponse(offsets=offsets):
+            for offset in offsets:
+                lag = "not known" if offset.lag < 0 else str(offset.lag)
+                yield offset.partition, f"start offset {number(offset.start_offset)}, lag {lag}"
+        case _:
+            return

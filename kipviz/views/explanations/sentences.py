@@ -1,0 +1,461 @@
+"""Plain words for what happens: a title, a sentence and a tone for every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipviz.clients.workers import seen_by
+from kipviz.cluster.actions import (
+    ClientTimer,
+    ClusterAction,
+    DelayOver,
+    Deliver,
+    DeliverLate,
+    ExpireLock,
+    Load,
+    ReadLog,
+    Receive,
+    Refresh,
+    Replicate,
+    RunOut,
+    Send,
+    Step,
+    Tick,
+    TimeOutTransaction,
+)
+from kipviz.cluster.behaviour.catalogue import label, named, sentence_of
+from kipviz.cluster.behaviour.naming import on_wire, partition_of, thread_of, who
+from kipviz.cluster.timing.clock import ms
+from kipviz.cluster.timing.deadlines import scanned
+from kipviz.cluster.world import World
+from kipviz.core.model import Event
+from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import (
+    AcknowledgementsCompleted,
+    AclsChanged,
+    AssignmentMoved,
+    BatchAppended,
+    CallReturned,
+    ClassicGroupMoved,
+    DatabaseChanged,
+    FeatureFinalized,
+    GenerationSeen,
+    LeaderMoved,
+    LeftOnItsWay,
+    LockRenewed,
+    LogPruned,
+    MessageSent,
+    NotSent,
+    OffsetCommitted,
+    OffsetResolved,
+    OffsetsExpired,
+    OffsetStaged,
+    ProducerForgotten,
+    RecordsMoved,
+    ReleaseInstalled,
+    SessionGiven,
+    SharePartitionDropped,
+    SharePartitionLoaded,
+    ShareStartFollowed,
+    ShareStateReset,
+    TimePassed,
+    TopicCreated,
+    TopicDeleted,
+    TopicRemade,
+    TransactionForgotten,
+    TransactionMoved,
+)
+from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
+from kipviz.messages.list_offsets import ListOffsetsResponse
+from kipviz.messages.message import Message
+from kipviz.messages.several_groups import refused_of
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    WriteTxnMarkers,
+)
+from kipviz.records.batches import ABORT
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.explanations.maintenance_sentences import told_of_upkeep
+from kipviz.views.explanations.operators import found_out
+
+CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
+    "calm",
+    "pending",
+    "done",
+    "warning",
+    "broken",
+    "gone",
+)
+TONE_OF_STATE = {
+    TransactionState.PREPARE_COMMIT: PENDING,
+    TransactionState.PREPARE_ABORT: PENDING,
+    TransactionState.COMPLETE_COMMIT: DONE,
+    TransactionState.COMPLETE_ABORT: WARNING,
+}
+DATABASE_WORDS = {
+    "written": "is written, not committed",
+    "prepared": "is prepared: it waits for its outcome, whatever crashes",
+    "committed": "is committed",
+    "rolled back": "is rolled back",
+}
+TONE_OF_RECORD = {
+    RecordState.TX_PENDING: PENDING,
+    RecordState.ACKNOWLEDGED: DONE,
+    RecordState.ARCHIVING: WARNING,
+    RecordState.ARCHIVED: WARNING,
+}
+
+
+class Words(Value, frozen=True):
+    """How a step is told."""
+
+    title: str
+    sentence: str
+    tone: str
+    interesting: bool
+
+
+def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Words:
+    """Tell one step."""
+    facts = [text for event in _gathered(events) if (text := _fact(event))]
+    opening = _opening(before, action)
+    sentence = " ".join([opening, *facts])
+    return Words(title(before, action), sentence, _tone(action, events), bool(facts))
+
+
+def title(world: World, action: ClusterAction) -> str:
+    """Give a few words for an action: what a lane and a button have room for."""
+    match action:
+        case Step(application=name, thread=thread) if name in world.applications:
+            app = seen_by(world.applications[name], thread)
+            call = app.program[app.line].call.value
+            return f"{call}() returns" if app.waiting else f"{call}()"
+        case Send(source=source) | Receive(source=source):
+            return f"{source.partition('/')[2]} sends {named(world, action).parts[1]}"
+        case _:
+            return label(world, action)
+
+
+def summary(message: Message) -> str:
+    """Give the few letters that fit on an arrow."""
+    name = type(message).__name__
+    if isinstance(message, EndTxn):
+        return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"
+    if isinstance(message, WriteTxnMarkers) and message.further:
+        return f"markers · {len(message.of_transactions)} transactions"
+    if isinstance(message, WriteTxnMarkers):
+        word = "COMMIT" if message.committed else "ABORT"
+        return f"marker {word} · epoch {message.producer_epoch}"
+    if isinstance(message, AddPartitionsToTxn) and message.further:
+        return f"enlist · {len(message.of_transactions)} transactions"
+    if isinstance(message, AddPartitionsToTxnResponse) and message.further:
+        refused = [each.error for each in message.of_transactions if each.error]
+        of = f"{len(message.of_transactions)} transactions"
+        return f"{len(refused)} of {of} refused" if refused else f"enlisted · {of}"
+    if isinstance(message, AddPartitionsToTxn) and message.verify_only:
+        return "verify partition"
+    short = api_of(message).words[message.IS_RESPONSE]
+    if message.IS_RESPONSE:
+        return _ok(short or f"{name.removesuffix('Response')} ok", message)
+    return short or name
+
+
+def detail(message: Message) -> str:
+    """Give a message's fields in one line, with its key and version."""
+    fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.told)
+    key = f"key {message.API_KEY}, version {message.spoken}" if message.API_KEY >= 0 else "no key"
+    return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
+
+
+def tone_of(message: Message) -> str:
+    """Give the tone of an arrow: an error stands out."""
+    error = getattr(message, "error", Errors.NONE)
+    if error is not Errors.NONE:
+        return WARNING
+    return CALM
+
+
+def _ok(text: str, message: Message) -> str:
+    error = getattr(message, "error", Errors.NONE)
+    return text if error is Errors.NONE else error.name
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Errors):
+        return value.name
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_short(v) for v in value) + "]"
+    if isinstance(value, Value):
+        parts = ", ".join(_short(getattr(value, f)) for f in value.__struct_fields__)
+        return f"({parts})"
+    return getattr(value, "name", None) or str(value)
+
+
+def _sending(source: str, request: str, action: Send | Receive) -> str:
+    if isinstance(action, Receive):
+        return f"{source}, a real client, sends {request}."
+    return f"The network thread of {source} puts {request} on the wire."
+
+
+def _opening(before: World, action: ClusterAction) -> str:
+    match action:
+        case Step():
+            return _application(before, action)
+        case Send(source=source) | Receive(source=source):
+            return _sending(source, named(before, action).parts[1], action)
+        case Deliver(source=source, broker=broker, way=way):
+            message = on_wire(before, action)
+            name = type(message).__name__ if message else "nothing"
+            if way == "request":
+                return f"Broker {broker} takes {name} from {who(source)}."
+            asks = who(source)
+            return f"{asks[0].upper()}{asks[1:]} gets {_answer_words(message)}."
+        case Replicate(partition=partition):
+            return f"Every in-sync replica has {partition} to its end: the high watermark moves."
+        case Load(broker=broker, shard=shard):
+            return f"Broker {broker} has read {shard} and takes office."
+        case ExpireLock(broker=broker, key=key, lock=lock):
+            where = f"{partition_of(before, key)}@{lock}"
+            return f"The acquisition lock of {where} runs out on Broker {broker}."
+        case TimeOutTransaction(broker=broker):
+            names = scanned(before, action)
+            them = "them in one scan" if len(names) > 1 else "it"
+            late = " and ".join(names)
+            return f"{late} took longer than transaction.timeout.ms: Broker {broker} aborts {them}."
+        case RunOut() | DelayOver() | ClientTimer():
+            return _time_is_over(action)
+        case Refresh(broker=broker, key=key):
+            return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
+        case DeliverLate() | Tick() | ReadLog():
+            return _limit(before, action)
+        case _:
+            return sentence_of(before, action)
+
+
+def _limit(before: World, action: DeliverLate | Tick | ReadLog) -> str:
+    match action:
+        case Tick():
+            return "Time passes, and nothing else happens."
+        case ReadLog(partition=partition, offset=offset, at=at):
+            return f"{partition} has a batch at offset {offset}, written {at}."
+        case DeliverLate(source=source, broker=broker):
+            message = on_wire(before, action)
+            name = type(message).__name__ if message else "nothing"
+            asked = who(source.partition(" #")[0])
+            return f"Broker {broker} takes {name} from a connection that {asked} gave up long ago."
+
+
+def _application(before: World, action: Step) -> str:
+    app = seen_by(before.applications[action.application], action.thread)
+    name = thread_of(action)
+    call = app.program[app.line].call.value
+    if app.waiting:
+        return f"{call}() comes back to {name}."
+    return f"{name} calls {call}()."
+
+
+def _answer_words(message: Message | None) -> str:
+    if message is None:
+        return "nothing"
+    name = type(message).__name__.removesuffix("Response")
+    if isinstance(message, OffsetFetchOfGroupsResponse):
+        found = "; ".join(f"{of}: {told}" for of, told in found_out(message))
+        return f"the answer to {name}: {found}" if found else f"the answer to {name}"
+    if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:
+        return f"the answer to {name}: no record is young enough"
+    of_groups = refused_of(message)
+    if of_groups:
+        said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)
+        return f"the answer to {name}, with {said}"
+    error = getattr(message, "error", Errors.NONE)
+    return f"the answer to {name}" if error is Errors.NONE else f"{error.name} for {name}"
+
+
+def _gathered(events: tuple[Event, ...]) -> list[Event]:
+    """Join neighbouring records that moved alike, so that they are told in one sentence."""
+    out: list[Event] = []
+    for event in events:
+        last = out[-1] if out else None
+        if (
+            isinstance(event, RecordsMoved)
+            and isinstance(last, RecordsMoved)
+            and last.last + 1 == event.first
+            and last.but(first=event.first, last=event.last) == event
+        ):
+            out[-1] = last.but(last=event.last)
+        else:
+            out.append(event)
+    return out
+
+
+def _fact(event: Event) -> str:
+    match event:
+        case TransactionMoved():
+            return _transaction(event)
+        case RecordsMoved():
+            one = event.first == event.last
+            which = f"@{event.first} goes" if one else f"@{event.first}-{event.last} go"
+            return (
+                f"{event.partition}{which} from {event.before.name} to {event.after.name}: "
+                f"{event.because}."
+            )
+        case BatchAppended(partition=partition, base_offset=offset, control=control):
+            if control:
+                return f"{'An' if control == ABORT else 'A'} {control} marker stands in {partition} at offset {offset}."
+            return f"{partition} grows to offset {offset + max(len(event.records), 1) - 1}."
+        case OffsetStaged() | OffsetCommitted():
+            how = "pending" if isinstance(event, OffsetStaged) else "committed"
+            return f"Offset {event.offset} of {event.group_id} for {event.partition} is {how}."
+        case OffsetResolved(group_id=group, partition=partition, offset=offset):
+            word = "committed" if event.committed else "dropped"
+            return f"The pending offset {offset} of {group} for {partition} is {word}."
+        case TopicRemade() | TopicDeleted() | TopicCreated():
+            return _of_topic(event)
+        case AssignmentMoved():
+            return _assignment(event)
+        case ClassicGroupMoved() | OffsetsExpired() | GenerationSeen():
+            return _of_group(event)
+        case SharePartitionLoaded(partition=partition, start_offset=start):
+            return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
+        case AcknowledgementsCompleted(partition=partition, first=first, last=last):
+            which = f"@{first}" if first == last else f"@{first}-{last}"
+            word = "durable" if event.error == "NONE" else f"refused, {event.error}"
+            return f"The callback of {event.application} hears of {partition}{which}: {word}."
+        case LockRenewed(partition=partition, first=first, last=last):
+            which = f"@{first}" if first == last else f"@{first}-{last}"
+            return f"{event.member_id} keeps {partition}{which}: its lock starts again."
+        case SharePartitionDropped(partition=partition, because=because):
+            return f"{partition} is dropped from memory: {because}."
+        case LeaderMoved(partition=partition, after=after):
+            if after < 0:
+                return f"Nobody leads {partition} now."
+            return f"Broker {after} leads {partition} now, epoch {event.epoch}."
+        case TimePassed(elapsed):
+            return f"{ms(elapsed)} are over."
+        case DatabaseChanged() | SessionGiven():
+            return _of_process(event)
+        case (
+            TransactionForgotten()
+            | ProducerForgotten()
+            | LeftOnItsWay()
+            | FeatureFinalized()
+            | AclsChanged()
+            | ReleaseInstalled()
+            | NotSent()
+        ):
+            return told_of_upkeep(event)
+        case CallReturned(raised=raised) if raised:
+            return f"It throws: {raised}."
+    return _of_share_state(event)
+
+
+def _of_process(event: DatabaseChanged | SessionGiven) -> str:
+    if isinstance(event, SessionGiven):
+        given = who(event.session) if event.session else "null: it is not transactional"
+        return f"The session of {who(event.producer)} is {given}."
+    state = event.prepared_txn_state
+    known = f", with the state {state} of Kafka's transaction" if state else ""
+    return f"In the database {' and '.join(event.rows)} {DATABASE_WORDS[event.what]}{known}."
+
+
+def _assignment(event: AssignmentMoved) -> str:
+    has = " and ".join(event.after) or "nothing"
+    who = f"{event.member_id} of {event.group_id}"
+    if event.epoch == 0:
+        return f"{who} is a member no more: {event.because}."
+    return f"{who} is at {event.counted} {event.epoch} and may have {has}: {event.because}."
+
+
+def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
+    match action:
+        case RunOut(broker=broker, timer=timer):
+            return f"{timer[0].upper()}{timer[1:]} runs out on Broker {broker}."
+        case DelayOver(broker=broker, delay=delay):
+            return f"{delay[0].upper()}{delay[1:]} is over on Broker {broker}."
+        case ClientTimer(source=source, timer=timer):
+            return f"{timer[0].upper()}{timer[1:]} of {who(source)} is over."
+
+
+def _of_topic(event: TopicRemade | TopicDeleted | TopicCreated) -> str:
+    match event:
+        case TopicRemade(topic=topic, before=before, after=after):
+            return f"{topic} has the id {after} now, not {before} any more, and other records."
+        case TopicDeleted(topic=topic):
+            return f"{topic} is gone: its records, its id, and what was known of it."
+        case TopicCreated(topic=topic, topic_id=topic_id):
+            return f"There is a topic {topic} now, with the id {topic_id}."
+
+
+def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str:
+    if isinstance(event, GenerationSeen):
+        return (
+            f"Generation {event.generation} of {event.group_id} counts here: older ones are over."
+        )
+    if isinstance(event, OffsetsExpired):
+        what = " and ".join(event.partitions)
+        told = f"The offsets of {event.group_id} for {what} are forgotten." if what else ""
+        gone = f"The group {event.group_id} is deleted." if event.deleted else ""
+        return " ".join(part for part in (told, gone) if part)
+    who = " and ".join(event.members) or "nobody"
+    return (
+        f"{event.group_id} goes from {event.before} to {event.after}: generation "
+        f"{event.generation}, with {who}."
+    )
+
+
+def _of_share_state(event: Event) -> str:
+    if isinstance(event, ShareStartFollowed):
+        where = f"{event.partition} begins at {event.after} in its log"
+        return f"{where}: the start offset of {event.group_id} goes there from {event.before}."
+    if not isinstance(event, ShareStateReset | LogPruned):
+        return ""
+    if isinstance(event, LogPruned):
+        return f"{event.partition} begins at offset {event.after} now, not at {event.before}."
+    group, _, index = event.key.split(":")
+    if event.state_epoch < 0:
+        return f"What {group} knew of partition {index} is deleted."
+    where = (
+        f"offset {event.start_offset}" if event.start_offset >= 0 else "where its reset policy says"
+    )
+    return f"{group} begins anew in partition {index}, from {where}, at state epoch {event.state_epoch}."
+
+
+def _transaction(event: TransactionMoved) -> str:
+    if event.kept_for:
+        return (
+            f"{event.transactional_id} is kept: it stays ONGOING with producer id {event.producer_id}, "
+            f"epoch {event.producer_epoch}, and only {event.kept_for} may end it."
+        )
+    if event.after is TransactionState.ONGOING:
+        names = " and ".join(event.partitions)
+        return f"{event.transactional_id} is ONGOING with {names}."
+    tail = {
+        TransactionState.PREPARE_COMMIT: " From here it can only commit.",
+        TransactionState.PREPARE_ABORT: " From here it can only abort.",
+    }.get(event.after, "")
+    return (
+        f"{event.transactional_id} is {event.after.value}, producer id {event.producer_id}, "
+        f"epoch {event.producer_epoch}.{tail}"
+    )
+
+
+def _tone(action: ClusterAction, events: tuple[Event, ...]) -> str:
+    if action.KIND == "fault":
+        return GONE
+    if action.KIND == "expiry":
+        return WARNING
+    for event in events:
+        if isinstance(event, TransactionMoved) and event.after in TONE_OF_STATE:
+            return TONE_OF_STATE[event.after]
+        if isinstance(event, RecordsMoved) and event.after in TONE_OF_RECORD:
+            return TONE_OF_RECORD[event.after]
+        if isinstance(event, CallReturned) and event.raised:
+            return WARNING
+        if isinstance(event, MessageSent) and tone_of(event.message) == WARNING:
+            return WARNING
+    return CALM

@@ -1,0 +1,591 @@
+"""What holds this back: why a value does not move on, and what would free it.
+
+Pure functions from a world to findings. A finding names the row on screen that stands still, says
+in plain words what it waits for, and ends with the way out. `how` says who has to act: "soon" is
+nobody, messages are under way; "someone" is a person, a timer or a repair; "never" is that nothing
+in the model will do it; "idle" is that there is nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.share_leaders import share_timers
+from kipviz.brokers.share_leaders.in_flight import InFlight, staged_batches
+from kipviz.brokers.share_leaders.share_partition import (
+    READS,
+    ShareLeader,
+    SharePartition,
+    Status,
+    pending_cells,
+)
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import PREPARED, TransactionMetadata
+from kipviz.clients.application import Application
+from kipviz.clients.calls import client_of
+from kipviz.clients.kinds import Client, next_request
+from kipviz.clients.program_source import number_in_source
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.thread import why_no_step
+from kipviz.clients.transactions.producer import Producer
+from kipviz.cluster import dispatch
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import World, broker_host, role_key
+from kipviz.core.values import Value
+from kipviz.messages.producing import Fetch
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
+from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
+from kipviz.records.share_group_state import RecordState
+from kipviz.records.transaction_state import TransactionState
+from kipviz.views.reasons.request_position import (
+    IDLE,
+    NEVER,
+    SOMEONE,
+    SOON,
+    Reason,
+    at_broker,
+    on_connection,
+    start_of,
+)
+from kipviz.views.role_cards import remaining_time
+from kipviz.views.role_cards.card_rows import short_name
+
+S = TransactionState
+
+
+class Hold(Value, frozen=True):
+    """Rows of a card that stand still: why, what would free them, and which rows say so.
+
+    `see` are (card, row) pairs whose values the sentence speaks of.
+    """
+
+    card: str
+    rows: tuple[str, ...]
+    text: str
+    free: str
+    how: str
+    see: tuple[tuple[str, str], ...] = ()
+
+
+def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
+    """Give everything that stands still in a world: logs, records, transactions, clients."""
+    found = (
+        *(hold for log in world.logs.values() if (hold := of_log(world, log))),
+        *_of_shares(model, world),
+        *(hold for _, known in _transactions(world) if (hold := _of_transaction(world, known))),
+        *(hold for app in world.applications.values() if (hold := of_client(model, world, app))),
+    )
+    told: list[Hold] = []
+    for hold in found:
+        told.append(_once(hold, told))
+    return tuple(told)
+
+
+def _once(hold: Hold, told: list[Hold]) -> Hold:
+    """Leave out what an earlier finding ends with, too: whoever waits for that one waits for its end."""
+    said = hold.text.split(". ")
+    for other in told:
+        theirs, common = other.text.split(". "), 0
+        if hold.free != other.free:
+            continue
+        while common < min(len(said), len(theirs)) and said[-1 - common] == theirs[-1 - common]:
+            common += 1
+        if 0 < common < len(said):
+            row, card = other.rows[0], other.card.partition(":")[2].partition(":")[0]
+            return hold.but(
+                text=f"{'. '.join(said[:-common])}.",
+                free=f"what frees the {row} of {card}.",
+                see=((other.card, row),),
+            )
+    return hold
+
+
+# -- the last stable offset --------------------------------------------------------------------
+
+
+def of_log(world: World, log: PartitionLog) -> Hold | None:
+    """Say why the LSO of a log stays below its high watermark, if it does."""
+    lso = log.last_stable_offset
+    # Coordinators read their own logs whole: only a user's log is read up to the LSO.
+    if lso == log.high_watermark or topic_of(log.name) in INTERNAL_TOPICS:
+        return None
+    reason = _unstable(world, log)
+    text = (
+        f"The last stable offset of {short_name(log.name)} stays at {lso}, and there is more in the "
+        f"log: no read_committed consumer gets anything from there on. {reason.text}"
+    )
+    see = ((f"log:{log.name}", f"offset {lso}"), *reason.see)
+    return Hold(f"log:{log.name}", ("LSO",), text, reason.free, reason.how, see)
+
+
+def _unstable(world: World, log: PartitionLog) -> Reason:
+    """Say what the first unstable offset of a log waits for."""
+    lso = log.last_stable_offset
+    if not log.open or max(log.open[0][0], log.start_offset) != lso:
+        text = "The marker that ends the transaction is in the log, but not on every replica yet."
+        return Reason(text, f"{log.name} is replicated.", SOON)
+    producer_id = log.open[0][1]
+    epoch = log.producers[producer_id].epoch
+    reason = of_open_transaction(world, log.name, producer_id, epoch)
+    where = f"Offset {lso} is the first record of an open transaction"
+    if log.open[0][0] < lso:
+        where = f"A transaction is open since offset {log.open[0][0]}, which was deleted"
+    text = f"{where}, of producer id {producer_id} in epoch {epoch}. {reason.text}"
+    return reason.but(text=text)
+
+
+def of_open_transaction(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
+    """Say who could end an open transaction of a producer on a partition; NEVER is a hanging transaction."""
+    found = next(((b, t) for b, t in _transactions(world) if t.producer_id == producer_id), None)
+    if found is None:
+        return _unknown(world, producer_id)
+    broker, known = found
+    who, see = f"Its coordinator, Broker {broker},", _row(known)
+    if known.state in PREPARED and partition in known.partitions:
+        reason = _marker(world, broker, known, partition)
+        return reason.but(
+            text=f"{who} has decided {known.transactional_id}: {known.state.value}. {reason.text}",
+            see=(*see, *reason.see),
+        )
+    if known.state is S.ONGOING and partition in known.partitions and known.producer_epoch == epoch:
+        reason = _undecided(world, broker, known)
+        return reason.but(
+            text=f"{who} has {known.transactional_id} ONGOING. {reason.text}",
+            see=(*see, *reason.see),
+        )
+    return Reason(
+        f"{who} has {known.transactional_id} {known.state.value} in epoch {known.producer_epoch} "
+        f"and does not count {partition} in: no marker for it will ever be sent. This is a hanging "
+        "transaction.",
+        "only an operator ends it: kafka-transactions.sh abort (KIP-664).",
+        NEVER,
+        see,
+    )
+
+
+def _unknown(world: World, producer_id: int) -> Reason:
+    """Say why no coordinator has a transaction of this producer."""
+    if not any(partition.startswith(TRANSACTION_STATE) for partition in world.image.leaders):
+        return Reason(
+            f"No log of {TRANSACTION_STATE} is here: nobody can say what its coordinator knows.",
+            "whatever its coordinator does; read its log, too.",
+            SOMEONE,
+        )
+    for partition, held in world.image.leaders.items():
+        if not partition.startswith(TRANSACTION_STATE):
+            continue
+        if held.leader == NOBODY:
+            return Reason(
+                f"Nobody leads {partition}, so it has no coordinator now.",
+                f"{start_of(world, partition)}.",
+                SOMEONE,
+            )
+        role = world.roles.get(role_key(held.leader, partition))
+        if role is not None and role.loading:
+            return Reason(
+                f"Its coordinator, Broker {held.leader}, still reads its log.",
+                f"Broker {held.leader} takes office.",
+                SOON,
+            )
+    return Reason(
+        f"No coordinator knows producer id {producer_id}: no marker will ever be sent. This is a "
+        "hanging transaction.",
+        "only an operator ends it: kafka-transactions.sh abort (KIP-664).",
+        NEVER,
+    )
+
+
+def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
+    """Say who has to end a transaction that is ONGOING."""
+    name = known.transactional_id
+    if known.pending_state is not None:
+        text = f"It is writing {known.pending_state.value}; that has to reach every replica."
+        return Reason(text, "its log is replicated.", SOON)
+    timeout = (
+        f"transaction.timeout.ms ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
+        f"{broker} aborts it{remaining_time.of_transaction(world, name)}"
+    )
+    app = _application(world, name)
+    if app is None:
+        text = "Its producer has not ended it; whether that still runs is not to be seen here."
+        return Reason(text, f"{timeout}.", SOMEONE)
+    see = ((f"clients:{app.name}", "process"),)
+    if not app.alive:
+        text = f"It waits for {app.name} to commit or abort, but {app.name} is down: nobody will say so."
+        free = f"{timeout}; or {app.name} starts again and its initTransactions() ends the old one."
+        return Reason(text, free, SOMEONE, see)
+    if app.ended:
+        text = f"It waits for {app.name}, whose program is over ({app.ended}): nobody will say so."
+        return Reason(text, f"{timeout}.", SOMEONE, see)
+    if app.manager.producer_epoch != known.producer_epoch:
+        text = f"It waits for a producer that is no more: {app.name} was started again."
+        return Reason(text, f"{app.name} calls initTransactions(); or {timeout}.", SOMEONE, see)
+    line = app.program[app.line]
+    text = f"It waits for {app.name} to commit or abort; {app.name} is at {line.call.value}()."
+    return Reason(text, f"{app.name} goes on to its end of the transaction; or {timeout}.", SOMEONE)
+
+
+def _marker(world: World, broker: int, known: TransactionMetadata, partition: str) -> Reason:
+    """Say where the marker of a decided transaction is that a partition waits for."""
+    where = short_name(partition)
+    to = next((b for p, b in known.sent if p == partition), NOBODY)
+    if known.cancelled and to == NOBODY and partition not in known.to_send:
+        home = world.image.home_of_transactions(known.transactional_id)
+        return Reason(
+            f"A marker was refused for good, and the coordinator has given up: none is sent for {where}.",
+            f"{home} is loaded again (its leader moves or restarts), which sends all markers anew.",
+            SOMEONE,
+        )
+    if partition in known.to_send:
+        text = f"Its marker cannot be sent: nobody leads {where}."
+        return Reason(text, f"{start_of(world, partition)}.", SOMEONE)
+    if to == NOBODY:
+        return Reason(f"Its marker for {where} is about to be sent.", "it is sent.", SOON)
+    channel = f"{broker_host(broker)}/markers"
+    return on_connection(
+        world,
+        channel,
+        to,
+        f"The marker for {where}",
+        lambda m: (
+            partition in getattr(m, "partitions", ())
+            or any(r.partition == partition for r in getattr(m, "results", ()))
+        ),
+    )
+
+
+# -- transactions ------------------------------------------------------------------------------
+
+
+def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
+    """Say which marker a decided transaction waits for, or that nobody decides it."""
+    broker = world.image.leader_of(world.image.home_of_transactions(known.transactional_id))
+    card = f"transaction:{known.transactional_id}"
+    if known.state is S.ONGOING:
+        app = _application(world, known.transactional_id)
+        if app is not None and app.alive and not app.ended:
+            return None
+        reason = _undecided(world, broker, known)
+        text = f"{known.transactional_id} stays ONGOING. {reason.text}"
+        return Hold(card, ("state",), text, reason.free, reason.how, reason.see)
+    if known.state not in PREPARED:
+        return None
+    if not known.partitions:
+        text = f"{known.transactional_id} has all its markers; {S(known.pending_state or known.state).value} is being written."
+        return Hold(card, ("state",), text, "its log is replicated.", SOON)
+    missing = " and ".join(short_name(p) for p in known.partitions)
+    worst = max(
+        (_marker(world, broker, known, p) for p in known.partitions),
+        key=lambda reason: (SOON, SOMEONE, NEVER).index(reason.how),
+    )
+    text = (
+        f"{known.transactional_id} stays {known.state.value} until every participant has its "
+        f"marker; missing: {missing}. {worst.text}"
+    )
+    return Hold(card, ("state",), text, worst.free, worst.how, worst.see)
+
+
+def _transactions(world: World) -> Iterator[tuple[int, TransactionMetadata]]:
+    """Give every transaction that a coordinator knows, with its coordinator's broker."""
+    for (broker, _, _), role in world.roles.items():
+        if isinstance(role, TransactionCoordinator) and not role.loading:
+            for known in role.transactions.values():
+                yield broker, known
+
+
+def _application(world: World, transactional_id: str) -> Application | None:
+    apps = world.applications.values()
+    return next(
+        (
+            app
+            for app in apps
+            for client in (app.producer, *app.others.values())
+            if getattr(client, "transactional_id", None) == transactional_id
+        ),
+        None,
+    )
+
+
+def _row(known: TransactionMetadata) -> tuple[tuple[str, str], ...]:
+    return ((f"transaction:{known.transactional_id}", "state"),)
+
+
+# -- records of a share-partition --------------------------------------------------------------
+
+
+def _of_shares(model: ClusterModel, world: World) -> Iterator[Hold]:
+    for (broker, _, _), role in world.roles.items():
+        if not isinstance(role, ShareLeader):
+            continue
+        for share in role.shares.values():
+            held: dict[Reason, list[int]] = {}
+            for offset, record in share.records.items():
+                if record.ongoing:
+                    held.setdefault(_being_written(world, broker, share, offset), []).append(offset)
+                elif record.state is RecordState.TX_PENDING:
+                    reason = _pending(model, world, broker, role, share, record)
+                    held.setdefault(reason, []).append(offset)
+            for reason, offsets in held.items():
+                which = ", ".join(map(str, offsets))
+                state = (
+                    "TX_PENDING"
+                    if share.records[offsets[0]].state is RecordState.TX_PENDING
+                    else "being written"
+                )
+                verb = "is" if len(offsets) == 1 else "are"
+                yield Hold(
+                    f"share:{share.key}",
+                    tuple(f"offset {o}" for o in offsets),
+                    f"{share.partition}@{which} {verb} {state}. {reason.text}",
+                    reason.free,
+                    reason.how,
+                    reason.see,
+                )
+
+
+def _being_written(world: World, broker: int, share: SharePartition, offset: int) -> Reason:
+    """Say which answer of the share coordinator a record waits for."""
+    place = next((i for i, w in enumerate(share.writes) if offset in w.offsets), 0)
+    reason = write_of(world, broker, share)
+    if place == 0:
+        return reason
+    return reason.but(
+        text=f"Its write waits behind {place} others of this share-partition. {reason.text}"
+    )
+
+
+def write_of(world: World, broker: int, share: SharePartition) -> Reason:
+    """Say where the request of a share-partition to its share coordinator is."""
+    home = world.image.home_of(SHARE_GROUP_STATE, share.key)
+    to = world.image.leader_of(home)
+    if not share.on_wire:
+        text = f"It cannot be made durable: nobody leads {short_name(home)}."
+        return Reason(text, f"{start_of(world, home)}.", SOMEONE)
+    name = "look-up" if share.writes[0].purpose in READS else "write"
+    return on_connection(
+        world,
+        f"{broker_host(broker)}/persister",
+        to,
+        f"The {name} at the share coordinator",
+        lambda m: getattr(m, "key", "") == share.key,
+    )
+
+
+def _pending(
+    model: ClusterModel,
+    world: World,
+    broker: int,
+    role: ShareLeader,
+    share: SharePartition,
+    record: InFlight,
+) -> Reason:
+    """Say what a promised vote waits for: a decision, a marker, a look-up, or nothing any more."""
+    pid, epoch = record.staged_producer_id, record.staged_producer_epoch
+    staged = f"Producer id {pid} staged this in epoch {epoch}."
+    found = next(((b, t) for b, t in _transactions(world) if t.producer_id == pid), None)
+    if found is None:
+        reason = _unknown(world, pid)
+        return reason.but(text=f"{staged} {reason.text}")
+    home_broker, known = found
+    see = _row(known)
+    if known.state is S.ONGOING and known.producer_epoch == epoch:
+        reason = _undecided(world, home_broker, known)
+        text = f"{staged} Broker {home_broker} has {known.transactional_id} ONGOING. {reason.text}"
+        return reason.but(text=text, see=(*see, *reason.see))
+    decided = f"{staged} {known.transactional_id} is {known.state.value}."
+    on = model.context(world, broker)
+    durable = bool(on.rules.staged_acks(staged_batches(pending_cells(share))))
+    home = world.image.home_of(SHARE_GROUP_STATE, share.key)
+    entry = world.logs[home].producers.get(pid)
+    passed = entry is not None and entry.transaction_first_offset < 0 and entry.epoch >= epoch
+    if known.state in PREPARED and not (durable and passed):
+        awaited = [p for p in known.partitions if p == home or world.image.leader_of(p) == broker]
+        if awaited:
+            reason = _marker(world, home_broker, known, awaited[0])
+            return reason.but(text=f"{decided} {reason.text}", see=(*see, *reason.see))
+    if not durable:
+        return Reason(
+            f"{decided} The vote is in Broker {broker}'s memory alone, and no marker of this "
+            "transaction comes by here any more: nobody will ever resolve it.",
+            "nothing frees it but the loss of this memory: Broker "
+            f"{broker} crashes or {share.partition} moves, and the vote is lost.",
+            NEVER,
+            see,
+        )
+    keeper = world.roles.get(role_key(world.image.leader_of(home), home))
+    if keeper is None or keeper.loading:
+        text = f"{decided} The share coordinator of {short_name(home)} is not in office."
+        return Reason(text, f"{start_of(world, home)}.", SOMEONE, see)
+    votes = keeper.votes.get(pid, ())
+    if any(v.key == share.key and v.producer_epoch == epoch for v in votes):
+        marker = entry.epoch if entry is not None else known.producer_epoch
+        return Reason(
+            f"{decided} Its marker stands in {short_name(home)} with epoch {marker}, and this design "
+            f"resolves a vote only by a marker of epoch {epoch}: it never fits, and no other "
+            "marker will come.",
+            "nothing in this design frees it. Design repaired takes the marker of the next epoch.",
+            NEVER,
+            (*see, (f"state:{home}", "votes")),
+        )
+    if share_timers.why_no_refresh(role, share.key, on) is None:
+        return Reason(
+            f"{decided} The share coordinator has the outcome in its log, and Broker {broker} has "
+            "not asked for it yet.",
+            f"Broker {broker} refreshes {share.partition}.",
+            SOMEONE,
+            (*see, (f"state:{home}", "durable")),
+        )
+    reason = write_of(world, broker, share)
+    return reason.but(text=f"{decided} {reason.text}", see=see)
+
+
+# -- clients -----------------------------------------------------------------------------------
+
+
+def of_client(model: ClusterModel, world: World, app: Application) -> Hold | None:
+    """Say what a waiting application waits for, if it waits."""
+    if not app.alive or not app.waiting or why_no_step(app) is None:
+        return None
+    call = app.program[app.line].call
+    client = client_of(app, app.program[app.line])
+    reason = (
+        _of_producer(world, app) if isinstance(client, Producer) else _of_asking(world, app, client)
+    )
+    text = f"{app.name} waits in {call.value}(). {reason.text}"
+    return Hold(
+        f"program:{app.name}",
+        (f"line {number_in_source(app.program, app.line) - 1}",),
+        text,
+        reason.free,
+        reason.how,
+        reason.see,
+    )
+
+
+def _of_asking(world: World, app: Application, client: Client) -> Reason:
+    if client.on_wire is None:
+        return _unsent(world, app, client.source)
+    return _asked(world, client.source, client.on_wire_broker, type(client.on_wire).__name__)
+
+
+def _of_producer(world: World, app: Application) -> Reason:
+    producer = app.manager
+    if isinstance(producer, TransactionSession) and producer.held_back_by:
+        return _of_bound(world, app, producer.held_back_by[0])
+    if producer.on_wire is not None:
+        name = type(producer.on_wire).__name__
+        return _asked(world, producer.source, producer.on_wire_broker, name)
+    for batch in producer.batches:
+        if batch.broker >= 0:
+            return _asked(world, producer.source, batch.broker, "Produce")
+    return _unsent(world, app, producer.source)
+
+
+def _of_bound(world: World, app: Application, source: str) -> Reason:
+    """Say what a session waits for that a client bound to it has not finished."""
+    client = app.client_at(source)
+    batches = getattr(client, "batches", ())
+    asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
+    if asked != NOBODY:
+        return _asked(world, source, asked, "Produce")
+    on_wire = getattr(client, "on_wire", None)
+    if on_wire is not None:
+        return _asked(
+            world, source, getattr(client, "on_wire_broker", NOBODY), type(on_wire).__name__
+        )
+    return _unsent(world, app, source)
+
+
+def _unsent(world: World, app: Application, source: str) -> Reason:
+    client = app.client_at(source)
+    request = next_request(client) if client is not None else None
+    name = type(request).__name__
+    if request is not None and dispatch.destination(request, world.image) == NOBODY:
+        text = f"{name} cannot be sent: nobody leads the partition that it is for."
+        return Reason(text, "a broker that has a replica of it starts.", SOMEONE)
+    return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)
+
+
+def _asked(world: World, source: str, broker: int, name: str) -> Reason:
+    """Say where a client's request is; at a broker, what that one waits for."""
+
+    def ours(message: Any) -> bool:
+        return type(message).__name__.removesuffix("Response") == name
+
+    connection = world.connections.get((source, broker))
+    serving = connection.serving if connection is not None else None
+    if serving is not None and ours(serving.message):
+        return _held(world, source, broker, serving.message)
+    return on_connection(world, source, broker, name, ours)
+
+
+def _held(world: World, source: str, broker: int, message: Any) -> Reason:
+    """Say why a broker has not answered a request that it has."""
+    name = type(message).__name__
+    head = f"{name} is at Broker {broker}, which has not answered."
+    match message:
+        case Fetch():
+            reason = _nothing_to_read(world, message)
+        case ShareFetch() | ShareAcknowledge() | TxnShareAcknowledge():
+            reason = _share_request(world, broker, message)
+        case _:
+            reason = at_broker(world, broker, message)
+    return reason.but(text=f"{head} {reason.text}")
+
+
+def _nothing_to_read(world: World, message: Any) -> Reason:
+    log = world.logs[message.partition]
+    see = ((f"log:{log.name}", "LSO"),)
+    lso = log.last_stable_offset
+    if lso < log.high_watermark and max(message.offset, log.start_offset) >= lso:
+        reason = _unstable(world, log)
+        text = (
+            f"It asks for committed records from offset {message.offset} on, and the last stable "
+            f"offset of {log.name} stays at {lso}. {reason.text}"
+        )
+        return reason.but(text=text, see=(*see, *reason.see))
+    text = f"It has read {log.name} up to offset {message.offset}, and nothing stands there yet."
+    return Reason(text, f"somebody writes to {log.name}.", IDLE, see)
+
+
+def _share_request(world: World, broker: int, message: Any) -> Reason:
+    role = world.roles.get((broker, "share_partition_leader", ""))
+    assert isinstance(role, ShareLeader), "who serves a request is up"
+    if getattr(message, "of_session", None) is not None:
+        return _fetch_of_session(world, broker, role, message)
+    share = role.shares.get(world.image.share_key(message.group_id, message.partition))
+    if share is not None and share.writes:
+        return write_of(world, broker, share)
+    if not isinstance(message, ShareFetch) or share is None:
+        return at_broker(world, broker, message)
+    states = [r.state.name for r in share.records.values()]
+    counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
+    if not states:
+        text = f"Everything up to offset {share.start_offset - 1} is done, and the log has no more."
+        return Reason(text, f"somebody writes to {share.partition}.", IDLE)
+    return Reason(
+        f"No record of {share.partition} is free from offset {share.start_offset} on: {counts}.",
+        "a record is given back, or a new one is written.",
+        SOMEONE,
+        ((f"share:{share.key}", f"offset {share.start_offset}"),),
+    )
+
+
+def _fetch_of_session(world: World, broker: int, role: ShareLeader, message: Any) -> Reason:
+    """Say what a fetch of several partitions waits for: a write, a state to be read, or records."""
+    who = (message.group_id, message.member_id)
+    calls = (c for c in role.waiting if (c.request.group_id, c.request.member_id) == who)
+    call = next(calls, None)
+    if call is None:
+        return at_broker(world, broker, message)
+    asked = tuple(s for s in role.shares.values() if s.group_id == message.group_id)
+    for share in asked:
+        reading = call.fetched is None and share.status is not Status.ACTIVE
+        if share.writes and (share.partition in call.owed or reading):
+            return write_of(world, broker, share)
+    names = " and ".join(call.partitions)
+    text = f"No record of {names} is free, and none is new."
+    return Reason(text, "a record of one of them is given back, or a new one is written.", SOMEONE)

@@ -1,0 +1,144 @@
+"""Where a request is: on the wire, cut off, behind another one, at a broker, answered.
+
+The lower half of `blockers`: what a message and a broker wait for, whoever asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kipviz.brokers import kafka_apis
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
+from kipviz.cluster import dispatch
+from kipviz.cluster.network.network_partition import are_apart
+from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.core.values import Value
+from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import AddPartitionsToTxn, WriteTxnMarkers
+
+SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
+See = tuple[tuple[str, str], ...]
+
+
+class Reason(Value, frozen=True):
+    """Why something waits, what would free it, and who has to act."""
+
+    text: str
+    free: str
+    how: str
+    see: See = ()
+
+
+AT_WORK = Reason("It works on it.", "it answers.", SOON)
+
+
+def on_connection(
+    world: World, source: str, broker: int, what: str, ours: Callable[[Message], bool]
+) -> Reason:
+    """Say where a message of a connection is; `what` names it, `ours` knows it."""
+    connection = world.connections.get((source, broker))
+    if connection is None or not connection.open:
+        return Reason(f"{what} is not on its way any more.", "it is asked again.", SOON)
+    cut = _cut(world, source, broker)
+    for place, envelope in enumerate(connection.requests):
+        if not ours(envelope.message):
+            continue
+        if cut:
+            return Reason(
+                f"{what} does not arrive: {cut} are cut apart.", "the cut is healed.", SOMEONE
+            )
+        if connection.serving is not None:
+            before = type(connection.serving.message).__name__
+            reason = at_broker(world, broker, connection.serving.message)
+            text = f"{what} waits behind {before}, which Broker {broker} has not answered. {reason.text}"
+            return reason.but(text=text)
+        behind = f", behind {place} others" if place else ""
+        return Reason(f"{what} is on the wire to Broker {broker}{behind}.", "it arrives.", SOON)
+    if connection.serving is not None and ours(connection.serving.message):
+        reason = at_broker(world, broker, connection.serving.message)
+        return reason.but(
+            text=f"{what} is at Broker {broker}, which has not answered. {reason.text}"
+        )
+    if any(ours(envelope.message) for envelope in connection.responses):
+        if cut:
+            text = f"The answer of Broker {broker} does not arrive: {cut} are cut apart."
+            return Reason(text, "the cut is healed.", SOMEONE)
+        return Reason(
+            f"{what} is answered; the answer of Broker {broker} is on the wire.",
+            "it arrives.",
+            SOON,
+        )
+    return Reason(f"{what} is not on its way any more.", "it is asked again.", SOON)
+
+
+def at_broker(world: World, broker: int, message: Message) -> Reason:
+    """Say what a broker waits for before it answers a request."""
+    role = world.roles.get(dispatch.role_for(message, broker, world.image))
+    if isinstance(role, KafkaApis) and isinstance(message, Produce):
+        return _in_parts(world, broker, message.parts)
+    if isinstance(role, KafkaApis) and isinstance(message, AddPartitionsToTxn):
+        return _in_parts(world, broker, message.of_transactions)
+    for name in ("verifying", "enlisting", "staging"):
+        for waiting in getattr(role, name, ()):
+            if waiting.request == message and not waiting.settled:
+                return _enlistment(world, broker, message)
+    markers = message.of_transactions if isinstance(message, WriteTxnMarkers) else ()
+    for pending in getattr(role, "pending", {}).values() if markers else ():
+        if pending.request in markers:
+            left = " and ".join(pending.left)
+            return Reason(
+                f"The marker in {left} has to reach every replica.", f"{left} is replicated.", SOON
+            )
+    if getattr(role, "waiting", ()):
+        shard = getattr(role, "shard", "")
+        return Reason(
+            f"What it wrote to {shard} has to reach every replica.", f"{shard} is replicated.", SOON
+        )
+    return AT_WORK
+
+
+def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
+    """Say what the first part of a request waits for that has to wait: its answer is the last one."""
+    reasons = (at_broker(world, broker, part) for part in parts)
+    return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
+
+
+def _enlistment(world: World, broker: int, message: Any) -> Reason:
+    home = world.image.home_of_transactions(message.transactional_id)
+    to = world.image.leader_of(home)
+    name, what = message.transactional_id, "The question to the transaction coordinator"
+    behind = _behind(world, broker, name)
+    if behind is not None:
+        what = f"{what} waits until Broker {behind.broker} has answered another one. That one"
+        to, name = behind.broker, behind.on_the_way[0].message.transactional_id  # type: ignore[attr-defined]
+    reason = on_connection(
+        world,
+        f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}",
+        to,
+        what,
+        lambda m: any(each.transactional_id == name for each in m.of_transactions),  # type: ignore[attr-defined]
+    )
+    return reason.but(text=f"It first enlists its partition. {reason.text}")
+
+
+def _behind(world: World, broker: int, name: str) -> AskedOfNode | None:
+    """Give what is on the way to a broker that is to be asked about a transactional id after that."""
+    desk: KafkaApis = world.roles[broker, kafka_apis.ROLE, ""]
+    behind = ((node, q.message) for node in desk.nodes for q in node.waiting)
+    return next((node for node, m in behind if getattr(m, "transactional_id", "") == name), None)
+
+
+def start_of(world: World, partition: str) -> str:
+    """Say what gives a partition a leader again."""
+    held = world.image.leaders[partition]
+    if held.leader != NOBODY:
+        return f"Broker {held.leader} takes office"
+    return f"{' or '.join(f'Broker {b}' for b in held.replicas)} starts again"
+
+
+def _cut(world: World, source: str, broker: int) -> str:
+    one, other = host_of(source), broker_host(broker)
+    return f"{one} and {other}" if are_apart(world, one, other) else ""

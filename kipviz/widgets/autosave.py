@@ -1,0 +1,114 @@
+"""A file beside the notebook that keeps what a reader does in a stepper."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import Packed, Run
+from kipviz.core import atomic_write, untrusted_file
+from kipviz.core.tracefile import TraceFileError, is_whole
+
+
+class Keeper:
+    """Writes a stepper's run to a file whenever it changes: lines, names, the place, the answers.
+
+    A file that somebody else has changed in the meantime is left alone, and so is one that cannot
+    be written: the stepper says so, and what was done stays in it.
+    """
+
+    def __init__(self, stepper: Any, path: str | os.PathLike[str]) -> None:
+        """Keep a stepper from here on."""
+        self._stepper = stepper
+        self._path = path
+        self._seen: tuple[int, int] | None = _look(path)
+        self._told: Any = None
+        self._packed: Packed | None = None
+        stepper.observe(self._changed, ["step", "branch", "made", "answers", "revealed", "reached"])
+
+    def write(self) -> None:
+        """Write it now.
+
+        Raises:
+            TraceFileError: if the file cannot be written, or is not what was written last.
+        """
+        if _look(self._path) != self._seen:
+            raise TraceFileError(
+                f"{os.fspath(self._path)} was changed by something else, so this run is not kept "
+                "there any more; kipviz.save keeps it under another name"
+            )
+        stepper = self._stepper
+        run = stepper.lab.kept_at(stepper.branch, stepper.step, stepper.learned)
+        if self._packed is None or (run.lines, run.learned) != self._told:
+            self._packed, self._told = runs.pack(run), (run.lines, run.learned)
+        line = run.lines[run.line]
+        cursor = run.trees[line.tree].trace.cursor
+        self._packed.write(self._path, line.tree, cursor, line.tip, copy_of(self._path))
+        self._seen = _look(self._path)
+
+    def _changed(self, change: Mapping[str, Any]) -> None:
+        """Write it, and let the stepper say when that was not possible."""
+        try:
+            self.write()
+        except TraceFileError as wrong:
+            self._stepper.notice = f"{wrong}."
+
+
+def copy_of(path: str | os.PathLike[str]) -> Path:
+    """Give the place of the copy from before the last change of a kept file: a hidden file beside it."""
+    place = Path(path)
+    return place.with_name(f".{place.name}.before")
+
+
+def recovered(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run, str]:
+    """Read what can be read of a kept file that was refused, or the copy from before its last change.
+
+    The damaged file is kept under another name. The answer's second part says what was done.
+
+    Raises:
+        TraceFileError: the refusal, if nothing can be read of either.
+    """
+    place = Path(path)
+    try:
+        damaged = untrusted_file.read(place)
+    except OSError:
+        raise wrong from None
+    if is_whole(damaged):  # of another version, or of a scenario that there is not
+        raise wrong
+    aside = place.with_name(f"{place.name}.damaged")
+    try:
+        run = runs.load(place, recover=True)
+    except TraceFileError:
+        run, said = _before(place, wrong)
+    else:
+        said, run = run.changes[0], msgspec.structs.replace(run, changes=run.changes[1:])
+    try:
+        atomic_write.write(aside, damaged)
+    except OSError as problem:
+        raise TraceFileError(
+            f"{place} is damaged and stays as it is, because a copy of it cannot be written: "
+            f"{problem.strerror or problem}"
+        ) from None
+    return run, f"{said}; the damaged file is now {aside.name}"
+
+
+def _before(place: Path, wrong: TraceFileError) -> tuple[Run, str]:
+    try:
+        run = runs.load(copy_of(place))
+    except TraceFileError:
+        raise wrong from None
+    return run, f"{wrong}; what is opened is the copy from before its last change"
+
+
+def _look(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Say what a file looks like from outside, or None where there is none."""
+    try:
+        seen = Path(path).stat()
+    except OSError:
+        return None
+    return seen.st_mtime_ns, seen.st_size

@@ -1,0 +1,136 @@
+"""A broker's logs in the stepper: from a folder to a run that is stepped like any other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from kipviz.checking.single_run.runs import Run
+from kipviz.core.validation import path as path_given
+from kipviz.designs.catalogue import design as design_named
+from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
+from kipviz.recordings.decoded.elections import elected_of, elections_of, placements_of
+from kipviz.recordings.files.broker_folder import broker_folder, led_here, metadata_of, topic_ids_in
+from kipviz.recordings.rebuild import entries_among, entries_of, internal_partitions_of
+from kipviz.recordings.recorded import LEADERS, load_recording
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.scenarios.log_scenario import DESIGN, scenario_of
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.stepper import Stepper
+
+# A page of so many steps still opens at once; what was written before is read, but has no steps.
+LAST = 500
+
+
+def run_of_logs(
+    path: str | os.PathLike[str],
+    topics: Sequence[str] = (),
+    last: int = LAST,
+    internal_partitions: int = 0,
+    *,
+    torn_tail: bool = False,
+    at: tuple[str, int] | None = None,
+) -> Run:
+    """Read logs and give them as a run that stands at its end; `not_read` of its story names damaged batches.
+
+    `at` is a partition and an offset: then only the batches around it are read, however large the logs are.
+
+    Raises:
+        RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
+        ValueError: if a number is none, in one sentence.
+    """
+    for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
+        if type(number) is not int or number < least:
+            raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
+    place = path_given("the folder of logs", path)
+    recorded = load_recording(place) if (place / LEADERS).exists() else None
+    here = broker_folder(place)
+    cluster, unread = metadata_of(here)
+    known = cluster or ClusterMetadata()
+    decisions = recorded.decisions if recorded is not None else led_here(known, here)
+    damages: list[RecordingError] = []
+    topic_ids = {topic_id: topic for topic, topic_id in known.topics}
+    if at is None:
+        entries = entries_of(
+            here.partitions,
+            topics,
+            torn_tail=torn_tail,
+            topic_ids=topic_ids,
+            elected=elected_of(decisions),
+            compacted=compacted_in(known),
+            damages=damages,
+        )
+    else:
+        # A window needs numpy, which a page has not; whole logs do not.
+        from kipviz.recordings.files.log_window import window_at
+
+        window = window_at(place, *at, last)
+        ids = topic_ids | topic_ids_in(here.partitions)
+        entries = entries_among(
+            window.partitions, ids, elected=elected_of(decisions), damages=damages
+        )
+        last = max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
+    if not entries and damages:
+        raise damages[0]
+    if not entries:
+        why = f"Nothing is written in {', '.join(topics) or 'these logs'}."
+        raise RecordingError(str(place), 0, why)
+    told = recorded.partition_counts.get(TRANSACTION_STATE) if recorded is not None else 0
+    told = told or partitions_of(known, TRANSACTION_STATE)
+    count = internal_partitions or told or internal_partitions_of(entries)
+    led = (placements_of(decisions), elections_of(decisions, entries))
+    story = scenario_of(entries, place.resolve().name, count, last, *led).but(
+        not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in unread))
+    )
+    design = design_named(DESIGN)
+    trace, chapters = story.play(design)
+    return Run(story, design, story.model(design), trace, chapters)
+
+
+def step_of(run: Run, partition: str, offset: int) -> int:
+    """Return the step of a rebuilt run at which the batch with an offset of a partition is read."""
+    model: Any = run.model
+    number = next(
+        number
+        for number, entry in enumerate(model.entries)
+        if entry.partition == partition
+        and entry.batch.base_offset <= offset <= entry.batch.last_offset
+    )
+    return max(0, number + 1 - model.skipped)
+
+
+def rebuild(
+    path: str | os.PathLike[str],
+    topics: Sequence[str] = (),
+    last: int = LAST,
+    internal_partitions: int = 0,
+    *,
+    torn_tail: bool = False,
+    at: tuple[str, int] | None = None,
+) -> Stepper:
+    """Open a broker's logs in the stepper, at their end or at a place: every batch is a step.
+
+    Args:
+        path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`.
+        topics: the user topics to read besides Kafka's internal ones; all of them if left out.
+        last: how many batches are steps; what was written before is read at the start.
+        internal_partitions: how many partitions each internal topic has; found out if left out.
+        torn_tail: the files were copied from a running broker: what is cut off is no damage.
+        at: a partition and an offset, as a finding of an audit has them: only the batches around it are read.
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.rebuild("tests/recordings/kafka-4.4.0/commit-and-abort").last_step
+        34
+
+    Raises:
+        RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
+        ValueError: if a number is none, in one sentence.
+    """
+    run = run_of_logs(path, topics, last, internal_partitions, torn_tail=torn_tail, at=at)
+    stepper = stepper_of(run).last()
+    if at is not None:
+        stepper.step = step_of(run, *at)
+    return stepper

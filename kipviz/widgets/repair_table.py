@@ -1,0 +1,107 @@
+"""A repair in a notebook: which decisions make a broken design keep its promises, and runs of what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipviz.checking.judging.budgets import budget_of
+from kipviz.checking.judging.repair import DECISIONS_MAX, STATES_MAX, Attempt, Question, Repair
+from kipviz.checking.judging.repair import repair as searched
+from kipviz.checking.search.interrupted import until_interrupted
+from kipviz.core.validation import several
+from kipviz.views.reports.blocks import Blocks
+from kipviz.views.reports.repair_page import repair_blocks
+from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.result_page import ResultPage
+from kipviz.widgets.stepper import Stepper
+
+
+class Repaired(ResultPage):
+    """What repairs a design; a set of decisions that does not opens in the stepper.
+
+    Attributes:
+        found: every set that was tried, and the answer.
+    """
+
+    def __init__(self, found: Repair) -> None:
+        """Keep what was tried."""
+        self.found = found
+
+    @property
+    def decisions(self) -> tuple[tuple[str, ...], ...]:
+        """The smallest sets of decisions that repair the design; none if nothing that was tried does."""
+        return tuple(each.slots for each in self.found.repairs)
+
+    def open(self, *decisions: str) -> Stepper:
+        """Open a run that breaks with these decisions alone, where it breaks; with none, the design itself.
+
+        Raises:
+            LookupError: if they were not tried, or nothing breaks with them.
+        """
+        for attempt in self.found.attempts:
+            if set(attempt.slots) == set(decisions):
+                return _opened(attempt)
+        tried = ", ".join(self.found.slots) or "none"
+        raise LookupError(
+            f"{' and '.join(decisions) or 'The design itself'} was not tried; decisions are {tried}."
+        )
+
+    def blocks(self) -> Blocks:
+        """Return the page in its parts; the key of a run is the attempt, counted from 0."""
+        return repair_blocks(self.found)
+
+    def open_run(self, run: str) -> Stepper:
+        """Open the run that breaks in an attempt.
+
+        Raises:
+            LookupError: if nothing breaks in it.
+        """
+        return _opened(self.found.attempts[int(run)])
+
+
+def _opened(attempt: Attempt) -> Stepper:
+    return stepper_of(attempt.broken().run).last()
+
+
+def repair(
+    scenario: str,
+    design: str = "as-written",
+    other: str = "repaired",
+    faults: str = "",
+    promises: Sequence[str] = (),
+    decisions_max: int = DECISIONS_MAX,
+    states_max: int = STATES_MAX,
+) -> Repaired:
+    """Find the smallest sets of another design's decisions with which a broken design keeps its promises.
+
+    Small sets are tried before large ones, so what is found cannot be made smaller. Who interrupts it gets
+    what was tried so far.
+
+    Args:
+        scenario: a small story's name, such as "kip-1289-small".
+        design: the design that breaks something.
+        other: the design whose decisions are taken over.
+        faults: what may go wrong, such as "expire_lock=1".
+        promises: names of the properties to keep; all of them if there is none.
+        decisions_max: how many decisions are tried together at most.
+        states_max: when a search gives up; its set is then "not decided".
+
+    Example:
+        >>> import kipviz
+        >>> kipviz.repair("kip-1289-small", "finding-D", faults="expire_lock=1").decisions
+        (('lock_expiry',),)
+
+    Raises:
+        ValueError: for a word that names nothing or a number that is none, in one sentence.
+    """
+    question = Question(
+        scenario,
+        design,
+        other,
+        budget_of(faults),
+        several("promises", promises, "atomic") if promises else (),
+        decisions_max,
+        states_max,
+    )
+    with until_interrupted() as go_on:
+        return Repaired(searched(question, go_on))

@@ -1,0 +1,94 @@
+"""Which producer ids a broker may give next, and who coordinates what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kipviz.core.table import Table
+from kipviz.recordings.decoded.producer_id_blocks import BLOCK, BLOCKS_MAX, GivenIds
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.coordinator_lookup import NOBODY, said_of
+from kipviz.recordings.request_context.evidence import of_recording
+
+RELEASE = Path(__file__).parent / "kafka-4.4.0"
+
+
+def given(identity: int, begin: int, end: int, code: int = 0) -> Exchange:
+    """Give an exchange in which an id was given."""
+    told = Table.of({"producerId": identity, "errorCode": code})
+    return Exchange("INIT_PRODUCER_ID", 5, "c", begin, end, Table.of({}), told)
+
+
+def test_ids_are_given_one_after_the_other_or_from_the_next_block() -> None:
+    ids = GivenIds((given(0, 0, 1), given(1, 2, 3)), 0)
+    assert ids.next_of(given(-1, 5, 6)) == (2, BLOCK)
+    assert not ids.block_is_due(given(-1, 5, 6))
+
+
+def test_the_first_id_of_a_broker_without_a_past_is_the_first_of_a_block_that_may_be_awaited() -> (
+    None
+):
+    ids = GivenIds((), 0)
+    assert ids.next_of(given(-1, 5, 6)) == (0, BLOCK)
+    assert ids.block_is_due(given(-1, 5, 6))
+
+
+def test_of_two_that_come_together_either_may_be_first() -> None:
+    both = (given(4, 10, 20), given(3, 11, 19))
+    ids = GivenIds((given(2, 0, 1), *both), 0)
+    assert {4, 3} <= set(ids.next_of(both[0]))
+    assert {4, 3} <= set(ids.next_of(both[1]))
+
+
+def test_of_a_broker_with_a_past_the_first_id_is_taken_as_told() -> None:
+    first = given(4_017, 0, 1)
+    assert GivenIds((first,), None).next_of(first) == (4_017,)
+    assert GivenIds((first,), None).next_of(given(-1, 3, 4)) == (4_018, 5_000)
+
+
+def test_an_id_that_was_refused_was_not_given() -> None:
+    assert GivenIds((given(7, 0, 1, code=51),), 0).next_of(given(-1, 2, 3)) == (0, BLOCK)
+
+
+def test_a_producer_without_a_name_is_asked_to_wait_for_the_broker_s_first_block() -> None:
+    asked = [
+        each
+        for each in Acceptor(of_recording(RELEASE / "idempotent")).asked()
+        if each.api == "INIT_PRODUCER_ID"
+    ]
+    told = [dict(each.recorded) for each in asked]
+    assert all(each.accepted for each in asked)
+    given = [each["producer id"] for each in told if each["error"] == "NONE"]
+    assert sorted(given) == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["commit-and-abort", "older-client", "share-answers"])
+def test_whoever_is_looked_up_is_the_leader_of_the_partition_that_holds_the_key(name: str) -> None:
+    asked = [
+        each
+        for each in Acceptor(of_recording(RELEASE / name)).asked()
+        if each.api == "FIND_COORDINATOR"
+    ]
+    assert asked
+    assert all(each.accepted for each in asked)
+
+
+def test_nobody_is_available_only_as_long_as_nobody_has_written() -> None:
+    assert NOBODY in said_of(1, settled=False)
+    assert NOBODY not in said_of(1, settled=True)
+
+
+def test_an_id_of_another_broker_that_is_very_far_away_is_looked_for_in_its_own_block_only() -> (
+    None
+):
+    """Of a hostile log, or of a cluster that has given many: one by one the blocks would fill the memory."""
+    far = given(2**62, 2, 3).but(broker=2)
+    ids = GivenIds((given(4, 0, 1), far), 0)
+    mine = given(2**62 - 2**62 % BLOCK, 5, 6)
+    found = ids.next_of(mine)
+    assert mine.response["producerId"] in found
+    assert len(found) == 2 + BLOCKS_MAX
+    assert mine.response["producerId"] + 1 not in found
