@@ -18,7 +18,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.message import Message
-from kipviz.messages.releases import Release, release
+from kipviz.messages.releases import EVERYTHING, Release, release
 from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import (
     TRANSACTION_STATE,
@@ -69,7 +69,7 @@ class Image(Part, frozen=True, cache_hash=True):
 
     def release_of(self, broker: int) -> Release:
         """Give the binary that a broker runs, or had when it was stopped."""
-        return release(dict(self.releases).get(broker, ""))
+        return release(dict(self.releases).get(broker, "")) if self.releases else EVERYTHING
 
     def unsupporting(self, feature: str, level: int) -> tuple[int, ...]:
         """Give the brokers whose binaries do not know a level of a feature, running or not."""
@@ -91,6 +91,8 @@ class Image(Part, frozen=True, cache_hash=True):
         If not, its high watermark stands still, and its leader takes nothing with acks=all. A topic
         with fewer replicas than that needs all of them. Source: Partition.effectiveMinIsr.
         """
+        if not self.min_insync_replicas:
+            return True
         least = next((n for t, n in self.min_insync_replicas if t == topic_of(partition)), 1)
         held = self.leaders.get(partition)
         if least < 2 or held is None:
@@ -243,6 +245,13 @@ class Context(Value, frozen=True):
 
 def with_effects(state: Any, *parts: Effects) -> Effects:
     """Join the effects of several decisions into one, with the state that came out last."""
+    # Most decisions want nothing but a state, or are the only ones that want more.
+    parts = tuple(part for part in parts if part != Effects(part.state))
+    if not parts:
+        return Effects(state)
+    if len(parts) == 1:
+        (alone,) = parts
+        return alone if alone.state is state else alone.but(state=state)
     appends: tuple[tuple[str, Batch], ...] = ()
     replies: tuple[Reply, ...] = ()
     requests: tuple[Request, ...] = ()

@@ -6,6 +6,8 @@ DURABILITY: nothing is kept.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kipviz.brokers import deleted_topics
 from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.checks import Check, Checks
@@ -46,9 +48,10 @@ def admitted(
     privileged: bool,
 ) -> Admission:
     """Check a request in Kafka's order; a broker is `privileged` and needs no rights."""
-    if not knows(image.release_of(broker), message):
+    binary = image.release_of(broker)
+    if not knows(binary, message):
         error = Errors.UNSUPPORTED_VERSION
-        served = Check("request version", message.spoken, image.release_of(broker).name, error)
+        served = Check("request version", message.spoken, binary.name, error)
         return Admission((served,), message, refused(message, error))
     level = image.features.share_version
     if api_of(message).only_with_shares and level < SHARE_GROUP_LEVEL:
@@ -95,8 +98,14 @@ def served(key: RoleKey, image: Image) -> Checks:
     broker, role, shard = key
     if not shard:
         return ()
+    return _leads(broker, role, image.leader_of(shard))
+
+
+@lru_cache(maxsize=1024)
+def _leads(broker: int, role: str, leader: int) -> Checks:
+    """Give the check of a broker that leads: one object for each, which most requests have."""
     error = Errors.NOT_COORDINATOR if Role(role).coordinates else Errors.NOT_LEADER_OR_FOLLOWER
-    return (Check("leader", broker, image.leader_of(shard), otherwise=(error,)),)
+    return (Check("leader", broker, leader, otherwise=(error,)),)
 
 
 def error_in(answer: Message) -> Errors:

@@ -67,7 +67,7 @@ from kipviz.brokers.transactions.transaction_append import needs_image
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
-from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_of
+from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_key
 from kipviz.messages.apis.api import Role, Shard
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
@@ -173,21 +173,30 @@ PARTITION_OF = {api.request: PARTITION_BY[api.shard] for api in APIS}
 # Requests that a broker takes whatever it leads, and those for the one share-partition leader that it has.
 FRONT_DESK = frozenset(api.request for api in APIS if api.role is Role.KAFKA_APIS)
 OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHARE_PARTITION_LEADER)
+_PARTED = frozenset(
+    api.request
+    for api in APIS
+    if api.several_groups or issubclass(api.request, InitProducerId | Produce | AddPartitionsToTxn)
+)
 TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Give the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
-    nameless = isinstance(message, InitProducerId) and message.transactional_id is None
-    of_several = isinstance(message, Produce | AddPartitionsToTxn) and bool(message.further)
-    parted = names_several(message) or of_several
-    if kind in FRONT_DESK or nameless or parted:
+    if kind in FRONT_DESK or (kind in _PARTED and _is_parted(message)):
         return (broker, kafka_apis.ROLE, "")
     if kind in OF_SHARE_LEADERS:
         return (broker, SHARES, "")
-    partition = PARTITION_OF[kind](message, image)
-    return (broker, role_of(partition), partition)
+    return role_key(broker, PARTITION_OF[kind](message, image))
+
+
+def _is_parted(message: Message) -> bool:
+    """Say whether the front desk takes a request that is for one role otherwise: it has no name, or several parts."""
+    if isinstance(message, InitProducerId) and message.transactional_id is None:
+        return True
+    of_several = isinstance(message, Produce | AddPartitionsToTxn) and bool(message.further)
+    return of_several or names_several(message)
 
 
 def addressee(message: Message, image: Image) -> str:

@@ -7,7 +7,8 @@ scripts and for the greyed entries on screen. What is to be known of one action 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from itertools import chain
+from typing import Any, TypeAlias
 
 from kipviz.brokers.context import NOBODY, Context, Image
 from kipviz.brokers.rules import BrokerRules
@@ -54,19 +55,17 @@ from kipviz.cluster.world import (
     World,
     first_world,
 )
+from kipviz.core.kept_answers import KeptAnswers
 from kipviz.core.model import NotEnabled, Outcome
-from kipviz.core.table import Table, pairs
+from kipviz.core.table import pairs
 
-K = TypeVar("K")
-V = TypeVar("V")
+# What one client's process can do, and whether it can be started again.
+_OfClient: TypeAlias = tuple[tuple[ClusterAction, ...], tuple[ClusterAction, ...]]
 
-# What all clients can do with these applications and leaders, and which can be started again.
-_OfClients: TypeAlias = tuple[
-    Table[str, Application], Image, list[ClusterAction], list[StartClient]
-]
-
-# What some roles have to load, and their timers by the field of the budget that they spend.
-_OfRoles: TypeAlias = tuple[list[ClusterAction], list[tuple[str, tuple[ClusterAction, ...]]]]
+# What a role has to load, and its timers by the field of the budget that they spend; None for nothing.
+_OfRole: TypeAlias = (
+    tuple[tuple[ClusterAction, ...], tuple[tuple[str, tuple[ClusterAction, ...]], ...]] | None
+)
 
 # What of a role can run out, by the field of the budget that it spends; "" for what is free.
 Timers: TypeAlias = dict[str, tuple[ClusterAction, ...]]
@@ -78,9 +77,8 @@ TIMED_ROLES = frozenset(
 
 TICK = Tick()
 
-# So much of what clients, roles and wires allow is remembered: a search meets eight in ten again (measured),
-# a run has little use for more than the last ones.
-SEEN_MAX = 128
+# So many images of the cluster have their memory of what clients can do: one for each leader that moved.
+IMAGES_MAX = 16
 
 
 class ClusterModel:
@@ -108,13 +106,10 @@ class ClusterModel:
         if of_logs:
             self._timed_roles |= {"partition_leader"}
         self._keys = SearchKeys()
-        # What was found for the client or role seen last in its place; nothing but a memory.
-        self._clients_seen: dict[str, tuple[Application, Image, tuple[ClusterAction, ...]]] = {}
-        self._roles_seen: dict[RoleKey, tuple[Any, Timers]] = {}
-        # The same for all clients, and for blocks of roles and wires, by the very object, which is kept here, too.
-        self._all_clients_seen: dict[int, _OfClients] = {}
-        self._blocks_seen: dict[int, tuple[tuple[Any, ...], _OfRoles]] = {}
-        self._wires_seen: dict[int, tuple[tuple[Any, ...], list[ClusterAction]]] = {}
+        # What clients, wires and roles allow, by the very object; nothing but a memory.
+        self._clients_kept: dict[int, tuple[Image, KeptAnswers[_OfClient]]] = {}
+        self._wires_kept: KeptAnswers[tuple[ClusterAction, ...]] = KeptAnswers(_arrivals)
+        self._roles_kept: KeptAnswers[_OfRole] = KeptAnswers(self._of_role)
         # Who offers accidents and repairs under the budget seen last.
         self._offers: tuple[FaultBudget | None, tuple[Offer, ...]] = (None, ())
         # A page asks about one world several times in a row.
@@ -162,15 +157,11 @@ class ClusterModel:
 
     def _found(self, world: World) -> tuple[ClusterAction, ...]:
         found: list[ClusterAction] = []
-        of_clients = self._of_clients(world)
-        found += of_clients[2]
-        seen = self._wires_seen
-        for places, connections in world.connections.blocks():
-            known = seen.get(id(connections))
-            if known is None:
-                known = (connections, _arrivals(places, connections))
-                _note(seen, connections, known)
-            found += known[1]
+        dead: list[ClusterAction] = []
+        for going_on, starting in self._kept_for(world.image).of(world.applications, world.image):
+            found += going_on
+            dead += starting
+        found += chain.from_iterable(self._wires_kept.of(world.connections, None))
         if world.cuts:
             found = [
                 action
@@ -187,7 +178,7 @@ class ClusterModel:
         self._of_roles(world, found)
         if world.cuts and paused(world):
             found = [action for action in found if why_still(world, action) is None]
-        accidents = [*self._accidents(world), *of_clients[3]]
+        accidents = [*self._accidents(world), *dead]
         if not self._timed:
             return (*found, *accidents)
         tick = () if self.why_not(world, TICK) is not None else (TICK,)
@@ -228,10 +219,13 @@ class ClusterModel:
         Raises:
             NotEnabled: if the action is not possible now.
         """
-        why = self.why_not(world, action)
-        if why is not None:
-            raise NotEnabled(action, why)
-        turn = self.turn(world)
+        asked, found = self._last
+        # What `enabled` has just found is possible: nobody need ask again.
+        if asked is not world or action not in found:
+            why = self.why_not(world, action)
+            if why is not None:
+                raise NotEnabled(action, why)
+        turn = Turn(world, self.spec, self._brokers, self._clients)
         behaviour = BEHAVIOUR_OF[type(action)]
         field = behaviour.spends
         if field:
@@ -258,25 +252,19 @@ class ClusterModel:
             now_ms=world.now_ms,
         )
 
-    def _of_clients(self, world: World) -> _OfClients:
-        """Give what the clients can do, as long as neither they nor the leaders change."""
-        applications, image = world.applications, world.image
-        known = self._all_clients_seen.get(id(applications))
-        if known is None or known[1] is not image:
-            found: list[ClusterAction] = []
-            seen = self._clients_seen
-            for name, app in pairs(applications):
-                same = seen.get(name)
-                if same is None or same[0] is not app or same[1] is not image:
-                    same = seen[name] = (app, image, self._of_client(image, app))
-                found += same[2]
-            dead = [StartClient(name) for name, app in pairs(applications) if not app.alive]
-            known = (applications, image, found, dead)
-            _note(self._all_clients_seen, applications, known)
-        return known
+    def _kept_for(self, image: Image) -> KeptAnswers[_OfClient]:
+        """Return the memory of what clients can do with these leaders."""
+        known = self._clients_kept.get(id(image))
+        if known is None:
+            if len(self._clients_kept) >= IMAGES_MAX:
+                self._clients_kept.clear()
+            known = self._clients_kept[id(image)] = (image, KeptAnswers(self._of_client))
+        return known[1]
 
-    def _of_client(self, image: Image, app: Application) -> tuple[ClusterAction, ...]:
+    def _of_client(self, name: str, app: Application, image: Image) -> _OfClient:
         """Give what one application can do: a line of its program, its requests, its timers."""
+        if not app.alive:
+            return (), (StartClient(name),)
         found: list[ClusterAction] = []
         if why_no_step(app) is None:
             found.append(_next_line(app.name))
@@ -285,49 +273,35 @@ class ClusterModel:
             for worker in app.workers
             if why_no_step(seen_by(app, worker.name)) is None
         ]
-        for client in app.clients if app.alive else ():
+        for client in app.clients:
             request = next_request(client)
             broker = NOBODY if request is None else dispatch.destination(request, image)
             if broker != NOBODY and has_room(client, broker):
                 found.append(Send(client.source))
             found += [ClientTimer(client.source, timer) for timer in timers_of(client)]
-        return tuple(found)
+        return tuple(found), ()
 
     def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
         budget = world.budget
         timers: list[ClusterAction] = []
-
-        seen = self._blocks_seen
-        for keys, roles in world.roles.blocks():
-            known = None if self._asks_logs else seen.get(id(roles))
-            if known is None:
-                known = (roles, self._of_block(world, keys, roles))
-                _note(seen, roles, known)
-            loading, due = known[1]
+        # Where a timer is a question to a log, a role that is the same says nothing.
+        kept = KeptAnswers(self._of_role) if self._asks_logs else self._roles_kept
+        for loading, due in filter(None, kept.of(world.roles, world)):
             found += loading
             for field, actions in due:
                 if not field or getattr(budget, field):
                     timers += actions
         found += timers
 
-    def _of_block(
-        self, world: World, keys: tuple[RoleKey, ...], roles: tuple[Any, ...]
-    ) -> _OfRoles:
-        """Give what some roles have to load, and their timers that are set."""
-        loading: list[ClusterAction] = []
-        due: list[tuple[str, tuple[ClusterAction, ...]]] = []
-        for key, role in zip(keys, roles, strict=True):
-            if key[1] not in self._timed_roles:
-                continue
-            if getattr(role, "loading", False):
-                loading.append(Load(*key))
-                continue
-            known = self._roles_seen.get(key)
-            if known is None or known[0] is not role or self._asks_logs:
-                known = (role, self._timers(world, key, role))
-                self._roles_seen[key] = known
-            due += [(field, actions) for field, actions in known[1].items() if actions]
-        return loading, due
+    def _of_role(self, key: RoleKey, role: Any, world: World) -> _OfRole:
+        """Give what a role has to load, or its timers that are set."""
+        if key[1] not in self._timed_roles:
+            return None
+        if getattr(role, "loading", False):
+            return (Load(*key),), ()
+        timers = self._timers(world, key, role).items()
+        due = tuple((field, actions) for field, actions in timers if actions)
+        return ((), due) if due else None
 
     def _timers(self, world: World, key: RoleKey, role: Any) -> Timers:
         """Give the locks, look-ups, transactions and other timers of a role that are due."""
@@ -358,7 +332,7 @@ class ClusterModel:
         """Give the accidents, repairs and operator's doings for which there is a budget, on a host that does not stand still."""
         budget, offers = self._offers
         if budget is not world.budget:
-            offers = offers_of(world.budget)
+            offers = offers_of(self.spec, world.budget)
             self._offers = (world.budget, offers)
         found: list[ClusterAction] = []
         for offered in offers:
@@ -369,28 +343,20 @@ class ClusterModel:
 
 
 def _arrivals(
-    places: tuple[tuple[str, int], ...], connections: tuple[Connection, ...]
-) -> list[ClusterAction]:
-    """Give what can arrive on some connections."""
+    place: tuple[str, int], connection: Connection, _: object
+) -> tuple[ClusterAction, ...]:
+    """Give what can arrive on a connection."""
+    if not connection.open:
+        return ()
     found: list[ClusterAction] = []
-    for place, connection in zip(places, connections, strict=True):
-        if not connection.open:
-            continue
-        if connection.requests and connection.serving is None:
-            late = connection.left
-            found.append(DeliverLate(*place) if late else _arrival(*place, "request"))
-        if connection.responses:
-            found.append(_arrival(*place, "response"))
-    return found
+    if connection.requests and connection.serving is None:
+        late = connection.left
+        found.append(DeliverLate(*place) if late else _arrival(*place, "request"))
+    if connection.responses:
+        found.append(_arrival(*place, "response"))
+    return tuple(found)
 
 
 # One object for each: most steps of a run are arrivals and calls, and every one of them is kept.
 _arrival = lru_cache(maxsize=4096)(Deliver)
 _next_line = lru_cache(maxsize=4096)(Step)
-
-
-def _note(seen: dict[int, V], of: object, known: V) -> None:
-    """Remember what was found for this very object; `known` has to keep it."""
-    if len(seen) >= SEEN_MAX:
-        seen.clear()
-    seen[id(of)] = known

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kipviz.brokers import deleted_topics
 from kipviz.brokers.context import Image
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import api_of, refused
+from kipviz.messages.apis.catalogue import APIS, api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import AddPartitionsToTxn
@@ -25,8 +25,14 @@ def not_here(message: Message) -> Message:
     return refused(message, error)
 
 
+# Requests for which a partition that is not there is an error of its own, by name or by the topic's id.
+_NAMING = frozenset(api.request for api in APIS if api.by_name or api.topic_ids_from is not None)
+
+
 def gone(message: Message, image: Image) -> Message | None:
     """Give the answer to a request about a partition that is not there, or None."""
+    if type(message) not in _NAMING and not isinstance(message, AddPartitionsToTxn):
+        return None
     if isinstance(message, AddPartitionsToTxn):
         return None if message.further else deleted_topics.not_added(message, image)
     error = deleted_topics.error_of(message, image)

@@ -7,6 +7,7 @@ it never outlives the step.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from kipviz.brokers.checks import Checked
@@ -79,8 +80,38 @@ from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import topic_of
 
 
+@lru_cache(maxsize=256)
+def _hosts(brokers: tuple[int, ...]) -> frozenset[str]:
+    """Give the hosts of some brokers, to be looked up in."""
+    return frozenset(map(broker_host, brokers))
+
+
 class Turn:
     """A step in progress."""
+
+    __slots__ = (
+        "_ages",
+        "_before",
+        "_broker_rules",
+        "_deadlines",
+        "_instant",
+        "_settings",
+        "_timed",
+        "applications",
+        "budget",
+        "checks",
+        "client_rules",
+        "connections",
+        "cuts",
+        "events",
+        "image",
+        "logs",
+        "next_producer_id",
+        "now_ms",
+        "roles",
+        "spec",
+        "up",
+    )
 
     def __init__(
         self,
@@ -108,7 +139,8 @@ class Turn:
         self.spec = spec
         self._settings = spec.settings
         self._instant = spec.replication == "instant"
-        self._ages = ages(world) if spec.clock.timed else ()
+        self._timed = spec.clock.timed
+        self._ages = ages(world) if self._timed else ()
 
     def world(self) -> World:
         """Give the world as it is now."""
@@ -125,7 +157,7 @@ class Turn:
             self._deadlines,
             self.now_ms,
         )
-        if not self.spec.clock.timed:
+        if not self._timed:
             return world
         return world.but(
             deadlines=deadlines.after_step(
@@ -162,10 +194,11 @@ class Turn:
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
         """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
-        if isinstance(effects.state, ShareLeader) and effects.state.calls:
-            effects = staging_requests.gathered(effects, self.context(key[0]))
-        if isinstance(effects.state, ShareLeader) and effects.state.waiting:
-            effects = share_fetching.gathered(effects, self.context(key[0]))
+        if type(effects.state) is ShareLeader:
+            if effects.state.calls:
+                effects = staging_requests.gathered(effects, self.context(key[0]))
+            if effects.state.waiting:
+                effects = share_fetching.gathered(effects, self.context(key[0]))
         if effects.state is not None:
             self.roles = self.roles.set(key, effects.state)
         if effects.checks:
@@ -324,7 +357,7 @@ class Turn:
 
     def _is_broker(self, host: str) -> bool:
         """Say whether a host is a broker's: brokers are super users."""
-        return any(host == broker_host(broker) for broker in self.spec.brokers)
+        return host in _hosts(self.spec.brokers)
 
     def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
         """Let a client have the error of a request that the broker's ApiVersions does not name.

@@ -160,11 +160,13 @@ class World(Part, frozen=True):
     now_ms: int = NO_TIMESTAMP
 
 
+@lru_cache(maxsize=4096)
 def host_of(source: str) -> str:
     """Give the host of an endpoint: "B5/persister" is on B5, "app-1/producer" on app-1."""
     return source.partition("/")[0]
 
 
+@lru_cache(maxsize=4096)
 def broker_host(broker: int) -> str:
     """Give the host name of a broker."""
     return f"B{broker}"
@@ -254,8 +256,9 @@ def role_of(partition: str) -> str:
     return COORDINATOR_OF.get(topic_of(partition), "partition_leader")
 
 
+@lru_cache(maxsize=4096)
 def role_key(broker: int, partition: str) -> RoleKey:
-    """Give the key of the role instance that leads a partition on a broker."""
+    """Give the key of the role instance that leads a partition on a broker (one object for each)."""
     return (broker, role_of(partition), partition)
 
 

@@ -124,6 +124,12 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
     @overload
     def __getitem__(self, index: slice) -> tuple[V, ...]: ...
     def __getitem__(self, index: int | slice) -> V | tuple[V, ...]:
+        if (
+            type(index) is int and index >= self._tail_start
+        ):  # most often it is the end that is read
+            tail = self._tail
+            if index - self._tail_start < len(tail):
+                return tail[index - self._tail_start]
         size = len(self)
         if isinstance(index, slice):
             start, stop, stride = index.indices(size)
@@ -131,8 +137,6 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
                 return tuple(self[at] for at in range(start, stop, stride))
             return tuple(record for chunk in self._chunks(start, stop) for record in chunk)
         at = index + size if index < 0 else index
-        if at >= self._tail_start and at < size and at >= 0:
-            return self._tail[at - self._tail_start]
         if at < 0 or at >= size:
             raise IndexError(f"a log of {size} records has no record {index}")
         return self._chunk(at)[at & _MASK]

@@ -103,7 +103,9 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         if at < len(keys) and keys[at] == key:
             if values[at] is value:
                 return self
-            return Table(keys, (*values[:at], value, *values[at + 1 :]))
+            changed = list(values)
+            changed[at] = value
+            return Table(keys, tuple(changed))
         _check_key(key, keys[0] if keys else key)
         more_keys = (*keys[:at], key, *keys[at:])
         more_values = (*values[:at], value, *values[at:])
@@ -151,10 +153,15 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         return self._known  # type: ignore[no-any-return]
 
     def __getitem__(self, key: K) -> V:
-        found = self.get(key, _MISSING)
-        if found is _MISSING:
-            raise KeyError(key)
-        return found  # type: ignore[return-value]  # not the sentinel, so a value
+        # What `get` does, without another call: it is asked more often than anything else.
+        keys: tuple[Any, ...] = self._keys
+        try:
+            at = bisect_left(keys, key)
+        except TypeError:
+            raise _mixed(key, keys[0]) from None
+        if at < len(keys) and keys[at] == key:
+            return self._values[at]
+        raise KeyError(key)
 
     def __contains__(self, key: object) -> bool:
         return self.get(key, _MISSING) is not _MISSING  # type: ignore[arg-type]
@@ -256,6 +263,12 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
         for above, at in reversed(path):
             changed = (*above[:at], changed, *above[at + 1 :])
         return _TallTable(self._keys, changed, self._known)
+
+    def __getitem__(self, key: K) -> V:
+        found = self.get(key, _MISSING)
+        if found is _MISSING:
+            raise KeyError(key)
+        return found  # type: ignore[return-value]  # not the sentinel, so a value
 
     def without(self, key: K) -> Table[K, V]:
         if self.get(key, _MISSING) is _MISSING:

@@ -146,16 +146,19 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
             NotEnabled: if the action is not possible here.
         """
         cursor, nodes = self.cursor, self._nodes
-        here = nodes[cursor]
-        children = self.children(cursor)
+        here, size = nodes[cursor], len(nodes)
+        # Nothing was taken from the node that was made last.
+        children = () if cursor + 1 == size else self.children(cursor)
         for child in children:
             if nodes[child].action == action:
                 return self.jump(child)
         outcome = self.model.step(here.world, action)
-        observations = self._observe(here.observations, action, outcome)
+        observations = here.observations
+        if observations:
+            observations = self._observe(observations, action, outcome)
         depth = here.depth + 1
         # On the first run id and depth are one number: one object for it, not three, in each step.
-        made = depth if depth == len(nodes) else len(nodes)
+        made = depth if depth == size else size
         node = Node(cursor, depth, action, outcome.world, outcome.events, observations)
         line, forks, turns = self._line, self._forks, self._turns
         if made != cursor + 1:
@@ -314,8 +317,6 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     # --- inside --------------------------------------------------------------------------------
 
     def _observe(self, states: tuple[Any, ...], action: Any, outcome: Outcome) -> tuple[Any, ...]:
-        if not states:
-            return states
         after = tuple(
             each.observe(state, action, outcome)
             for each, state in zip(self.observers, states, strict=True)

@@ -103,6 +103,8 @@ def knows(binary: Release, request: Message) -> bool:
     does not leave its member out for an older broker: TxnOffsetCommitRequest.Builder.build.
     """
     name = type(request).__name__
+    if binary is EVERYTHING and name != "TxnOffsetCommit":
+        return True
     if name == "AddPartitionsToTxn" and request.spoken <= 3:
         return True
     newest = dict(binary.newest).get(name, request.spoken)

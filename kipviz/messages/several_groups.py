@@ -10,12 +10,13 @@ from kipviz.messages.message import Message, taken_apart
 
 ANSWERS: tuple[type[Any], ...] = tuple(api.response for api in APIS if api.several_groups)
 OF_GROUPS: tuple[type[Any], ...] = tuple(api.request for api in APIS if api.several_groups)
+_OF_GROUPS: frozenset[type[Any]] = frozenset(OF_GROUPS)
 M = TypeVar("M", bound=Any)
 
 
-def names_several(message: Message) -> bool:
+def names_several(message: Any) -> bool:
     """Say whether a request is about more than one group."""
-    return isinstance(message, OF_GROUPS) and bool(message.further)
+    return type(message) in _OF_GROUPS and bool(message.further)
 
 
 def about(request: M, groups: tuple[str, ...]) -> M:

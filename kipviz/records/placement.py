@@ -29,6 +29,7 @@ def partition_for(key: str, partitions: int) -> int:
     return (0 if h == -(1 << 31) else abs(h)) % partitions
 
 
+@lru_cache(maxsize=4096)
 def topic_of(partition: str) -> str:
     """Give the topic of a partition name: output-A-0 gives output-A."""
     return partition.rpartition("-")[0]

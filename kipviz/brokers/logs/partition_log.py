@@ -11,7 +11,9 @@ on the leader alone); segments; retention by time or size.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import attrgetter
 
 from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.brokers.rules import BrokerRules
@@ -362,24 +364,22 @@ def rebuild(log: PartitionLog) -> PartitionLog:
     return replicate(fresh.but(given_up=tuple(o for o in log.given_up if o < fresh.end_offset)))
 
 
+_last_offset = attrgetter("last_offset")
+
+
 def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Batch, ...]:
     """Give the batches that hold the offsets from `offset` up to, not including, `up_to`.
 
     With `most` it ends with the batch in which so many offsets are reached, counted from the first
     one that there is: a fetch does not read a log to its end.
     """
-    low, high = 0, len(log.batches)
-    while low < high:
-        middle = (low + high) // 2
-        if log.batches[middle].last_offset < offset:
-            low = middle + 1
-        else:
-            high = middle
-    if most >= 0 and low < len(log.batches):
-        up_to = min(up_to, max(offset, log.batches[low].base_offset) + most)
+    batches = log.batches
+    low = bisect_left(batches, offset, key=_last_offset)
+    if most >= 0 and low < len(batches):
+        up_to = min(up_to, max(offset, batches[low].base_offset) + most)
     out = []
-    while low < len(log.batches) and log.batches[low].base_offset < up_to:
-        out.append(log.batches[low])
+    while low < len(batches) and (batch := batches[low]).base_offset < up_to:
+        out.append(batch)
         low += 1
     return tuple(out)
 

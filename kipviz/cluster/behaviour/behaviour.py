@@ -54,6 +54,10 @@ class Behaviour(ABC, Generic[A]):
     def why_not(self, model: Model, world: World, action: A) -> str | None:
         """Say in one sentence why the action is not possible, None if it is; budget, pauses and clock are asked elsewhere."""
 
+    def comes_up(self, spec: ClusterSpec) -> bool:
+        """Say whether the action can be offered in a cluster at all, whatever has happened."""
+        return True
+
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[ClusterAction]:
         """Give the actions that are possible, in the world's order; budget, pauses and clock are asked elsewhere.
 

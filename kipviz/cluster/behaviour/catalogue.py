@@ -30,10 +30,10 @@ Offer: TypeAlias = Callable[[ClusterSpec, World], Iterable[ClusterAction]]
 _OFFERING = tuple(sorted((each for each in BEHAVIOURS if each.place), key=lambda each: each.place))
 
 
-def offers_of(budget: FaultBudget) -> tuple[Offer, ...]:
+def offers_of(spec: ClusterSpec, budget: FaultBudget) -> tuple[Offer, ...]:
     """Give who offers something as long as a budget is as it is: what costs nothing, and of what some is left."""
     left = (each for each in _OFFERING if not each.spends or getattr(budget, each.spends))
-    return tuple(each.offered for each in left)
+    return tuple(each.offered for each in left if each.comes_up(spec))
 
 
 def named(world: World, action: ClusterAction) -> ActionName:

@@ -257,6 +257,8 @@ class Healing(Behaviour[Heal]):
         return why_no_heal(world, action)
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[Heal]:
+        if not world.cuts:
+            return ()
         return [Heal(one, other) for one, other in world.cuts if one != other]
 
     def apply(self, turn: Turn, action: Heal) -> None:

@@ -59,9 +59,10 @@ class RemakingTopic(Behaviour[RemakeTopic]):
             return f"{action.topic} is deleted for good"
         return f"{action.topic} has been made again already" if now == fresh.topic_id else None
 
+    def comes_up(self, spec: ClusterSpec) -> bool:
+        return bool(spec.remade)
+
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[RemakeTopic]:
-        if not spec.remade:
-            return ()
         ids = world.image.topic_ids
         old = [each for each in spec.remade if ids.get(each.topic, each.topic_id) != each.topic_id]
         return [RemakeTopic(each.topic) for each in old]
@@ -86,8 +87,11 @@ class DeletingTopic(Behaviour[DeleteTopic]):
     def why_not(self, model: Model, world: World, action: DeleteTopic) -> str | None:
         return why_no_removal(model.spec, world, action)
 
+    def comes_up(self, spec: ClusterSpec) -> bool:
+        return bool(spec.deletable_topics)
+
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[DeleteTopic]:
-        return map(DeleteTopic, removable(spec, world)) if spec.deletable_topics else ()
+        return map(DeleteTopic, removable(spec, world))
 
     def apply(self, turn: Turn, action: DeleteTopic) -> None:
         turn.delete_topic(action.topic)
@@ -109,8 +113,11 @@ class CreatingTopic(Behaviour[CreateTopic]):
     def why_not(self, model: Model, world: World, action: CreateTopic) -> str | None:
         return why_no_creation(model.spec, world, action)
 
+    def comes_up(self, spec: ClusterSpec) -> bool:
+        return bool(spec.later_topics)
+
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[CreateTopic]:
-        return map(CreateTopic, creatable(spec, world)) if spec.later_topics else ()
+        return map(CreateTopic, creatable(spec, world))
 
     def apply(self, turn: Turn, action: CreateTopic) -> None:
         turn.create_topic(action.topic)

@@ -78,7 +78,7 @@ def are_apart(world: World, one: str, other: str) -> bool:
 
 def is_cut(world: World, source: str, broker: int) -> bool:
     """Say whether no message passes between a source and a broker."""
-    return are_apart(world, host_of(source), broker_host(broker))
+    return bool(world.cuts) and are_apart(world, host_of(source), broker_host(broker))
 
 
 def holding(world: World, one: str, other: str) -> tuple[tuple[str, str], ...]:
