@@ -78,7 +78,8 @@ class Scenario(Value, frozen=True):
 
     `lanes` are the hosts to show first, at most four. `designs` are those it was written for,
     the first one is the default. `clause` says where the story comes from. `watch` and
-    `checkpoints` are what it is taught with.
+    `checkpoints` are what it is taught with. `untold` stands in place of a title that tells the
+    answer, until the question was answered.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Scenario(Value, frozen=True):
     question: Question | None = None
     watch: tuple[Watch, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    untold: str = ""
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
         """Give the scenario's cluster under a design, with another fault budget if one is given.

@@ -120,7 +120,7 @@ def _head(title: str, here: str, root: str = "", more: str = "", data: str = "")
 def story_page(story: Scenario | None) -> str:
     """Return the page of a story; of none, the page on which a permalink opens."""
     name = "" if story is None else story.name
-    title = "A run" if story is None else escape(story.title)
+    title = "A run" if story is None else escape(story.untold or story.title)
     root = "" if story is None else "../"
     more = f'\n<link rel="modulepreload" href="{root}stepper.js"><link rel="modulepreload" href="{root}unpack.js">'
     data = ""

@@ -394,6 +394,7 @@ def payload(
         "format": 1,
         "glossary": terms_in(said),
         "title": scenario.title,
+        "untold": scenario.untold,
         "scenario": scenario.name,
         "head": head,
         "spec_line": _spec_line(model),

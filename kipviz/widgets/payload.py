@@ -421,6 +421,8 @@ class Payload(_Part):
     rows: list[RowInfo]
     verdicts: list[VerdictInfo]
     choices: list[Choice]
+    untold: str = ""
+    """In place of a title that tells the answer, until the story's question was answered."""
     scenario: str = ""
     head: str = ""
     spec_line: str = ""

@@ -7,6 +7,7 @@ import functools
 import pytest
 
 import kipviz
+from tests.browser.bare_page import wait_painted, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -123,3 +124,23 @@ def test_nothing_of_a_lesson_sticks_out_at_any_width(show, width, scheme):
     page.locator(".kv-checkpoint-button").click()
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".kv-error").is_hidden()
+
+
+def test_the_title_and_the_notes_tell_the_outcome_only_when_the_question_was_answered(
+    open_file, tmp_path
+):
+    zombie = kipviz.open("kip-447-zombie").payload
+    (question,) = zombie["questions"]
+    page = open_file(write_page(tmp_path / "zombie.html", zombie))
+    wait_painted(page)
+    page.locator(".kv").focus()
+    late = [note["text"] for note in zombie["lesson"]["watch"] if note["to"] > question["step"]]
+    assert late
+    seen = set()
+    while value(page, "step") < question["step"]:
+        assert page.locator(".kv h2").inner_text() == "A zombie wakes up"
+        seen |= set(page.locator(".kv-watch-list li").all_inner_texts())
+        press(page, "Shift+ArrowRight")
+    assert not seen & set(late)
+    assert page.locator(".kv h2").inner_text() == zombie["title"]
+    assert set(page.locator(".kv-watch-list li").all_inner_texts()) & set(late)

@@ -5,6 +5,7 @@
     clause: where it comes from
     designs: [kafka]                    the first one is the default
     lanes: [app-1, B1, B3]              the hosts that are shown first
+    untold: A title without its end     in place of a title that tells the answer
     cluster: regular-group              see `clusters_in_head`
     ---
 
@@ -68,7 +69,8 @@ from kipviz.scenarios.script import Beat
 from kipviz.scenarios.teaching_notes import Checkpoint, Watch
 
 NAME, ORDER, CLAUSE, DESIGNS, LANES = "name", "order", "clause", "designs", "lanes"
-OF_STORIES = (NAME, ORDER, CLAUSE, DESIGNS, LANES)
+UNTOLD = "untold"
+OF_STORIES = (NAME, ORDER, CLAUSE, DESIGNS, LANES, UNTOLD)
 CHECKPOINTS = "Checkpoints"
 WATCH = "Watch: "
 QUESTION = "Question: "
@@ -162,6 +164,7 @@ def _read(text: str) -> Document:
         question=questions[0][0] if questions else None,
         watch=(*watched, *(each for _, watch, *_ in read for each in watch)),
         checkpoints=tuple(checkpoint for checkpoint, _ in checkpoints),
+        untold=_text(keys, UNTOLD) if keys.get(UNTOLD) else "",
     )
     return Document(
         scenario,

@@ -20,6 +20,7 @@ from kipviz.scenarios.documents.read import (
     QUESTION,
     RIGHT,
     STEPS,
+    UNTOLD,
     WATCH,
     Document,
 )
@@ -35,6 +36,8 @@ def write_story(document: Document) -> str:
     if document.order:
         keys[ORDER] = document.order
     keys |= {CLAUSE: story.clause, DESIGNS: list(story.designs), LANES: list(story.lanes)}
+    if story.untold:
+        keys[UNTOLD] = story.untold
     keys |= write_cluster(story.spec, programs)
     lines = [MARK, *write_head(keys), MARK, "", f"# {story.title}", "", *wrapped(story.sentence)]
     for program, name in programs.items():

@@ -132,8 +132,14 @@ function show(told) {
   $("stepper").replaceChildren();
   close = stepper.render({ model: shown, el: $("stepper") });
   $("stepper").querySelector(".kv")?.focus({ preventScroll: true });
-  document.title = `${told.payload.title} · kipviz`;
-  $("title").textContent = told.payload.title;
+  // The title as the stepper shows it: with the outcome only when the question was answered.
+  const entitle = () => {
+    const heading = $("stepper").querySelector("h2")?.textContent || told.payload.title;
+    document.title = `${heading} · kipviz`;
+    $("title").textContent = heading;
+  };
+  entitle();
+  shown.on("change:revealed", entitle);
 }
 
 /** Shows another payload of the same run; where its reader stands and what is open stay. */

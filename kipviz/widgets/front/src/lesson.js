@@ -33,7 +33,10 @@ export class Lesson {
 
   update(_line, step) {
     const main = this.app.onMain(step);
-    const notes = main ? this.watch.filter((note) => note.from <= step && (note.to === null || step < note.to)) : [];
+    // What to watch for while a question's own beat is played is said when it was revealed: it may tell the answer.
+    const pending = this.app.questions.filter((question) => !this.app.revealed.includes(question.id));
+    const early = (note) => pending.some((question) => note.from < question.step && (note.to === null || note.to > question.step));
+    const notes = main ? this.watch.filter((note) => note.from <= step && (note.to === null || step < note.to) && !early(note)) : [];
     show(this.watching, notes.length > 0);
     this.drawn.draw(notes, (note) => note.text);
     const { reached, revealed, answers } = this.app;

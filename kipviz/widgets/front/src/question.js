@@ -86,6 +86,11 @@ export class Question {
     return this.app.revealed.includes(question.id);
   }
 
+  /** Whether a question of the story was not revealed yet. */
+  get open() {
+    return this.app.questions.some((question) => !this.isRevealed(question));
+  }
+
   /** Whether the choices of this step have to stay hidden, because they are the answer. */
   get hides() {
     return Boolean(this.asked) && !this.isRevealed(this.asked);

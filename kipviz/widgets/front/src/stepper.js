@@ -7,7 +7,7 @@ import { Choices } from "./choices.js";
 import { Find } from "./find.js";
 import { Table } from "./table.js";
 import { Tree } from "./tree.js";
-import { aria, h, show, text } from "./dom.js";
+import { aria, attr, h, show, text } from "./dom.js";
 import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lesson } from "./lesson.js";
@@ -31,7 +31,7 @@ export class Stepper extends Frame {
    * @param {import("../types/payload").Payload} payload
    */
   constructor(model, payload) {
-    super(model, `Stepper: ${payload.title}`);
+    super(model, `Stepper: ${payload.untold || payload.title}`);
     this.payload = payload;
     this.questions = payload.questions ?? [];
     this.lines = new Lines(payload, model.get("branches"));
@@ -88,7 +88,7 @@ export class Stepper extends Frame {
     this.design = new DesignChip();
     this.header = h(
       "header.kv-header",
-      h("h2", { title: payload.title }, payload.title),
+      this.heading = h("h2"),
       this.design.element,
       h("span.kv-space"),
       this.verdicts.chips,
@@ -129,6 +129,7 @@ export class Stepper extends Frame {
     const since = sinceOf(line, at, this.grain);
     const lanes = lanesOf(this.payload, this.allLanes);
     this.learn(line, at);
+    this.drawHeading();
     this.question.update(line, at);
     this.lesson.update(line, at);
     this.choices.update(line, at);
@@ -153,6 +154,14 @@ export class Stepper extends Frame {
     this.drawDetail();
     for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
     this.audience?.update(line.bigs[line.bigAt[line.forward(at)]], line.forward(at) > at, this.question.question);
+  }
+
+  /** The title tells what comes of the story only when its question was answered. */
+  drawHeading() {
+    const { title, untold } = this.payload;
+    const words = this.question.open ? untold || title : title;
+    text(this.heading, words);
+    attr(this.heading, "title", words);
   }
 
   /** The same run once more, for another window. */

@@ -327,6 +327,7 @@ export interface Payload {
   rows: RowInfo[];
   verdicts: VerdictInfo[];
   choices: Choice[];
+  untold?: string;
   scenario?: string;
   head?: string;
   spec_line?: string;
