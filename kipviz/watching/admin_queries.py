@@ -25,6 +25,7 @@ OFFSETS_BY_NAME = 9
 PARTITIONS_AT_ONCE, NAMES_AT_ONCE = 1_000, 200
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST = -1
+NOT_ASKED = "a broker answers about it, and was not asked"
 _STATES = {name: state.value for state, name in STATE_NAMES.items()}
 
 
@@ -151,7 +152,9 @@ def producers_of(
         for topic in told["Topics"]:
             for part in topic["Partitions"]:
                 name = f"{topic['Name']}-{part['PartitionIndex']}"
-                if part["ErrorCode"]:
+                if name not in asked:
+                    not_seen.add("partition", name, NOT_ASKED)
+                elif part["ErrorCode"]:
                     not_seen.add("partition", name, error_name(part["ErrorCode"]))
                 else:
                     found[name] = tuple(_producer(name, p) for p in part["ActiveProducers"])
@@ -329,7 +332,12 @@ def unstable_of(
     except NoAnswer as why:
         not_seen.add("broker", str(group.coordinator), str(why))
         return ()
-    (answer,) = told.get("Groups") or (told,)
+    # Until version 7 an answer is about one group, and does not name it.
+    name, groups = group.group_id, told.get("Groups", (told,))
+    answer = next((each for each in groups if each.get("GroupId", name) == name), None)
+    if answer is None:
+        not_seen.add("offsets of group", group.group_id, "the answer does not name it")
+        return ()
     if answer["ErrorCode"]:
         not_seen.add("offsets of group", group.group_id, error_name(answer["ErrorCode"]))
         return ()
@@ -377,6 +385,9 @@ def share_groups(
             return
         for group in told["Groups"]:
             name = group["GroupId"]
+            if name not in states:
+                not_seen.add("share group", name, NOT_ASKED)
+                continue
             if group["ErrorCode"]:
                 not_seen.add("share group", name, error_name(group["ErrorCode"]))
                 continue

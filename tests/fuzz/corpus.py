@@ -142,6 +142,31 @@ def searches() -> None:
     (PLACE / "world.value").write_bytes(serialize(world))
 
 
+def answers() -> None:
+    """What a served cluster answers to one look: open transactions, offsets that are not stable, a share group."""
+    from kipviz.clients.operators.operator_commands import SERVERS
+    from kipviz.messages.wire.codec import Struct, encode
+    from kipviz.messages.wire.question import Question
+    from kipviz.serving.serve import Server
+    from kipviz.watching.look import look
+    from tests.watching.wire import attached, busy
+
+    found: dict[str, dict[str, object]] = {}
+    with Server(design_name="kafka-tv1") as served, attached(served) as (ask, wire):
+        busy(served, ask, wire)
+
+        def noted(broker: int, question: Question, values: Struct) -> Struct:
+            told = ask(broker, question, values)
+            version = question.versions[1]
+            data = encode(question.response, version, told).data.hex()
+            row = {"message": question.response.name, "version": version, "bytes": data}
+            found.setdefault(data, row)
+            return told
+
+        look(noted, lambda: 1_800_000_000_000, SERVERS)
+    _lines("answers.jsonl", list(found.values()))
+
+
 def _lines(name: str, rows: list[dict[str, object]]) -> None:
     text = "".join(f"{json.dumps(row)}\n" for row in rows)
     (PLACE / name).write_text(text, encoding="utf-8")
@@ -154,7 +179,7 @@ def _json(name: str, document: object) -> None:
 def main() -> None:
     """Make every file of the corpus that a program makes."""
     PLACE.mkdir(exist_ok=True)
-    for make in (wire, segments, requests, saved_runs, links, stories, searches):
+    for make in (wire, segments, requests, saved_runs, links, stories, searches, answers):
         make()
 
 

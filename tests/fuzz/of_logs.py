@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import shutil
 import struct
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from kipviz.recordings.decoded import internal_topics
 from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
 from kipviz.recordings.files.request_log import exchanges_in
 from kipviz.recordings.files.segments import HEADER_SIZE, Segment, batches
+from kipviz.recordings.files.zipped import folder_at
 from kipviz.recordings.judging.report import report
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.crc32c import crc32c
@@ -123,6 +126,32 @@ def _read_folder(data: bytes, folder: Path) -> object:
     return Lab(run_of_logs(folder)).payload
 
 
+# -- a folder in one file ---------------------------------------------------------------------------
+
+
+@cache
+def _zips() -> list[bytes]:
+    found = []
+    for way in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", way) as archive:
+            for partition in _partitions()[:2]:
+                entry = zipfile.ZipInfo(f"{partition.name}/0.log", (2026, 1, 1, 0, 0, 0))
+                entry.compress_type = way
+                archive.writestr(entry, b"a log " * 50)
+        found.append(made.getvalue())
+    return found
+
+
+def _zip(dice: random.Random) -> bytes:
+    return of_bytes(_zips(), dice)
+
+
+def _read_zip(data: bytes, folder: Path) -> object:
+    (folder / "logs.zip").write_bytes(data)
+    return folder_at(folder / "logs")
+
+
 # -- request logs ----------------------------------------------------------------------------------
 
 
@@ -166,6 +195,7 @@ TARGETS = (
         (RecordingError, ValueError),
         60,
     ),
+    Target("zips", "a folder of logs in one file", _zip, _read_zip, (RecordingError,), 400),
     Target(
         "requests",
         "a request log, held against the model",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz import of_campaigns, of_commands, of_logs, of_page, of_runs
+from tests.fuzz import of_campaigns, of_commands, of_guests, of_logs, of_page, of_runs
 from tests.fuzz.fuzzing import Target
 
 TARGETS: dict[str, Target] = {
@@ -13,5 +13,6 @@ TARGETS: dict[str, Target] = {
         *of_page.TARGETS,
         *of_commands.TARGETS,
         *of_campaigns.TARGETS,
+        *of_guests.TARGETS,
     )
 }

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -66,3 +67,63 @@ def test_more_than_may_be_read_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000")
     with pytest.raises(RecordingError, match=r"\.zip, byte 0: It unpacks to [\d,]+ bytes, and at"):
         folder_at(place)
+
+
+def refused(place: Path) -> str:
+    with pytest.raises(RecordingError) as found:
+        folder_at(place)
+    return found.value.why
+
+
+def test_what_asks_for_gigabytes_before_its_first_byte_is_not_unpacked(tmp_path):
+    for way, number in ((zipfile.ZIP_LZMA, 14), (zipfile.ZIP_BZIP2, 12)):
+        with zipfile.ZipFile(tmp_path / "logs.zip", "w", way) as archive:
+            archive.writestr("src-0/0.log", b"plain")
+        assert refused(tmp_path / "logs") == (
+            f"src-0/0.log is packed by method {number}; only stored (0) and deflated (8) files are read."
+        )
+
+
+def test_a_million_empty_files_are_more_than_may_be_read(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        for number in range(300):
+            archive.writestr(f"src-{number}/0.log", b"")
+    monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000000")
+    assert refused(tmp_path / "logs") == (
+        "It unpacks to 1,228,800 bytes, and at most 1,000,000 are read; KIPVIZ_FILE_BYTES_MAX allows more."
+    )
+
+
+def test_folders_that_are_nested_a_thousand_deep_are_one_sentence(tmp_path):
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        archive.writestr("a/" * 1_900 + "0.log", b"")
+    assert refused(tmp_path / "logs") in (
+        "Its folders are nested too deeply.",
+        "It cannot be unpacked: File name too long.",
+    )
+
+
+def test_a_file_without_a_name_is_one_sentence(tmp_path):
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        archive.writestr("namely", b"")
+    data = (tmp_path / "logs.zip").read_bytes().replace(b"namely", b"\x00amely")
+    (tmp_path / "logs.zip").write_bytes(data)
+    assert refused(tmp_path / "logs").startswith("It cannot be unpacked: ")
+
+
+def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("src-0/0.log", b"plain")
+    refused(tmp_path / "logs")
+    assert [each.name for each in tmp_path.iterdir()] == ["logs.zip"]
+
+
+def test_a_name_in_no_alphabet_is_one_sentence(tmp_path):
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        archive.writestr("häfen-0/0.log", b"")
+    data = (tmp_path / "logs.zip").read_bytes().replace("ä".encode(), b"\xe4\xe4")
+    (tmp_path / "logs.zip").write_bytes(data)
+    assert refused(tmp_path / "logs").startswith(
+        "It cannot be unpacked: 'utf-8' codec can't decode"
+    )

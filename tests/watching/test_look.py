@@ -17,6 +17,7 @@ from tests.watching.wire import (
     SHARE_HEARTBEAT,
     WRITE_MARKERS,
     attached,
+    busy,
 )
 
 # kafka-python leaves a socket to the collector where a broker went away.
@@ -308,6 +309,45 @@ def test_a_share_groups_backlog_is_its_lag(server, hands):
     assert [(b.start_offset, b.lag) for b in look(ask, now).shares[0].backlog] == [(0, 2)]
     said = tuple(lines(look(ask, now)))
     assert "share group workers: Stable, 1 member, backlog 2 records" in said
+
+
+def changing(ask, question, change):
+    """Return an `ask` in which every answer to a kind of request is changed."""
+
+    def asked(broker, this, values):
+        told = ask(broker, this, values)
+        return change(told) if this is question else told
+
+    return asked
+
+
+def test_an_answer_about_what_was_not_asked_is_named_and_not_used(server, hands):
+    ask, wire = hands
+    busy(server, ask, wire)
+
+    def other_topic(told):
+        return told | {"Topics": tuple(each | {"Name": "ghost"} for each in told["Topics"])}
+
+    def other_group(told):
+        return told | {"Groups": tuple(each | {"GroupId": "ghost"} for each in told["Groups"])}
+
+    found = look(changing(ask, asking.PRODUCERS, other_topic), now)
+    assert found.rows == ()
+    (said,) = (each for each in found.not_seen if "ghost" in each)
+    assert said.endswith(": a broker answers about it, and was not asked")
+    found = look(changing(ask, asking.SHARE_OFFSETS, other_group), now)
+    assert found.shares == ()
+    assert "share group ghost: a broker answers about it, and was not asked" in found.not_seen
+    found = look(changing(ask, asking.COMMITTED, other_group), now)
+    assert found.pending == ()
+    assert "offsets of group readers: the answer does not name it" in found.not_seen
+
+
+def test_an_answer_without_any_group_says_nothing_of_the_one_that_was_asked_for(server, hands):
+    ask, wire = hands
+    busy(server, ask, wire)
+    nothing = changing(ask, asking.COMMITTED, lambda told: told | {"Groups": ()})
+    assert "offsets of group readers: the answer does not name it" in look(nothing, now).not_seen
 
 
 def test_what_this_user_may_not_ask_is_named_and_nothing_is_concluded_from_it():

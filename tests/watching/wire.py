@@ -105,6 +105,31 @@ class Wire:
         assert told["ErrorCode"] == 0
 
 
+def busy(server, ask, wire):
+    """Leave open transactions, offsets that are not stable, and a share group with a backlog behind."""
+    wire.begin("app-1")
+    who = wire.begin("app-2")
+    offsets = {"PartitionIndex": 0, "CommittedOffset": 1, "CommittedLeaderEpoch": -1}
+    group = wire.coordinator("readers", GROUP)
+    asked = {
+        "TransactionalId": "app-2",
+        "GroupId": "readers",
+        "ProducerId": who[0],
+        "ProducerEpoch": who[1],
+        "Topics": ({"Name": "orders", "Partitions": (offsets,)},),
+    }
+    ask(group, COMMIT_OFFSETS, asked)
+    topic_id = dict(server._spec.topic_ids)["orders"]
+    member = {"GroupId": "workers", "MemberId": "m"}
+    at = wire.coordinator("workers", GROUP)
+    ask(at, SHARE_HEARTBEAT, member | {"MemberEpoch": 0, "SubscribedTopicNames": ("orders",)})
+    part = {"PartitionIndex": 0, "AcknowledgementBatches": ()}
+    fetch = {"ShareSessionEpoch": 0, "MaxWaitMs": 0, "MaxRecords": 500, "BatchSize": 500}
+    ask(
+        1, SHARE_FETCH, member | fetch | {"Topics": ({"TopicId": topic_id, "Partitions": (part,)},)}
+    )
+
+
 @contextmanager
 def attached(server):
     """Give a connection to a served cluster, and a hand on it."""

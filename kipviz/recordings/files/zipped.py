@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import atexit
 import os
+import struct
 import tempfile
 import zipfile
 import zlib
 from contextlib import ExitStack
 from pathlib import Path
 
-from kipviz.core.untrusted_file import bytes_max
+from kipviz.core.printable import shown
+from kipviz.core.untrusted_file import SETTING, bytes_max
 from kipviz.core.validation import path as path_given
 from kipviz.recordings.recording_error import RecordingError
 
+# What those who make such a file write; others can ask for gigabytes of memory before their first byte is known.
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What the smallest file takes on a disk: a million empty files are no small folder.
+BYTES_OF_A_FILE = 4_096
 # What was unpacked is there until the program ends.
 _KEPT = ExitStack()
 atexit.register(_KEPT.close)
@@ -33,16 +39,46 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
     packed = folder.with_name(f"{folder.name}.zip")
     if not packed.is_file():
         raise RecordingError(str(folder), 0, f"There is no such folder, and no {packed.name}.")
-    into = Path(_KEPT.enter_context(tempfile.TemporaryDirectory()), folder.name)
+    with ExitStack() as held:
+        into = Path(held.enter_context(tempfile.TemporaryDirectory()), folder.name)
+        _unpack(packed, into)
+        _KEPT.push(held.pop_all())
+    return into
+
+
+def _unpack(packed: Path, into: Path) -> None:
     try:
         with zipfile.ZipFile(packed) as archive:
-            size, most = sum(each.file_size for each in archive.infolist()), bytes_max()
-            if size > most:
-                why = f"It unpacks to {size:,} bytes, and at most {most:,} are read."
+            if why := _why_not(archive.infolist()):
                 raise RecordingError(str(packed), 0, why)
             archive.extractall(into)
-    # An encrypted file is a RuntimeError, an unknown compression a NotImplementedError, which is one, too.
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as problem:
+    except RecursionError:
+        raise RecordingError(str(packed), 0, "Its folders are nested too deeply.") from None
+    # An encrypted file is a RuntimeError, a damaged head one of struct, a name that is none a ValueError, and an
+    # empty one an IndexError.
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        EOFError,
+        IndexError,
+        RuntimeError,
+        ValueError,
+        OSError,
+    ) as problem:
         told = getattr(problem, "strerror", None) or str(problem).rstrip(".")
         raise RecordingError(str(packed), 0, f"It cannot be unpacked: {told}.") from problem
-    return into
+
+
+def _why_not(entries: list[zipfile.ZipInfo]) -> str:
+    """Say why a zip file is not unpacked, "" if it is."""
+    size, most = sum(max(each.file_size, BYTES_OF_A_FILE) for each in entries), bytes_max()
+    if size > most:
+        return (
+            f"It unpacks to {size:,} bytes, and at most {most:,} are read; {SETTING} allows more."
+        )
+    other = next((each for each in entries if each.compress_type not in COMPRESSIONS), None)
+    if other is not None:
+        name, way = shown(other.filename), other.compress_type
+        return f"{name} is packed by method {way}; only stored (0) and deflated (8) files are read."
+    return ""
