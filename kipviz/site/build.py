@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Mapping
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from kipviz.site.desk import bake
 from kipviz.site.packing import pack, split
 from kipviz.site.papers import PAPERS, html_of, inline, under
 from kipviz.site.pictures import picture
-from kipviz.widgets.page import MODULE
+from kipviz.widgets.page import MODULE, sheet_of
 
 ASSETS = Path(__file__).parent / "assets"
 TABS = {
@@ -31,9 +32,10 @@ TABS = {
     "notebooks": "Notebooks",
     **{name: title for name, (_, title) in PAPERS.items()},
 }
-# Nothing is asked of any other host; only the worker compiles WebAssembly.
+# Nothing is asked of any other host; only the worker compiles WebAssembly. The one style sheet that is no file of
+# the site is the stepper's, by its hash.
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' '{sheet}'; "
     "img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 )
 HEAD = """<!doctype html>
@@ -111,7 +113,12 @@ def _head(title: str, here: str, root: str = "", more: str = "", data: str = "")
         f'<a href="{root}{name}.html"{" aria-current=page" if name == here else ""}>{words}</a>'
         for name, words in TABS.items()
     )
-    return HEAD.format(policy=POLICY, title=title, root=root, more=more, data=data, tabs=tabs)
+    return HEAD.format(policy=_policy(), title=title, root=root, more=more, data=data, tabs=tabs)
+
+
+@cache
+def _policy() -> str:
+    return POLICY.format(sheet=sheet_of(MODULE.read_text(encoding="utf-8")))
 
 
 # --- a story ---------------------------------------------------------------------------------------

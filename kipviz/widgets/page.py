@@ -53,7 +53,7 @@ def page(
         payloads.read(half)
     code = MODULE.read_text(encoding="utf-8")
     module, entry = _module(code)
-    sheet = _SHEET.search(code)
+    sheet = sheet_of(code)
     kind, data = _embedded(payload)
     fields = {
         "version": kipviz.__version__,
@@ -69,12 +69,10 @@ def page(
     template = TEMPLATE.read_text(encoding="utf-8")
     script = _SCRIPT.search(template)
     style = _STYLE.search(template)
-    if script is None or style is None or sheet is None:
-        raise RuntimeError(
-            f"{TEMPLATE.name} needs a module and a style sheet, and {MODULE.name} the hash of its own: run `make front` again"
-        )
+    if script is None or style is None:
+        raise RuntimeError(f"{TEMPLATE.name} needs a module and a style sheet")
     fields["script"] = _source(_filled(script[1], fields))
-    fields["styles"] = f"'{_source(style[1])}' '{sheet[1]}'"
+    fields["styles"] = f"'{_source(style[1])}' '{sheet}'"
     return _filled(template, fields)
 
 
@@ -93,6 +91,16 @@ def _learned(payload: Mapping[str, Any], learned: Learned) -> str:
 def _filled(template: str, fields: Mapping[str, str]) -> str:
     """Fill all places in one pass, so that nothing in a field is taken for a place of another one."""
     return _PLACE.sub(lambda place: fields[place[1]], template)
+
+
+def sheet_of(code: str) -> str:
+    """Give the hash of the one style sheet that the built module adds to a page."""
+    found = _SHEET.search(code)
+    if found is None:
+        raise RuntimeError(
+            f"{MODULE.name} needs the hash of its style sheet: run `make front` again"
+        )
+    return found[1]
 
 
 def _source(script: str) -> str:

@@ -20,6 +20,7 @@ def opened(browser, served):
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
     page.on("pageerror", lambda error: mistakes.append(str(error)))
+    page.on("console", lambda said: "Content Security" in said.text and mistakes.append(said.text))
     yield page
     context.close()
     assert [url for url in asked if not url.startswith((served.address, "data:", "blob:"))] == []

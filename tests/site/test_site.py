@@ -22,7 +22,7 @@ from kipviz.site.build import ASSETS, stored_run, story_page
 from kipviz.site.desk import Desk, bake, compare, search
 from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
-from kipviz.widgets.page import MODULE
+from kipviz.widgets.page import MODULE, sheet_of
 from tests.site.conftest import COLD_MAX, STORIES
 
 SAME = Path(__file__).with_name("payloads.mjs")
@@ -170,6 +170,19 @@ def test_no_page_names_another_host(site):
         text = file.read_text()
         assert not re.search(r'(src|data)="https?:|<link[^>]*href="https?:', text), file
         assert "default-src 'none'" in text
+
+
+def test_a_page_allows_scripts_and_style_sheets_of_the_site_and_the_steppers_by_its_hash(site):
+    sheet = sheet_of(MODULE.read_text(encoding="utf-8"))
+    for file in site.glob("**/*.html"):
+        text = file.read_text()
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+        assert f"script-src 'self' 'wasm-unsafe-eval'; style-src 'self' '{sheet}';" in policy
+        assert "unsafe-inline" not in policy
+        # What such a policy would not let through is not there.
+        assert not re.search(r"<style|<[a-z]+[^>]* (style|on\w+)=|<script(?![^>]* src=)", text), (
+            file
+        )
 
 
 def test_the_package_for_a_browser_is_the_same_bytes_each_time_and_has_no_spark(tmp_path):
