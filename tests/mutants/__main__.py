@@ -5,14 +5,15 @@
     make mutants ARGS='--file share_coordinator.py --count all'
     make mutants ARGS='--line kipviz/properties/atomic.py:96'
 
-What a change is put to are the quick tests of its own floor and those of conformance, only those that touch
-its statement, the cheapest first. A test that takes many times its CPU time counts as red.
+What a change is put to are the quick tests of its own floor and those of conformance, only those in which its
+place gives something else, the cheapest first. A test that takes many times its CPU time counts as red.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import json
 import math
 import os
@@ -29,9 +30,9 @@ from typing import Any
 
 import pytest
 
-from tests.mutants.live import Functions, NotLive
+from tests.mutants.live import Functions, NotLive, parsed
 from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
-from tests.mutants.touched import KEPT, Touched, digest
+from tests.mutants.touched import KEPT, Touched, digest, test_file
 from tests.mutants.trial import RATIO, Child, Ended, run
 from tests.tidy.source import ROOT
 
@@ -39,6 +40,7 @@ HERE = Path(__file__).parent
 EQUIVALENT = HERE / "equivalent.json"
 RECORD = HERE / "record.json"
 QUICK = "not slow and not thorough and not spark and not browser"
+FEW = 4  # files of tests that a change that needs a new Python is put to first
 SURVIVED, EXPECTED = "survived", "equivalent"
 
 
@@ -68,7 +70,8 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which sample is drawn (1)")
     parser.add_argument("--count", default="100", help="how many, or `all` (100)")
     parser.add_argument("--floor", choices=FLOORS, help="draw from this floor only")
-    parser.add_argument("--file", help="draw from the files whose path ends so")
+    parser.add_argument("--file", help="draw from the files whose path ends so: A,B,…")
+    parser.add_argument("--kind", help="draw changes of these kinds only: guard,operator,…")
     parser.add_argument("--line", metavar="FILE:LINE", help="every change of this line")
     parser.add_argument(
         "--resume", action="store_true", help="go on with a sample that was stopped"
@@ -80,6 +83,12 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
         type=float,
         default=math.inf,
         help="leave out tests that take more CPU time: what dies then dies all the more with them",
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=math.inf,
+        help="how much CPU time the tests of one change may take: what lives longer counts as survived",
     )
     parser.add_argument(
         "--tests",
@@ -104,8 +113,11 @@ def _drawn(arguments: argparse.Namespace) -> list[Mutant]:
         there = [path for path in paths if path.as_posix().endswith(file)]
         return [m for path in there for m in mutants(path) if m.line == int(line)]
     if arguments.file:
-        paths = [path for path in paths if path.as_posix().endswith(arguments.file)]
+        ends = tuple(arguments.file.split(","))
+        paths = [path for path in paths if path.as_posix().endswith(ends)]
     every = [mutant for path in paths for mutant in mutants(path)]
+    if arguments.kind:
+        every = [mutant for mutant in every if mutant.kind in arguments.kind.split(",")]
     if arguments.count == "all" or int(arguments.count) >= len(every):
         return every
     return random.Random(arguments.seed).sample(every, int(arguments.count))
@@ -120,6 +132,7 @@ class Trials:
         self._arguments = arguments
         self.stopped = False
         name = f"{arguments.floor or 'all'}-{(arguments.file or '').replace('/', '.')}"
+        name += f"-{arguments.kind}" if arguments.kind else ""
         self._kept = KEPT / f"run-{name}-{arguments.seed}-{arguments.count}.jsonl"
         if arguments.line:
             self._kept = KEPT / "run-line.jsonl"
@@ -134,9 +147,14 @@ class Trials:
         found = settings.get_profile("quick")
         settings.register_profile("mutants", found, phases=(Phase.explicit, Phase.generate))
         settings.load_profile("mutants")  # a failing example is not made smaller
-        touched = Touched(self._arguments.seconds)
-        touched.record(session.items, _telling("recording what each test touches"))
+        functions = Functions()
+        gc.collect()
+        gc.freeze()  # a child that looks through what it has from its parent copies all of it
+        touched = Touched(self._drawn, self._arguments.seconds)
+        touched.record(session.items, functions, _telling("recording what each test sees"))
         print(f"mutants: {touched.left_out()} tests are left out as too long", file=sys.stderr)
+        if len(touched.red()) > len(session.items) // 10:
+            raise session.Failed("too many tests are red without any change")
         for name in touched.red():
             print(f"mutants: red without any change, so left out: {name}", file=sys.stderr)
         KEPT.mkdir(exist_ok=True)
@@ -144,10 +162,16 @@ class Trials:
             self._kept.unlink(missing_ok=True)
         self._read()
         left = [m for m in self._drawn if (m.file, m.number) not in self._ended]
-        functions = Functions()
         processes = max(1, self._arguments.processes)
         workers = [
-            Worker(left[n::processes], session.items, touched, functions, self._kept)
+            Worker(
+                left[n::processes],
+                session.items,
+                touched,
+                functions,
+                self._kept,
+                self._arguments.budget,
+            )
             for n in range(processes)
         ]
         try:
@@ -209,6 +233,7 @@ class Worker:
         touched: Touched,
         functions: Functions,
         kept: Path,
+        budget: float,
     ) -> None:
         """Take a share of the sample."""
         self._left = left
@@ -216,6 +241,7 @@ class Worker:
         self._touched = touched
         self._functions = functions
         self._kept = kept
+        self._budget = budget
 
     def work_beside(self, others: list[Worker]) -> None:
         """Work, while the others work in processes of their own."""
@@ -252,6 +278,10 @@ class Worker:
         mine = [i for i in self._items if i.nodeid.split("/")[1] in (floor, "conformance")]
         tests = self._touched.tests(mutant, mine)
         seconds = self._touched.seconds()
+        if not tests:
+            return Ended("", "green"), 0, "unseen"
+        if mutant.inside:
+            parsed(mutant.file)
 
         def work(say: Callable[[Any], None]) -> None:
             try:
@@ -259,7 +289,7 @@ class Worker:
             except NotLive:
                 say({"fresh": True})
                 return
-            run(tests, seconds, say)
+            run(tests, seconds, say, self._budget)
 
         child = Child(work)
         try:
@@ -269,11 +299,30 @@ class Worker:
             raise
         if not any("fresh" in each for each in ended.said):
             return ended, len(tests), "live"
-        tests = self._touched.of_module(mutant, mine)
-        return _fresh(mutant, [i.nodeid for i in tests], seconds), len(tests), "fresh"
+        return _fresh(mutant, [i.nodeid for i in tests], seconds, self._budget), len(tests), "fresh"
 
 
-def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float]) -> Ended:
+def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float], budget: float) -> Ended:
+    """Try a change in a new Python: the tests of the best few files first, since all of a file has to be read."""
+    ranked = list(dict.fromkeys(test_file(name) for name in tests))
+    ended, began = Ended("", "green"), _cpu_of_children()
+    for first, last in ((0, FEW), (FEW, len(ranked))):
+        files = set(ranked[first:last])
+        mine = [name for name in tests if test_file(name) in files]
+        if not mine or _cpu_of_children() - began > budget:
+            break
+        ended = _in_new_python(mutant, mine, seconds)
+        if ended.how != "green":
+            break
+    return ended
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _in_new_python(mutant: Mutant, tests: list[str], seconds: dict[str, float]) -> Ended:
     limit = int(60 + RATIO * sum(seconds[name] for name in tests))
     with tempfile.TemporaryDirectory() as folder:
         source, order = Path(folder) / "source.py", Path(folder) / "order"
@@ -296,8 +345,7 @@ def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float]) -> Ended
 
 def _telling(what: str) -> Callable[[int, int, str], None]:
     def tell(done: int, of: int, name: str) -> None:
-        if done % 50 == 0:
-            print(f"mutants: {what}: {done}/{of} {name}", file=sys.stderr, flush=True)
+        print(f"mutants: {what}: {done}/{of} {name}", file=sys.stderr, flush=True)
 
     return tell
 

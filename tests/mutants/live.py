@@ -6,12 +6,15 @@ object stays and its code is exchanged. Nothing has to be imported again, which 
 
 from __future__ import annotations
 
+import ast
 import gc
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from types import CodeType, FunctionType
 
-from tests.mutants.operators import Mutant, changed
+from tests.mutants.operators import Mutant, Site, change, sites, states
+from tests.mutants.probes import watched
 from tests.tidy.source import PACKAGE, ROOT
 
 Key = tuple[str, str, int]
@@ -39,19 +42,49 @@ class Functions:
         Raises:
             NotLive: if no function holds the change.
         """
+        if not mutant.inside:
+            raise NotLive(mutant.place)
+        tree, found = parsed(mutant.file)
+        part = _part(tree, mutant.line)
         file = str(ROOT / mutant.file)
-        new = compile(changed(mutant), file, "exec")
-        old = compile((ROOT / mutant.file).read_text(encoding="utf-8"), file, "exec")
+        old = compile(part, file, "exec", dont_inherit=True)
+        change(found[mutant.number])
+        new = compile(ast.fix_missing_locations(part), file, "exec", dont_inherit=True)
         if not _same_outside(old, new):
             raise NotLive(mutant.place)
+        self._exchange(old, new, mutant.place)
+
+    def watch(self, file: str, mutants: Iterable[Mutant]) -> None:
+        """Have the places of these changes of one file watched from here on, in this process."""
+        path = ROOT / file
+        old = compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True)
+        new = compile(watched(file, mutants), str(path), "exec", dont_inherit=True)
+        self._exchange(old, new, file)
+
+    def _exchange(self, old: CodeType, new: CodeType, place: str) -> None:
         before = {_key(code): code for code in _codes(old)}
         for code in _codes(new):
             if before.get(_key(code)) == code:
                 continue
             for function in self._known.get(_key(code), ()):
                 if function.__code__.co_freevars != code.co_freevars:
-                    raise NotLive(mutant.place)
+                    raise NotLive(place)
                 function.__code__ = code
+
+
+@lru_cache(maxsize=8)
+def parsed(file: str) -> tuple[ast.Module, list[Site]]:
+    """A file's tree and its places; a child that changes its own tree changes no other's."""
+    path = ROOT / file
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tree, list(sites(tree, states(path)))
+
+
+def _part(tree: ast.Module, line: int) -> ast.Module:
+    """The one statement of a module that holds a line, behind what the module has of the future."""
+    future = [s for s in tree.body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
+    held = [s for s in tree.body if s.lineno <= line <= (s.end_lineno or s.lineno)]
+    return ast.Module([*future, *held], [])
 
 
 def _key(code: CodeType) -> Key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,9 @@ class Mutant:
     before: str
     after: str
     function: str
-    span: tuple[
-        int, int
-    ]  # the lines of its statement as far as it goes: a test that runs one of them sees it
+    inside: (
+        bool  # whether a function holds it: what none holds shows only when the module is imported
+    )
 
     @property
     def place(self) -> str:
@@ -64,16 +64,30 @@ class Mutant:
         return f"{self.place} {self.kind}: {self.before}  ->  {self.after}"
 
 
+Put = Callable[[Any], None]
+
+
 @dataclass
-class _Site:
+class Site:
     """A place in a tree, and what may stand there instead."""
 
     kind: str
     node: ast.AST
     instead: ast.AST | None
-    put: Callable[[ast.AST | None], None]
+    put: Put
+    at: At
+    condition: bool  # whether only its truth is looked at
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a node stands: its function, its statement and how to exchange that, and whether it is in a pattern."""
+
     function: str
-    start: int  # the first line of its statement
+    inside: bool
+    statement: ast.stmt | None
+    put: Put | None
+    pattern: bool
 
 
 def modules(floor: str) -> tuple[Path, ...]:
@@ -92,10 +106,10 @@ def mutants(path: Path) -> tuple[Mutant, ...]:
             site.kind,
             _short(site.node),
             _short(site.instead),
-            site.function,
-            (site.start, site.node.end_lineno or 0),  # type: ignore[attr-defined]
+            site.at.function,
+            site.at.inside,
         )
-        for number, site in enumerate(_sites(ast.parse(text), _states(path)))
+        for number, site in enumerate(sites(ast.parse(text), states(path)))
     )
 
 
@@ -103,14 +117,17 @@ def changed(mutant: Mutant) -> ast.Module:
     """The tree of the mutant's file with its one change made; every line keeps its number."""
     path = ROOT / mutant.file
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    sites = list(_sites(tree, _states(path)))
-    site = sites[mutant.number]
+    change(list(sites(tree, states(path)))[mutant.number])
+    return ast.fix_missing_locations(tree)
+
+
+def change(site: Site) -> None:
+    """Make a change in the tree that the site is of."""
     if site.instead is not None:
         for part in ast.walk(site.instead):
             if not hasattr(part, "lineno"):
                 ast.copy_location(part, site.node)
     site.put(site.instead)
-    return ast.fix_missing_locations(tree)
 
 
 def _short(node: ast.AST | None) -> str:
@@ -118,7 +135,7 @@ def _short(node: ast.AST | None) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def _states(path: Path) -> dict[str, type[Enum]]:
+def states(path: Path) -> dict[str, type[Enum]]:
     """The enumerations that a module knows by name: their members are its state names."""
     import importlib
 
@@ -130,13 +147,12 @@ def _states(path: Path) -> dict[str, type[Enum]]:
     }
 
 
-def _sites(tree: ast.Module, states: dict[str, type[Enum]]) -> Iterator[_Site]:
-    yield from _below(tree, states, "", 1)
+def sites(tree: ast.Module, known: dict[str, type[Enum]]) -> Iterator[Site]:
+    """Every place of a module, in the order of its text, whose enumerations are known."""
+    yield from _below(tree, known, At("", False, None, None, False))
 
 
-def _below(
-    parent: ast.AST, states: dict[str, type[Enum]], function: str, start: int
-) -> Iterator[_Site]:
+def _below(parent: ast.AST, known: dict[str, type[Enum]], at: At) -> Iterator[Site]:
     """Go through what stands below a node, in the order of the text, without what is no program."""
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list", "bases", "type_params"):
@@ -151,15 +167,25 @@ def _below(
             if isinstance(node, ast.If) and _only_types(node):
                 continue
             put = _putting(parent, field, index if isinstance(value, list) else None)
-            named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            inner = ".".join(filter(None, (function, node.name))) if named else function  # type: ignore[attr-defined]
-            first = node.lineno if isinstance(node, ast.stmt | ast.pattern) else start
-            for kind, old, instead in _instead(parent, field, node, states):
-                yield _Site(kind, old, instead, put, inner, first)
-            yield from _below(node, states, inner, first)
+            there = _at(parent, field, node, put, at)
+            condition = field in ("test", "guard", "ifs")
+            for kind, old, instead in _instead(parent, field, node, known):
+                yield Site(kind, old, instead, put, there, condition)
+            yield from _below(node, known, there)
 
 
-def _putting(parent: ast.AST, field: str, index: int | None) -> Callable[[ast.AST | None], None]:
+def _at(parent: ast.AST, field: str, node: ast.AST, put: Put, at: At) -> At:
+    """Where a node stands, from where its parent does."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        at = replace(at, function=".".join(filter(None, (at.function, node.name))))
+    if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and field == "body":
+        at = replace(at, inside=True)
+    if isinstance(node, ast.stmt):
+        at = replace(at, statement=node, put=put)
+    return replace(at, pattern=isinstance(node, ast.pattern) or (at.pattern and field != "body"))
+
+
+def _putting(parent: ast.AST, field: str, index: int | None) -> Put:
     def put(node: ast.AST | None) -> None:
         if index is None:
             setattr(parent, field, node)
@@ -191,7 +217,7 @@ Change = tuple[str, ast.AST, ast.AST | None]
 
 
 def _instead(
-    parent: ast.AST, field: str, node: ast.AST, states: dict[str, type[Enum]]
+    parent: ast.AST, field: str, node: ast.AST, known: dict[str, type[Enum]]
 ) -> Iterator[Change]:
     """What may stand instead of a node."""
     if field in ("test", "guard") or (isinstance(parent, ast.comprehension) and field == "ifs"):
@@ -217,8 +243,8 @@ def _instead(
             yield "constant", node, ast.Constant(f"{value}-")
         case ast.MatchSingleton(value=bool() as value):
             yield "constant", node, ast.MatchSingleton(not value)
-        case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in states:
-            if (other_state := _next_state(states[name], attr)) is not None:
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in known:
+            if (other_state := _next_state(known[name], attr)) is not None:
                 yield "state", node, _with(node, attr=other_state)
         case ast.keyword(arg=str()) if _is_but(parent):
             yield "field", node.value, None

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kipviz.properties import outputs
+from tests.mutants import operators, probes
 from tests.mutants.live import Functions, NotLive
 from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
 from tests.mutants.trial import Child, run
@@ -36,7 +37,6 @@ def test_every_change_is_another_program_and_keeps_the_other_lines() -> None:
             tree = changed(mutant)
             assert ast.dump(tree) != ast.dump(known), mutant
             compile(tree, str(path), "exec")
-            assert mutant.span[0] <= mutant.line <= mutant.span[1], mutant
 
 
 def test_operators_constants_guards_states_and_fields_are_changed_on_every_floor() -> None:
@@ -83,6 +83,75 @@ def test_a_change_is_in_the_functions_that_are_in_memory_and_in_the_child_alone(
     assert outputs.decided(waiting, ended)[1] == (("src-0@1", "out-0"),)  # type: ignore[arg-type]
 
 
+WATCHED = """
+def longer(words, least):
+    if len(words) > least:
+        return "yes"
+    for word in words:
+        match word:
+            case "":
+                continue
+    return "no" if words else "never"
+"""
+
+
+@pytest.fixture
+def seen(tmp_path, monkeypatch):
+    """Give what changes a call of `longer` would show."""
+    file = tmp_path / "longer.py"
+    file.write_text(WATCHED, encoding="utf-8")
+    for module in (probes, operators):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(operators, "name_of", lambda path: path.name)
+    for module in (probes, operators):
+        monkeypatch.setattr(module, "states", lambda _: {})
+    every = mutants(file)
+    known: dict[str, Any] = {}
+    exec(compile(probes.watched("longer.py", every), str(file), "exec"), known)
+
+    def call(*words: Any) -> set[tuple[str, str]]:
+        probes.hits.clear()
+        known["longer"](*words)
+        found = {m for m in every if probes.key(m) in probes.hits}
+        return {(m.before, m.after) for m in found}
+
+    yield call
+    probes.hits.clear()
+
+
+def test_a_run_sees_only_the_changes_that_give_something_else_in_it(seen) -> None:
+    longer = seen(("a", "b"), 1)
+    assert ("len(words) > least", "False") in longer
+    assert ("len(words) > least", "True") not in longer
+    assert ("len(words) > least", "len(words) >= least") not in longer
+    assert not any(before in ("'never'", "continue") for before, _ in longer)
+    same = seen(("a",), 1)
+    assert ("len(words) > least", "len(words) >= least") in same
+    assert ("len(words) > least", "False") not in same
+
+
+def test_a_statement_and_a_pattern_are_seen_where_they_are_reached(seen) -> None:
+    assert ("continue", "break") in seen(("",), 1)
+    assert ("continue", "break") not in seen(("a",), 1)
+    assert not any(before == "continue" for before, _ in seen((), 1))
+
+
+def test_every_module_can_be_watched_whole_and_put_into_the_functions_in_memory() -> None:
+    functions = Functions()
+    waiting = outputs.Table.of({(9, 0): (("src-0@1", "out-0"),)})
+    ended = SimpleNamespace(producer_id=9, producer_epoch=0, committed=False)
+
+    def work(say: Any) -> None:
+        for path in (OUTPUTS, ATOMIC):
+            functions.watch(path.relative_to(ROOT).as_posix(), mutants(path))
+        probes.hits.clear()
+        say({"ended": outputs.decided(waiting, ended)[1], "hits": len(probes.hits)})  # type: ignore[arg-type]
+
+    (said,) = Child(work).wait().said
+    assert said["ended"] == []
+    assert said["hits"] > 1
+
+
 def test_a_change_of_what_an_import_runs_needs_a_new_python() -> None:
     table = of(ATOMIC, "FREE = (RecordState.AVAILABLE", "RecordState.ACQUIRED")
     with pytest.raises(NotLive):
@@ -109,6 +178,20 @@ def test_a_child_that_runs_on_is_ended_by_its_cpu_time_and_one_that_dies_is_red(
     ended = Child(dying).wait()
     assert (ended.killer, ended.how) == ("dying", "red")
     assert Child(lambda say: run((), {}, say)).wait().how == "green"
+
+
+def test_a_change_that_outlives_its_cpu_time_is_not_put_to_the_next_test() -> None:
+    ended = Child(lambda say: run([None], {}, say, budget=-1.0)).wait()  # type: ignore[list-item]
+    assert (ended.how, ended.said) == ("green", [{"spent": 0}])
+
+
+def test_a_loud_child_of_a_child_has_no_more_memory_than_its_parent() -> None:
+    def work(say: Any) -> None:
+        held = bytearray(64 << 20)
+        ended = Child(lambda tell: tell({"size": len(held)})).wait()
+        say({"how": ended.how})
+
+    assert Child(work).wait().said == [{"how": "green"}]
 
 
 def test_every_survivor_that_is_called_equivalent_is_a_change_that_there_is() -> None:

@@ -1,8 +1,8 @@
-"""Which test touches which line, and how long it takes: recorded once, with a child for each test.
+"""Which test would see which change, and how long it takes: recorded once, with a child for each test file.
 
-A child for each, because what one test has cached is not run again by the next. The record is kept in
-.mutants/ at the top of the project; a row is made again when its test file, or a module that it touches, has
-changed.
+The tests of a file share what they cache, so of two tests that look at one value only the first one is on record as
+working it out; the others of its file come behind it when a change is tried. The record is kept in .mutants/ at the
+top of the project, for one sample; a file's rows are made again when it has changed.
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ import math
 import os
 import signal
 import time
-import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import coverage
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.operators import FLOORS, Mutant
+from tests.mutants import probes
+from tests.mutants.live import Functions
+from tests.mutants.operators import Mutant
 from tests.mutants.trial import Child
-from tests.tidy.source import PACKAGE, ROOT, name_of
+from tests.tidy.source import ROOT
 
 # Two runs side by side need a folder each.
 KEPT = Path(os.environ.get("MUTANTS_FOLDER") or ROOT / ".mutants")
 CHEAP = 0.5  # seconds of CPU; tests below it come first
-WATCHED = 3  # how many times slower a test may be while its lines are counted
-# "seconds": CPU time, "lines": {file: [line, ...]}, "red": whether it fails, "cut": whether it was cut off
+# "seconds": CPU time, "hits": the changes it would see, "red": whether it fails, "cut": whether it was cut off
 Row = dict[str, Any]
+
+
+class Cut(BaseException):
+    """The test has taken longer than it may."""
 
 
 @cache
@@ -48,41 +53,95 @@ def test_file(nodeid: str) -> str:
 
 
 class Touched:
-    """The record of the tests."""
+    """The record of the tests for one sample."""
 
-    def __init__(self, seconds_max: float = math.inf) -> None:
+    def __init__(self, drawn: Sequence[Mutant], seconds_max: float = math.inf) -> None:
         """Read what is kept and still true; tests that take more CPU time than this are left out."""
+        self._drawn = drawn
         self._max = seconds_max
-        self._place = KEPT / "touched.json"
+        made_of = [f"{m.file} {m.number} {digest(m.file)} {seconds_max}" for m in drawn]
+        name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
+        self._place = KEPT / f"touched-{name}.jsonl"
         self._rows: dict[str, Row] = {}
+        self._read()
+
+    def _read(self) -> None:
         if self._place.exists():
-            kept = json.loads(self._place.read_text(encoding="utf-8"))
-            known = {name for name, was in kept["digests"].items() if was == digest(name)}
-            self._rows = {
-                nodeid: row
-                for nodeid, row in kept["rows"].items()
-                if test_file(nodeid) in known and known.issuperset(row["lines"])
-            }
+            for line in self._place.read_text(encoding="utf-8").splitlines():
+                kept = json.loads(line)
+                if kept["digest"] == digest(kept["file"]):
+                    self._rows.update(kept["rows"])
 
-    def record(self, items: Sequence[pytest.Item], tell: Callable[[int, int, str], None]) -> None:
-        """Run each test that is not on record, and keep what it touched."""
-        wanted = [item for item in items if self._is_missing(item.nodeid)]
+    def record(
+        self,
+        items: Sequence[pytest.Item],
+        functions: Functions,
+        tell: Callable[[int, int, str], None],
+    ) -> None:
+        """Run each test that is not on record, and keep what it would see."""
+        wanted = [item for item in items if item.nodeid not in self._rows]
+        if not wanted:
+            return
+        KEPT.mkdir(exist_ok=True)
+
+        def work(_: Callable[[Any], None]) -> None:
+            """Watch the places in one child, which has one for each test file."""
+            places = defaultdict(list)
+            for mutant in self._drawn:
+                places[mutant.file].append(mutant)
+            for file, mutants in places.items():
+                functions.watch(file, mutants)
+            done = 0
+            for file, group in groupby(wanted, lambda item: test_file(item.nodeid)):
+                mine = list(group)
+                tell(done, len(wanted), file)
+                self._keep(file, self._watching(mine))
+                done += len(mine)
+
+        child = Child(work, loud=True)
         try:
-            for done, item in enumerate(wanted):
-                tell(done, len(wanted), item.nodeid)
-                self._rows[item.nodeid] = _touching(item, WATCHED * self._max + 1)
-        finally:
-            if wanted:
-                self._keep()
+            ended = child.wait()
+        except KeyboardInterrupt:
+            child.end()
+            raise
+        if ended.how != "green":
+            raise RuntimeError("what the tests see could not be recorded")
+        self._read()
 
-    def _is_missing(self, nodeid: str) -> bool:
-        """A test that was cut off is missing where it may take longer now."""
-        row = self._rows.get(nodeid)
-        return row is None or (row["cut"] and row["seconds"] < WATCHED * self._max + 1)
+    def _keep(self, file: str, rows: dict[str, Row]) -> None:
+        with self._place.open("a", encoding="utf-8") as kept:
+            kept.write(json.dumps({"file": file, "digest": digest(file), "rows": rows}) + "\n")
+
+    def _watching(self, items: list[pytest.Item]) -> dict[str, Row]:
+        def work(say: Callable[[Any], None]) -> None:
+            signal.signal(signal.SIGPROF, _cut)
+            for item, after in zip(items, [*items[1:], None], strict=True):
+                say({item.nodeid: self._row(item, after)})
+
+        ended = Child(work).wait()
+        rows = {nodeid: row for each in ended.said for nodeid, row in each.items()}
+        gone = Row(seconds=0.0, hits=[], red=True, cut=False)  # the child ended before it
+        return {item.nodeid: rows.get(item.nodeid, gone) for item in items}
+
+    def _row(self, item: pytest.Item, after: pytest.Item | None) -> Row:
+        probes.hits.clear()
+        before = time.process_time()
+        if self._max < math.inf:
+            signal.setitimer(signal.ITIMER_PROF, 2 * self._max, 1.0)
+        try:
+            reports = runtestprotocol(item, nextitem=after, log=False)
+        except Cut:
+            reports = []
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        seconds = time.process_time() - before
+        cut = not reports or seconds > 2 * self._max
+        red = not cut and any(report.failed for report in reports)
+        return Row(seconds=round(seconds, 3), hits=sorted(probes.hits), red=red, cut=cut)
 
     def left_out(self) -> int:
         """How many tests take too long for this run."""
-        return sum(row["cut"] or row["seconds"] > self._max for row in self._rows.values())
+        return sum(row["cut"] for row in self._rows.values())
 
     def seconds(self) -> dict[str, float]:
         """The CPU time of each test, without any change."""
@@ -93,71 +152,26 @@ class Touched:
         return sorted(name for name, row in self._rows.items() if row["red"])
 
     def tests(self, mutant: Mutant, items: Iterable[pytest.Item]) -> list[pytest.Item]:
-        """The tests that touch the mutant's statement: cheap ones first, and its own module's first of these."""
-        first, last = mutant.span
-        return self._ordered(
-            mutant,
-            items,
-            lambda lines: any(first <= line <= last for line in lines.get(mutant.file, ())),
-        )
+        """The tests that would see a change, cheap ones first, and its own module's first of these.
 
-    def of_module(self, mutant: Mutant, items: Iterable[pytest.Item]) -> list[pytest.Item]:
-        """The tests that touch anything in the mutant's file, in the same order."""
-        return self._ordered(mutant, items, lambda lines: mutant.file in lines)
-
-    def _ordered(
-        self,
-        mutant: Mutant,
-        items: Iterable[pytest.Item],
-        touches: Callable[[dict[str, list[int]]], bool],
-    ) -> list[pytest.Item]:
+        Behind them come the others of their files, which may look at what those have cached.
+        """
         subject = f"test_{Path(mutant.file).stem}"
+        name = probes.key(mutant)
 
         def place(item: pytest.Item) -> tuple[bool, bool, float]:
             seconds = self._rows[item.nodeid]["seconds"]
             return seconds > CHEAP, subject not in item.nodeid, seconds
 
-        rows = self._rows
         green = [
-            item
-            for item in items
-            if not rows[item.nodeid]["red"] and rows[item.nodeid]["seconds"] <= self._max
+            i for i in items if not (self._rows[i.nodeid]["red"] or self._rows[i.nodeid]["cut"])
         ]
-        return sorted((i for i in green if touches(rows[i.nodeid]["lines"])), key=place)
-
-    def _keep(self) -> None:
-        KEPT.mkdir(exist_ok=True)
-        names = {test_file(nodeid) for nodeid in self._rows}
-        names.update(file for row in self._rows.values() for file in row["lines"])
-        kept = {"digests": {name: digest(name) for name in sorted(names)}, "rows": self._rows}
-        draft = self._place.with_suffix(".draft")
-        draft.write_text(json.dumps(kept), encoding="utf-8")
-        draft.replace(self._place)
+        seeing = [i for i in green if name in self._rows[i.nodeid]["hits"]]
+        files = {test_file(i.nodeid) for i in seeing}
+        known = {i.nodeid for i in seeing}
+        behind = [i for i in green if test_file(i.nodeid) in files and i.nodeid not in known]
+        return [*sorted(seeing, key=place), *sorted(behind, key=place)]
 
 
-def _touching(item: pytest.Item, limit: float) -> Row:
-    def work(say: Callable[[Any], None]) -> None:
-        if limit < math.inf:
-            signal.setitimer(signal.ITIMER_PROF, limit)
-        watch = coverage.Coverage(
-            data_file=None, source=[str(PACKAGE / floor) for floor in FLOORS], config_file=False
-        )
-        watch.start()
-        before = time.process_time()
-        reports = runtestprotocol(item, nextitem=None, log=False)
-        seconds = time.process_time() - before
-        watch.stop()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a test that touches nothing of these floors
-            data = watch.get_data()
-        lines = {name_of(Path(f)): sorted(data.lines(f) or ()) for f in data.measured_files()}
-        lines = {file: numbers for file, numbers in lines.items() if numbers}
-        red = any(report.failed for report in reports)
-        say({"seconds": round(seconds, 3), "lines": lines, "red": red, "cut": False})
-
-    ended = Child(work).wait()
-    rows = [each for each in ended.said if "seconds" in each]
-    if rows:
-        return rows[0]
-    cut = ended.how == "time"
-    return {"seconds": limit if cut else 0.0, "lines": {}, "red": not cut, "cut": cut}
+def _cut(number: int, frame: Any) -> None:
+    raise Cut

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import signal
@@ -17,7 +18,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 RATIO = 6.0  # how many times the unmutated CPU time a test may take
-SLACK = 3.0  # seconds of CPU that every test may take beside that
+SLACK = 4.0  # seconds of CPU that every test may take beside that
 MEMORY = 3 << 30  # bytes that a child may add to what its parent has
 
 
@@ -33,8 +34,10 @@ class Ended:
 class Child:
     """A forked child; its answer is read when it has ended."""
 
-    def __init__(self, work: Callable[[Callable[[Any], None]], None]) -> None:
-        """Start the work; it gets a function that says something to the parent."""
+    def __init__(
+        self, work: Callable[[Callable[[Any], None]], None], *, loud: bool = False
+    ) -> None:
+        """Start the work; it gets a function that says something to the parent. Only a loud one prints."""
         self.started = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -48,7 +51,7 @@ class Child:
             os.close(self.reading)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children itself
             nothing = os.open(os.devnull, os.O_RDWR)
-            for stream in (0, 1, 2):
+            for stream in (0,) if loud else (0, 1, 2):
                 os.dup2(nothing, stream)
             _limit_memory()
 
@@ -85,10 +88,17 @@ class Child:
 
 
 def run(
-    items: Sequence[pytest.Item], seconds: Mapping[str, float], say: Callable[[Any], None]
+    items: Sequence[pytest.Item],
+    seconds: Mapping[str, float],
+    say: Callable[[Any], None],
+    budget: float = math.inf,
 ) -> None:
-    """Run tests until one is red; say which one runs and which one is red."""
+    """Run tests until one is red or the CPU time is spent; say which one runs and which one is red."""
+    began = time.process_time()
     for index, item in enumerate(items):
+        if time.process_time() - began > budget:
+            say({"spent": index})
+            break
         say({"running": item.nodeid})
         limit = SLACK + RATIO * seconds.get(item.nodeid, 10.0)
         signal.setitimer(signal.ITIMER_PROF, limit)
@@ -107,4 +117,6 @@ def _limit_memory() -> None:
     if not sizes.exists():
         return  # only Linux says how much a process has
     now = int(sizes.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = now + MEMORY if hard == resource.RLIM_INFINITY else min(now + MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
