@@ -148,7 +148,7 @@ def answers() -> None:
     from kipviz.messages.wire.codec import Struct, encode
     from kipviz.messages.wire.question import Question
     from kipviz.serving.serve import Server
-    from kipviz.watching.look import look
+    from kipviz.watching.cluster_query import look
     from tests.watching.wire import attached, busy
 
     found: dict[str, dict[str, object]] = {}

@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-SECONDS_MAX = 10
+SECONDS_MAX = 10  # of this process; what only waits has WAITING times as long
+WAITING = 6
 MEMORY_MAX = 1 << 30
 SENTENCE_MAX = 20_000
 
@@ -103,13 +104,21 @@ def _within(seconds: float) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # By the processor's time: beside other work an input that ends in a second may take ten.
+    timers = (
+        (signal.ITIMER_PROF, signal.SIGPROF, 1),
+        (signal.ITIMER_REAL, signal.SIGALRM, WAITING),
+    )
+    before = [(number, signal.signal(number, ring)) for _, number, _ in timers]
+    for timer, _, times in timers:
+        signal.setitimer(timer, times * seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _, _ in timers:
+            signal.setitimer(timer, 0)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def _no_sentence(refusal: Exception) -> Failure | None:

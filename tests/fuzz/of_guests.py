@@ -18,8 +18,8 @@ from kipviz.messages.wire.codec import Struct, WireError, decode, encode
 from kipviz.messages.wire.question import Question
 from kipviz.scenarios.documents.bad_story import Wrong
 from kipviz.scenarios.documents.python_program import read_python
-from kipviz.watching.asking import NoAnswer
-from kipviz.watching.look import look
+from kipviz.watching.admin_queries import NoAnswer
+from kipviz.watching.cluster_query import look
 from kipviz.watching.properties_file import BadProperties, client_config
 from kipviz.watching.report import document, lines
 from tests.fuzz.corpus import PLACE

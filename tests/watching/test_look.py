@@ -331,14 +331,14 @@ def test_an_answer_about_what_was_not_asked_is_named_and_not_used(server, hands)
     def other_group(told):
         return told | {"Groups": tuple(each | {"GroupId": "ghost"} for each in told["Groups"])}
 
-    found = look(changing(ask, asking.PRODUCERS, other_topic), now)
+    found = look(changing(ask, admin_queries.PRODUCERS, other_topic), now)
     assert found.rows == ()
     (said,) = (each for each in found.not_seen if "ghost" in each)
     assert said.endswith(": a broker answers about it, and was not asked")
-    found = look(changing(ask, asking.SHARE_OFFSETS, other_group), now)
+    found = look(changing(ask, admin_queries.SHARE_OFFSETS, other_group), now)
     assert found.shares == ()
     assert "share group ghost: a broker answers about it, and was not asked" in found.not_seen
-    found = look(changing(ask, asking.COMMITTED, other_group), now)
+    found = look(changing(ask, admin_queries.COMMITTED, other_group), now)
     assert found.pending == ()
     assert "offsets of group readers: the answer does not name it" in found.not_seen
 
@@ -346,7 +346,7 @@ def test_an_answer_about_what_was_not_asked_is_named_and_not_used(server, hands)
 def test_an_answer_without_any_group_says_nothing_of_the_one_that_was_asked_for(server, hands):
     ask, wire = hands
     busy(server, ask, wire)
-    nothing = changing(ask, asking.COMMITTED, lambda told: told | {"Groups": ()})
+    nothing = changing(ask, admin_queries.COMMITTED, lambda told: told | {"Groups": ()})
     assert "offsets of group readers: the answer does not name it" in look(nothing, now).not_seen
 
 
