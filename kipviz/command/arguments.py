@@ -79,7 +79,21 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         help="see `kipviz list scenarios`; or a permalink, kv2.…",
     )
     parser.add_argument("--design", metavar="DESIGN", help="the scenario's own if left out")
-    parser.add_argument("--from-trace", metavar="FILE", help="a run that was saved, instead")
+    parser.add_argument(
+        "--from-trace",
+        metavar="FILE",
+        help="a run that was saved, instead; or a trace that TLC, Apalache or Quint found (ITF, or TLC's text or JSON)",
+    )
+    parser.add_argument(
+        "--module",
+        metavar="FILE.tla",
+        help="with --from-trace: the module of kipviz that TLC's trace is about",
+    )
+    parser.add_argument(
+        "--trace-faults",
+        metavar="FAULTS",
+        help="with --from-trace and a SCENARIO, of another tool's trace: what may go wrong, such as expire_lock=1",
+    )
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:

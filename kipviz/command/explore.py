@@ -9,6 +9,7 @@ from kipviz.command.arguments import add_json, count, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
+from kipviz.command.tla_module import add_module, check_module, written
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import Search
@@ -82,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save", metavar="FILE", help="write the shortest counterexample to a trace file"
     )
+    add_module(parser)
     add_json(parser)
 
 
@@ -116,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_place(arguments.save)
     check_place(arguments.resume)
     _check_spark(arguments)
+    check_module(arguments)
     with run_report.refusing():
         scenario = scenario_named(arguments.scenario)
         design = design_named(arguments.design)
@@ -144,6 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
             for e in examples
         ]
         decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]
+        module = written(arguments, scenario, design, budget, settings, progress)
     saved = None
     if arguments.save is not None and broken:
         run_report.save(min(broken, key=lambda each: each.step).run, arguments.save)
@@ -166,8 +170,10 @@ def run(arguments: argparse.Namespace) -> int:
             for each, tried in zip(broken, decided, strict=True)
         ],
         "saved": saved,
+        "tla": None if module is None else {"files": list(module.files), "lines": module.lines},
     }
-    answer(document, _lines(found, broken, decided, saved), as_json=arguments.json)
+    lines = [*_lines(found, broken, decided, saved), *(() if module is None else module.lines)]
+    answer(document, lines, as_json=arguments.json)
     return int(any(not _blame(each) for each in broken))
 
 

@@ -1,11 +1,10 @@
-"""`kipviz export`: a run as a page, a picture, a test, a payload, a table or a diagram."""
+"""`kipviz export`: a run as a page, a picture, a test, a payload, a table, a diagram, or for another tool."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_run
@@ -19,11 +18,13 @@ if TYPE_CHECKING:
 
 HELP = (
     "write a run as .html (steps without kernel or network), .svg, .md, .mmd (Mermaid), "
-    ".puml (PlantUML), .json, or as a test for pytest (.py)"
+    ".puml (PlantUML), .json, as a test for pytest (.py), as an Informal Trace Format document (.itf.json), or as a log "
+    "for ShiViz (.shiviz.log)"
 )
 FORMATS = {"html": ".html", "json": ".json", "markdown": ".md", "mermaid": ".mmd", "svg": ".svg"}
-FORMATS |= {"plantuml": ".puml", "pytest": ".py"}
+FORMATS |= {"plantuml": ".puml", "pytest": ".py", "itf": ".itf.json", "shiviz": ".shiviz.log"}
 SUFFIXES = tuple(FORMATS.values())
+MODULE = ".tla"
 WITH_VIEWS = (".html", ".json")
 
 
@@ -45,12 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the run and write it."""
     from kipviz.command import run_report
 
-    ends = PurePath(arguments.to).suffix
+    ends = _ending(arguments.to)
     suffix = FORMATS.get(arguments.format, ends)
     if suffix != ends and ends in SUFFIXES:
         what = f"--format {arguments.format} writes {suffix}"
         raise Refused(
             f"{arguments.to} ends in {ends}, and {what}: name another file, or leave it out"
+        )
+    if suffix not in SUFFIXES and arguments.to.endswith(MODULE):
+        raise Refused(
+            "a module of TLA+ is written of a search: kipviz explore SCENARIO --design DESIGN --tla FILE.tla"
         )
     if suffix not in SUFFIXES:
         raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")
@@ -77,10 +82,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _ending(path: str) -> str:
+    """Return which of the suffixes a file's name ends in, the longest one; "" if it is none of them."""
+    return max((each for each in SUFFIXES if path.endswith(each)), key=len, default="")
+
+
 def _text(run: Run, suffix: str, views: Sequence[View]) -> str:
     from kipviz.checking.single_run.runs import judge
     from kipviz.command.run_report import payload_of
 
+    if suffix == FORMATS["itf"]:
+        from kipviz.checking.tla.itf import itf_of
+
+        return itf_of(run)
     shown = payload_of(run, views)
     match suffix:
         case ".html":
@@ -99,6 +113,10 @@ def _text(run: Run, suffix: str, views: Sequence[View]) -> str:
             from kipviz.views.exports.plantuml import plantuml
 
             return plantuml(shown)
+        case ".shiviz.log":
+            from kipviz.views.exports.shiviz import shiviz
+
+            return shiviz(shown)
         case ".md":
             from kipviz.views.exports.markdown import markdown
 

@@ -58,6 +58,7 @@ def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
     from kipviz.command import opening
 
     arguments.scenario, arguments.design, arguments.from_trace = _link(chosen)[1], None, None
+    arguments.module, arguments.trace_faults = None, None
     return opening.show(arguments)
 
 

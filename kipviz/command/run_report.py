@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kipviz.checking.judging.budgets import counts_of
+from kipviz.checking.judging.budgets import budget_of, counts_of
 from kipviz.checking.judging.faults import UnknownFaults
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import head_of, is_link, open_link, permalink
 from kipviz.checking.single_run.runs import Judgement, Run
+from kipviz.checking.tla.opened import load
 from kipviz.command.bad_input import Refused
 from kipviz.core.link import BadLink
 from kipviz.core.tracefile import TraceFileError
@@ -56,6 +57,8 @@ def run_of(arguments: argparse.Namespace) -> Run:
         Refused: if there is none of that name, or the file does not hold one.
     """
     if arguments.from_trace is None:
+        if arguments.module is not None or arguments.trace_faults is not None:
+            raise Refused("--module and --trace-faults are for --from-trace")
         if arguments.scenario is None:
             raise Refused("name a SCENARIO or a permalink, or a file with --from-trace")
         with refusing():
@@ -66,7 +69,13 @@ def run_of(arguments: argparse.Namespace) -> Run:
             raise Refused(f"the permalink is about the design {linked.design.name}")
         return linked
     with refusing():
-        run = runs.load(arguments.from_trace)
+        run = load(
+            arguments.from_trace,
+            module=arguments.module,
+            scenario=arguments.scenario or "",
+            design=arguments.design,
+            budget=budget_of(arguments.trace_faults or ""),
+        )
     told = (("scenario", run.scenario.name), ("design", run.design.name))
     for what, name in told:
         asked = getattr(arguments, what)

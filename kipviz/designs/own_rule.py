@@ -12,7 +12,7 @@ import inspect
 import linecache
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import islice, product
 from types import CodeType, FunctionType, ModuleType, UnionType
@@ -61,6 +61,11 @@ class Rule:
                 answers what the slot has no use for.
         """
         return self._answer(*asked)
+
+    @property
+    def names(self) -> Mapping[str, object]:
+        """What the rule's text brings along, by name: imports and constants."""
+        return self._decide.__globals__
 
     def __reduce__(self) -> tuple[Callable[[Slot, str, str], Rule], tuple[Slot, str, str]]:
         return rule_of, (self.slot, self.text, self.__name__)
@@ -276,7 +281,7 @@ def _is_constant(value: object) -> bool:
     return value is None or type(value) in (bool, int, str, bytes)
 
 
-def _compiled(text: str, name: str) -> Callable[..., object]:
+def _compiled(text: str, name: str) -> FunctionType:
     file = f"<rule {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     code: CodeType = compile(in_any_order(ast.parse(text)), file, "exec")

@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import is_link, open_link
 from kipviz.checking.single_run.runs import Run
 from kipviz.checking.single_run.seeded_run import Task, Verdict
+from kipviz.checking.tla.opened import load
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.validation import path as path_given
 from kipviz.scenarios.library import is_scenario
@@ -161,10 +163,26 @@ def open_seeded(
     return stepper_of(made)
 
 
-def open_trace(path: str | os.PathLike[str]) -> Stepper:
+def open_trace(
+    path: str | os.PathLike[str],
+    *,
+    module: str | os.PathLike[str] | None = None,
+    scenario: str = "",
+    design: str | None = None,
+    faults: str = "",
+) -> Stepper:
     """Open a trace file in the stepper, where it was left, with all its branches.
 
-    Where the model has moved on since it was saved, a warning says what differs.
+    Where the model has moved on since it was saved, a warning says what differs. A trace that TLC, Apalache or
+    Quint found opens, too: ITF, TLC's `-dumpTrace json`, or what TLC prints. Its steps are known by their names and
+    arguments, and each is checked against the model.
+
+    Args:
+        path: the file.
+        module: of TLC's trace: the module, which `kipviz.explore(...).tla(...)` wrote.
+        scenario: of another trace that does not say so: what it is about.
+        design: its design; the module's first one, or the scenario's own, if left out.
+        faults: what may go wrong in it, such as "expire_lock=1".
 
     Example:
         >>> import kipviz
@@ -175,9 +193,13 @@ def open_trace(path: str | os.PathLike[str]) -> Stepper:
         12
 
     Raises:
-        TraceFileError: if the file cannot be read or is no whole trace file, in one sentence.
+        TraceFileError: if the file cannot be read or is no whole trace, or a step of another tool's trace is not
+            possible where it is taken; in one sentence.
+        ValueError: for a word that names nothing.
     """
-    return _left(runs.load(path_given("a trace file", path)))
+    place = path_given("a trace file", path)
+    of = None if module is None else path_given("a module", module)
+    return _left(load(place, module=of, scenario=scenario, design=design, budget=budget_of(faults)))
 
 
 def _left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:

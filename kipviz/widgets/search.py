@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -12,7 +13,9 @@ from kipviz.checking.search.reduction_names import reduction
 from kipviz.checking.search.search_result import Counterexample, Explored
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.violation import Breaking, breaking
+from kipviz.checking.tla.files import Written, write
 from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core.validation import path as path_given
 from kipviz.core.validation import text
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
@@ -55,6 +58,23 @@ class Search(ResultPage):
             LookupError: if the search found none.
         """
         return stepper_of(self._told(prop).run).last()
+
+    def tla(self, path: str | os.PathLike[str], *others: str) -> Written:
+        """Write the search as a module of TLA+, with .cfg files, and return the counts that TLC has to find.
+
+        Args:
+            path: FILE.tla; the module is called as the file.
+            others: further designs of the same module; the .cfg file of each says which one TLC searches.
+
+        Raises:
+            ValueError: if the search is not whole, or the file's name is none of a module.
+            OSError: if a file cannot be written.
+        """
+        scenario, design, budget = self._made_from
+        designs = (design, *map(design_named, others))
+        place = path_given("a module", path)
+        with until_interrupted() as go_on:
+            return write(place, scenario, designs, budget, self._settings, go_on=go_on)
 
     def saves(self, prop: str = "", *, search: bool = True) -> Saves:
         """Say which single decision saves the run that `open` opens.

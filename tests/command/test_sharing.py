@@ -43,7 +43,9 @@ def test_what_is_no_permalink_is_refused(refused, link):
     assert "is about the design finding-D" in refused("play", link, "--design", "repaired")
 
 
-@pytest.mark.parametrize("suffix", [".html", ".svg", ".md", ".mmd", ".puml", ".json", ".py"])
+@pytest.mark.parametrize(
+    "suffix", [".html", ".svg", ".md", ".mmd", ".puml", ".json", ".py", ".itf.json", ".shiviz.log"]
+)
 def test_a_permalink_is_exported_in_every_format(kipviz, link, tmp_path, suffix):
     file = tmp_path / f"run{suffix}"
     done = kipviz("export", link, "--to", file, "--json")

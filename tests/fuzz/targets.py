@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.fuzz import of_campaigns, of_commands, of_guests, of_logs, of_page, of_runs
+from tests.fuzz import (
+    of_campaigns,
+    of_commands,
+    of_foreign,
+    of_guests,
+    of_logs,
+    of_page,
+    of_runs,
+)
 from tests.fuzz.fuzzing import Target
 
 TARGETS: dict[str, Target] = {
@@ -14,5 +22,6 @@ TARGETS: dict[str, Target] = {
         *of_commands.TARGETS,
         *of_campaigns.TARGETS,
         *of_guests.TARGETS,
+        *of_foreign.TARGETS,
     )
 }

@@ -7,6 +7,7 @@ it from here, so the command line and the notebook open the same thing.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -126,7 +127,7 @@ class Judgement(Value, frozen=True):
     blame: str = ""
 
 
-class _Origin(msgspec.Struct, frozen=True):
+class Origin(msgspec.Struct, frozen=True):
     """What a trace file's header says of the model.
 
     `story` is a document that is none of the library's; `served` is a cluster that real clients used.
@@ -276,7 +277,7 @@ def pack(run: Run) -> Packed:
         traces.append(trace)
         ids.append(of_tree)
     header: dict[str, Any] = {
-        "model": _origin(run, ids[0]),
+        "model": origin_of(run, ids[0]),
         "title": run.scenario.title,
         "chapters": msgspec.to_builtins(run.chapters),
     }
@@ -289,28 +290,46 @@ def pack(run: Run) -> Packed:
     learned = run.learned.renamed({n: n for n in range(len(ids))}, ids)
     if learned != NOTHING:
         header["learned"] = msgspec.to_builtins(learned)
-    body = tracefile.body_of(traces, header, [_origin(other, {}) for other in run.others])
+    body = tracefile.body_of(traces, header, [origin_of(other) for other in run.others])
     return Packed(body, tuple(ids))
 
 
-def _origin(run: Run, nodes: dict[int, int]) -> dict[str, Any]:
-    """Return what a run was made from; `nodes` are the numbers that its nodes get in the file."""
+def made_from(
+    scenario: Scenario, budget: FaultBudget, settings: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what a file says of where runs of a scenario come from, but for their design.
+
+    Raises:
+        TraceFileError: if the scenario's document cannot be written.
+    """
     said: dict[str, Any] = {
-        "scenario": run.scenario.name,
-        "design": run.design.name,
-        "budget": counts_of(run.budget),
-        "kafka_version": run.model.spec.kafka_version,
+        "scenario": scenario.name,
+        "budget": counts_of(budget),
+        "kafka_version": scenario.spec.kafka_version,
     }
-    if run.settings:
-        said["settings"] = list(run.settings)
-    if isinstance(run.scenario, ServedScenario):
-        return said | {"served": served_scenario.written(run.scenario, nodes)}
+    if settings:
+        said["settings"] = list(settings)
+    if isinstance(scenario, ServedScenario):
+        return said
     try:
-        text = document_of(run.scenario)
+        text = document_of(scenario)
     except ValueError as wrong:
         raise TraceFileError(f"The run cannot be saved: {wrong}") from wrong
     if text:
         said["story"] = text
+    return said
+
+
+def origin_of(run: Run, nodes: dict[int, int] | None = None) -> dict[str, Any]:
+    """Return what a run was made from; `nodes` are the numbers that its nodes get in the file.
+
+    Raises:
+        TraceFileError: if its story cannot be written.
+    """
+    of = made_from(run.scenario, run.budget, run.settings)
+    said = {"scenario": of.pop("scenario"), "design": run.design.name, **of}
+    if isinstance(run.scenario, ServedScenario):
+        said["served"] = served_scenario.written(run.scenario, {} if nodes is None else nodes)
     return said
 
 
@@ -323,10 +342,10 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         TraceFileError: if the file cannot be read, is no whole trace file of this format, or is
             about a scenario or design that there is not.
     """
-    opened: list[tuple[Scenario, Design, ClusterModel, _Origin]] = []
+    opened: list[tuple[Scenario, Design, ClusterModel, Origin]] = []
 
     def open_model(said: dict[str, Any]) -> ClusterModel:
-        opened.append(_opened(path, said))
+        opened.append(opened_from(path, said))
         return opened[0][2]
 
     loaded = tracefile.load(path, open_model, PROPERTIES, recover=recover)
@@ -412,11 +431,16 @@ def _lines(
     return tuple(lines), at
 
 
-def _opened(
+def opened_from(
     path: str | os.PathLike[str], said: dict[str, Any]
-) -> tuple[Scenario, Design, ClusterModel, _Origin]:
+) -> tuple[Scenario, Design, ClusterModel, Origin]:
+    """Return the cluster that a file's header tells of.
+
+    Raises:
+        TraceFileError: if it tells of none.
+    """
     try:
-        origin = msgspec.convert(said, _Origin)
+        origin = msgspec.convert(said, Origin)
         if origin.served is not None:
             scenario: Scenario = served_scenario.read(origin.served, origin.design)
         else:

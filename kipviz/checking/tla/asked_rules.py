@@ -1,0 +1,61 @@
+"""What a search asks the rules of a design, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from kipviz.brokers.rules import BrokerRules
+from kipviz.clients.rules import ClientRules
+from kipviz.cluster.model import ClusterModel
+from kipviz.core.values import Value
+from kipviz.designs.design import Design
+
+R = TypeVar("R", BrokerRules, ClientRules)
+
+
+class Asked(Value, frozen=True):
+    """One question to a slot's rule, and its answer."""
+
+    slot: str
+    arguments: tuple[object, ...]
+    answer: object
+
+
+class Listener:
+    """Hears what rules are asked while `listening`; each question counts once."""
+
+    def __init__(self) -> None:
+        """Hear nothing yet."""
+        self._heard: dict[Asked, None] | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[dict[Asked, None]]:
+        """Give what is asked from now on until the end, in the order of its first time."""
+        heard: dict[Asked, None] = {}
+        self._heard = heard
+        try:
+            yield heard
+        finally:
+            self._heard = None
+
+    def model(self, model: ClusterModel, design: Design) -> ClusterModel:
+        """Return the same cluster under the same design, whose rules are listened to."""
+        brokers, clients = design.broker_rules(), design.client_rules()
+        return ClusterModel(model.spec, self._listened(brokers), self._listened(clients))
+
+    def _listened(self, rules: R) -> R:
+        listened: dict[str, Any] = {
+            slot: self._rule(slot, getattr(rules, slot)) for slot in rules.__struct_fields__
+        }
+        return type(rules)(**listened)
+
+    def _rule(self, slot: str, rule: Callable[..., object]) -> Callable[..., object]:
+        def asked(*arguments: object) -> object:
+            answer = rule(*arguments)
+            if self._heard is not None:
+                self._heard.setdefault(Asked(slot, arguments, answer))
+            return answer
+
+        return asked

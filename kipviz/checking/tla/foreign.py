@@ -1,0 +1,236 @@
+"""A trace that TLC, Apalache or Quint found, read as the names of what was done: three formats, all of them hostile.
+
+- ITF: JSON with "states". The action that led to a state stands in its variable `action` (as kipviz writes it), or in
+  `mbt::actionTaken` and `mbt::nondetPicks` (as `quint run --mbt` does).
+- TLC's `-dumpTrace json`: JSON with "action", pairs of states with the action between them.
+- What TLC prints: `State 2: <Step_app_1 line 631, col 3 to ... of module small>`, or `2: <...>` with -tool.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from kipviz.checking.tla.itf import ACTION, ORIGIN
+from kipviz.core.printable import shown
+from kipviz.core.tracefile import TraceFileError
+
+BYTES_MAX = 64 * 1024 * 1024
+STEPS_MAX = 20_000
+LETTERS_MAX = 400
+
+ACTION_TAKEN, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
+_NAMED_BY = (ACTION_TAKEN, ACTION, "action_taken", "actionTaken")
+_PRINTED = re.compile(
+    r"^(?:State )?(\d{1,9}): <([^\n]{1,2000}?)(?: line \d+, col \d+ to line \d+, col \d+ of module \w+)?>\s*$",
+    re.MULTILINE,
+)
+_BEGINS = re.compile(rb"^(?:State )?1: <", re.MULTILINE)
+_FIRST = 4096
+_CALLED = re.compile(r"(\w+)\((.*)\)")
+_ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|(-?\d{1,9})|(TRUE|FALSE)')
+
+
+class Named(msgspec.Struct, frozen=True, eq=False):
+    """What was done in one step, as the trace names it, and where the trace says so.
+
+    `given` are arguments by their names, `listed` arguments in their order; a trace has one of them or none.
+    """
+
+    name: str
+    place: str
+    given: Mapping[str, Any] = {}
+    listed: tuple[Any, ...] = ()
+
+
+class Foreign(msgspec.Struct, frozen=True, eq=False):
+    """A trace of another tool: what was done, what kipviz noted of where it comes from, and an ITF's states."""
+
+    tool: str
+    steps: tuple[Named, ...]
+    origin: Mapping[str, Any] | None = None
+    states: tuple[Any, ...] = ()
+
+
+def looks_foreign(data: bytes) -> bool:
+    """Say whether a file is meant to be a trace of another tool, by what such a trace has and none of kipviz does."""
+    if data.lstrip()[:1] == b"{":
+        own = b'"format":"kipviz' in data[:_FIRST]
+        return not own and (b'"states"' in data or (b'"state"' in data and b'"action"' in data))
+    return _BEGINS.search(data) is not None
+
+
+def read_foreign(path: str, data: bytes) -> Foreign:
+    """Read a trace of another tool.
+
+    Raises:
+        TraceFileError: if it is none, in one sentence.
+    """
+    if len(data) > BYTES_MAX:
+        raise TraceFileError(
+            f"{path} has more than {BYTES_MAX:,} bytes, and no trace needs as many"
+        )
+    if data.lstrip()[:1] != b"{":
+        return _printed(path, data)
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as wrong:
+        raise TraceFileError(f"{path} is no JSON: {_first_line(wrong)}") from None
+    if not isinstance(document, dict):
+        raise TraceFileError(f"{path} is no trace: it is no JSON object")
+    if isinstance(document.get("counterexample"), dict):
+        document = document["counterexample"]
+    if isinstance(document.get("states"), list):
+        return _itf(path, document)
+    if isinstance(document.get("action"), list):
+        return _dumped(path, document["action"])
+    raise TraceFileError(
+        f'{path} is no trace: ITF has "states", what TLC dumps with -dumpTrace json has "action", and neither is there'
+    )
+
+
+# --- ITF -------------------------------------------------------------------------------------------
+
+
+def _itf(path: str, document: Mapping[str, Any]) -> Foreign:
+    states = document["states"]
+    _check_count(path, len(states) - 1)
+    meta = document.get("#meta")
+    origin = meta.get(ORIGIN) if isinstance(meta, dict) else None
+    if not states or not all(isinstance(state, dict) for state in states):
+        raise TraceFileError(f"{path}: its states are no list of objects")
+    steps = tuple(_named_in(path, at, state) for at, state in enumerate(states) if at)
+    return Foreign("ITF", steps, origin if isinstance(origin, dict) else None, tuple(states))
+
+
+def _named_in(path: str, at: int, state: Mapping[str, Any]) -> Named:
+    place = f"states[{at}]"
+    said = next((state[key] for key in _NAMED_BY if key in state), None)
+    try:
+        said, picks = _plain(said), _plain(state.get(PICKS, {}))
+    except (ValueError, RecursionError) as wrong:
+        raise TraceFileError(f"{path}: {place} names an action by {_first_line(wrong)}") from None
+    if isinstance(said, dict):
+        name = said.get("name", said.get("tag"))
+        given = said.get("arguments", said.get("value", {}))
+    else:
+        name, given = said, picks
+    if not isinstance(name, str) or not name or len(name) > LETTERS_MAX:
+        raise TraceFileError(
+            f"{path}: {place} names no action: a trace says what was done in a variable called {ACTION}, or in "
+            f"{ACTION_TAKEN}, as quint run --mbt writes it"
+        )
+    return Named(name, place, _picked(given) if isinstance(given, dict) else {})
+
+
+def _picked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Take Quint's options apart: what was picked, without what was not."""
+    found = {}
+    for name, value in given.items():
+        if isinstance(value, dict) and set(value) == {"tag", "value"}:
+            if value["tag"] == "Some":
+                found[name] = value["value"]
+        else:
+            found[name] = value
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of ITF as Python has it.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list):
+        return tuple(map(_plain, value))
+    if not isinstance(value, dict):
+        raise ValueError(f"a {type(value).__name__}, which is no value of ITF")  # noqa: TRY004
+    match value:
+        case {"#bigint": str() as digits} if re.fullmatch(r"-?\d{1,30}", digits):
+            return int(digits)
+        case {"#tup": list() as elements}:
+            return tuple(map(_plain, elements))
+        case {"#map": _} | {"#set": _} | {"#bigint": _} | {"#tup": _} | {"#unserializable": _}:
+            raise ValueError("a value that no argument is")
+        case _:
+            return {str(name): _plain(each) for name, each in value.items()}
+
+
+# --- TLC -------------------------------------------------------------------------------------------
+
+
+def _dumped(path: str, actions: list[Any]) -> Foreign:
+    _check_count(path, len(actions))
+    steps: dict[int, Named] = {}
+    for at, entry in enumerate(actions):
+        match entry:
+            case [[int(), dict()], {"name": str() as name} as said, [int() as number, dict()]]:
+                given = said.get("context", {})
+                place = f"action[{at}]"
+                named = Named(name[:LETTERS_MAX], place, given if isinstance(given, dict) else {})
+                steps.setdefault(number, named)
+            case _:
+                raise TraceFileError(
+                    f"{path}: action[{at}] is no state, action and state, as TLC's -dumpTrace json writes them"
+                )
+    return Foreign("TLC", tuple(steps[number] for number in sorted(steps)))
+
+
+def _printed(path: str, data: bytes) -> Foreign:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise TraceFileError(f"{path} is no text") from None
+    steps = tuple(_lines(text))
+    if not steps:
+        raise TraceFileError(
+            f"{path} is no trace file of kipviz, and no trace of TLC or in ITF: TLC prints a trace as lines such as "
+            '"State 2: <Action line ...>"'
+        )
+    _check_count(path, len(steps))
+    return Foreign("TLC", steps)
+
+
+def _lines(text: str) -> Iterator[Named]:
+    last, line, seen = 0, 1, 0
+    for found in _PRINTED.finditer(text):
+        line += text.count("\n", seen, found.start())
+        seen = found.start()
+        number, name = int(found[1]), found[2].strip()
+        if number <= last:
+            return  # the next trace of the same output, or the way back in a loop
+        last = number
+        if number == 1 or name == "Initial predicate":
+            continue
+        called = _CALLED.fullmatch(name)
+        if called is None:
+            yield Named(name[:LETTERS_MAX], f"line {line}")
+        else:
+            yield Named(called[1], f"line {line}", {}, tuple(_arguments(called[2])))
+
+
+def _arguments(text: str) -> Iterator[Any]:
+    for found in _ARGUMENT.finditer(text):
+        if found[2] is not None:
+            yield int(found[2])
+        elif found[3] is not None:
+            yield found[3] == "TRUE"
+        else:
+            yield re.sub(r"\\(.)", r"\1", found[1])
+
+
+def _check_count(path: str, steps: int) -> None:
+    if steps > STEPS_MAX:
+        raise TraceFileError(
+            f"{path} has {steps:,} steps; a trace that is opened has at most {STEPS_MAX:,}"
+        )
+
+
+def _first_line(wrong: Exception) -> str:
+    return shown(str(wrong).partition("\n")[0])[:LETTERS_MAX] or type(wrong).__name__

@@ -1,0 +1,220 @@
+"""All that finished searches reached: states as values of named variables, and steps with what they asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.search_result import Bounds, Explored
+from kipviz.checking.tla.asked_rules import Asked, Listener
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.table import Table
+from kipviz.designs.design import Design
+from kipviz.properties.verdict import Property
+from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.setting_changes import changed
+
+# Where a value of a world stands: the field, and its key if the field is a table. A promise is ("promise", its name).
+Place: TypeAlias = tuple[str, *tuple[Any, ...]]
+
+PROMISE = "promise"
+ABSENT = "absent"
+STATES_MAX = 20_000
+
+
+class Step(msgspec.Struct, frozen=True, eq=False):
+    """One step of the search: from which state to which, by its number."""
+
+    before: int
+    after: int
+    asked: tuple[Asked, ...]
+
+
+class Variable(msgspec.Struct, frozen=True, eq=False):
+    """A part of the state that changes in the search.
+
+    `values` are the values that it has, in the order in which they were met; `at` gives for each state the number of
+    its value among them.
+    """
+
+    place: Place
+    values: tuple[Any, ...]
+    at: tuple[int, ...]
+
+
+class Searched(msgspec.Struct, frozen=True, eq=False):
+    """A design, what its search found, and the numbers of its states: `count` of them from `first`."""
+
+    design: Design
+    explored: Explored
+    first: int
+    count: int
+
+
+class Reached(msgspec.Struct, frozen=True, eq=False):
+    """What searches of one cluster reached, each under a design of its own.
+
+    `broken` are the states in which a promise is broken: a search goes no further there. `steady` are the places
+    that are the same in all states. `labels` are the names that an action had where it was possible.
+    """
+
+    searches: tuple[Searched, ...]
+    properties: tuple[Property, ...]
+    variables: tuple[Variable, ...]
+    steady: tuple[Place, ...]
+    steps: dict[ClusterAction, tuple[Step, ...]]
+    labels: dict[ClusterAction, tuple[str, ...]]
+    broken: frozenset[int]
+
+    @property
+    def questions(self) -> dict[str, tuple[tuple[object, ...], ...]]:
+        """What the rules of each slot were asked, in the order in which the questions came up."""
+        found: dict[str, dict[tuple[object, ...], None]] = {}
+        for steps in self.steps.values():
+            for step in steps:
+                for each in step.asked:
+                    found.setdefault(each.slot, {})[each.arguments] = None
+        return {slot: tuple(arguments) for slot, arguments in found.items()}
+
+    def of(self, state: int) -> int:
+        """Return the place of the search that has a state."""
+        return next(n for n, each in enumerate(self.searches) if state < each.first + each.count)
+
+
+class NotWhole(ValueError):
+    """A search that cannot be written as a module; the message says why."""
+
+
+def reached(
+    scenario: Scenario,
+    designs: Sequence[Design],
+    budget: FaultBudget,
+    settings: Sequence[str] = (),
+    states_max: int = STATES_MAX,
+    go_on: Callable[[int, int], bool] | None = None,
+) -> Reached:
+    """Search a scenario's cluster to its end under each design, and give all that was reached.
+
+    Raises:
+        NotWhole: if a search has no end within the bound, or was stopped.
+        BadChange: if there is no such setting.
+    """
+    gathered = _Gathered()
+    for design in designs:
+        spec, under = changed(scenario.spec, design, tuple(settings))
+        model = scenario.but(spec=spec).model(under, budget)
+        listener = Listener()
+        search = Search(listener.model(model, under))
+        found = search.run(Bounds(states_max=states_max), go_on)
+        if found.stopped == CANCELLED:
+            raise NotWhole("the search was stopped, and a module is written of a whole one")
+        if not found.complete:
+            raise NotWhole(
+                f"a module is written of a whole search, and the one under {design.name} stopped at {found.stopped}: "
+                "allow fewer faults, or take a smaller scenario"
+            )
+        gathered.add(under, search, listener, found)
+    return gathered.all()
+
+
+class _Gathered:
+    """Makes every state of finished searches again, and takes every step from it."""
+
+    def __init__(self) -> None:
+        self._searches: list[Searched] = []
+        self._properties: tuple[Property, ...] = ()
+        self._values: dict[Place, dict[Any, int]] = {}
+        self._at: dict[Place, list[int]] = {}
+        self._steps: dict[ClusterAction, list[Step]] = {}
+        self._labels: dict[ClusterAction, dict[str, None]] = {}
+        self._broken: set[int] = set()
+        self._count = 0
+
+    def add(self, design: Design, search: Search, listener: Listener, found: Explored) -> None:
+        """Take a search."""
+        model, graph, first = search.model, search.graph, self._count
+        self._properties = search.properties
+        worlds: list[tuple[World, tuple[Any, ...]]] = []
+        for number in range(len(graph)):
+            world, states = _state(search, worlds, number)
+            worlds.append((world, states))
+            self._note(search, world, states)
+            if graph.calm[number] == 2:
+                self._broken.add(first + number)
+                continue
+            for action in model.enabled(world):
+                with listener.listening() as heard:
+                    after, observed = search.take(world, states, action)
+                to = graph.numbers[search.key(after, observed)]
+                step = Step(first + number, first + to, tuple(heard))
+                self._steps.setdefault(action, []).append(step)
+                self._labels.setdefault(action, {})[label(world, action)] = None
+        self._searches.append(Searched(design, found, first, len(graph)))
+
+    def all(self) -> Reached:
+        """Return everything together."""
+        variables, steady = [], []
+        for place, values in self._values.items():
+            at = self._at[place]
+            if len(at) < self._count:
+                at += [values.setdefault(ABSENT, len(values))] * (self._count - len(at))
+            if len(values) == 1:
+                steady.append(place)
+            else:
+                variables.append(Variable(place, tuple(values), tuple(at)))
+        return Reached(
+            tuple(self._searches),
+            self._properties,
+            tuple(variables),
+            tuple(steady),
+            {action: tuple(each) for action, each in self._steps.items()},
+            {action: tuple(each) for action, each in self._labels.items()},
+            frozenset(self._broken),
+        )
+
+    def _note(self, search: Search, world: World, states: tuple[Any, ...]) -> None:
+        number = self._count
+        promises = zip(search.properties, states, strict=True)
+        remembered = (((PROMISE, prop.name), state) for prop, state in promises)
+        for place, value in chain(placed(world), remembered):
+            values, at = self._values.setdefault(place, {}), self._at.setdefault(place, [])
+            if len(at) < number:
+                at += [values.setdefault(ABSENT, len(values))] * (number - len(at))
+            at.append(values.setdefault(value, len(values)))
+        self._count += 1
+
+
+def _state(
+    search: Search, worlds: list[tuple[World, tuple[Any, ...]]], number: int
+) -> tuple[World, tuple[Any, ...]]:
+    """Make a state of a search again, from the one that it was first reached from."""
+    graph, model = search.graph, search.model
+    if not number:
+        world = model.initial()
+        return world, tuple(p.initial(world) for p in search.properties)
+    world, states = worlds[graph.came_from[number]]
+    after, observed = search.take(world, states, model.enabled(world)[graph.by[number]])
+    # As it stood in the search's queue: a clock of records is set back there.
+    return getattr(model, "shared", _same)(after), observed
+
+
+def _same(world: World) -> World:
+    return world
+
+
+def placed(world: World) -> Iterator[tuple[Place, Any]]:
+    """Yield the places of a world with their values; a table is one place for each key."""
+    for name in world.__struct_fields__:
+        value = getattr(world, name)
+        if isinstance(value, Table):
+            for key, each in value.items():
+                yield (name, *key) if isinstance(key, tuple) else (name, key), each
+        else:
+            yield (name,), value

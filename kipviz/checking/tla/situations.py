@@ -1,0 +1,200 @@
+"""In which situations a step is possible: the few variables that decide it, found from all that searches reached.
+
+Of an action the searches know each state in which it is possible, and each in which it is not. A set of variables
+decides it if whatever is known of two states with equal values of these variables goes together: whether it is
+possible, what it asks the rules, what it changes. One variable after the other is left out as long as the rest decides.
+That is exact for every state that was reached, and TLC reaches no other: it begins where a search began, and each
+step leads where the search's step led.
+
+Designs that differ ask and are told different things. Two situations of an action go together if the answers tell
+them apart: a rule of a design admits the one that its own search took, and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kipviz.checking.tla.asked_rules import Asked
+from kipviz.checking.tla.reached import PROMISE, NotWhole, Reached, Step, Variable
+
+# For some of the variables, by their place in the list, the number of the value.
+Numbers: TypeAlias = tuple[tuple[int, int], ...]
+
+# What an action asks, and what it changes.
+Row: TypeAlias = tuple[tuple[Asked, ...], Numbers]
+
+
+class Situation(msgspec.Struct, frozen=True, eq=False):
+    """Where an action is possible, what it asks, and what it changes."""
+
+    when: Numbers
+    asked: tuple[Asked, ...]
+    then: Numbers
+
+
+class Update(msgspec.Struct, frozen=True, eq=False):
+    """How an action changes what is remembered of a promise: its value behind each situation, by the answers."""
+
+    variable: int
+    rows: tuple[Situation, ...]
+
+
+class Deed(msgspec.Struct, frozen=True, eq=False):
+    """All that an action does in the searches."""
+
+    situations: tuple[Situation, ...]
+    updates: tuple[Update, ...]
+    changes: tuple[int, ...]
+
+
+class _Known(msgspec.Struct, eq=False):
+    """What is known of the states that agree in some variables: each design's own row, and all rows of them."""
+
+    own: dict[int, Row | None]
+    rows: dict[Row, None]
+
+
+class Rules:
+    """What the rules of each design answer, and so which rows they admit."""
+
+    def __init__(self, reached: Reached) -> None:
+        """Take the designs of the searches."""
+        self._reached = reached
+        self._admits: dict[tuple[int, tuple[Asked, ...]], bool] = {}
+
+    def answer(self, design: int, slot: str, arguments: tuple[object, ...]) -> object:
+        """Return what a design's rule answers.
+
+        Raises:
+            NotWhole: if it raises.
+        """
+        chosen = self._reached.searches[design].design
+        try:
+            return chosen.option(slot).choose(*arguments)
+        except Exception as error:
+            raise NotWhole(
+                f"the rule of {slot} in {chosen.name} cannot answer what another design of the module is asked: {error}"
+            ) from error
+
+    def admits(self, design: int, asked: tuple[Asked, ...]) -> bool:
+        """Say whether a design answers all of this as it was answered."""
+        known = self._admits.get((design, asked))
+        if known is None:
+            known = all(self.answer(design, a.slot, a.arguments) == a.answer for a in asked)
+            self._admits[design, asked] = known
+        return known
+
+
+def deed(reached: Reached, rules: Rules, steps: Sequence[Step]) -> Deed:
+    """Return in which situations an action is possible, and what it does there."""
+    variables = reached.variables
+    promises = [n for n, each in enumerate(variables) if each.place[0] == PROMISE]
+    world = [n for n in range(len(variables)) if n not in promises]
+    changed = [n for n in world if any(_differs(variables[n], step) for step in steps)]
+    still = [n for n in world if n not in changed]
+    # What a step does not change is the likeliest to have no say, and what has many values the likeliest of that.
+    still.sort(key=lambda n: (-len(variables[n].values), n))
+
+    def row_of(step: Step) -> Row:
+        differs = tuple(n for n in changed if _differs(variables[n], step))
+        return step.asked, tuple((n, variables[n].at[step.after]) for n in differs)
+
+    possible = {step.before: row_of(step) for step in steps}
+    states = (s for s in range(len(variables[0].at)) if s not in reached.broken)
+    known = _known(reached, ((state, possible.get(state)) for state in states))
+    for here in known.values():
+        if _mixed(here, rules.admits):
+            raise NotWhole(
+                "what these designs do in one state differs by more than what their rules are asked there: write a module for each"
+            )
+    situations = _decisive(known, (*promises, *still, *changed), rules)
+    updates = []
+    for n in promises:
+        if not any(_differs(variables[n], step) for step in steps):
+            continue
+        after = (
+            (
+                s.before,
+                (s.asked, ((n, variables[n].at[s.after]),) if _differs(variables[n], s) else ()),
+            )
+            for s in steps
+        )
+        order = (*(p for p in promises if p != n), *still, *changed, n)
+        updates.append(Update(n, _told(_decisive(_known(reached, after), order, rules))))
+    return Deed(situations, tuple(updates), tuple(changed))
+
+
+def _told(rows: tuple[Situation, ...]) -> tuple[Situation, ...]:
+    """Return the rows that change something, without answers that make no difference."""
+    thens: dict[Numbers, set[Numbers]] = {}
+    for row in rows:
+        thens.setdefault(row.when, set()).add(row.then)
+    told = {
+        (row.when, row.asked if len(thens[row.when]) > 1 else ()): row for row in rows if row.then
+    }
+    return tuple(Situation(when, asked, row.then) for (when, asked), row in told.items())
+
+
+def _known(reached: Reached, outcomes: Any) -> dict[tuple[int, ...], _Known]:
+    found: dict[tuple[int, ...], _Known] = {}
+    for state, row in outcomes:
+        key = tuple(each.at[state] for each in reached.variables)
+        here = found.setdefault(key, _Known({}, {}))
+        here.own[reached.of(state)] = row
+        if row is not None:
+            here.rows[row] = None
+    return found
+
+
+def _decisive(
+    known: dict[tuple[int, ...], _Known], order: Sequence[int], rules: Rules
+) -> tuple[Situation, ...]:
+    """Leave out one variable after the other, in an order, as long as the others decide; return the rows."""
+    kept = tuple(range(len(order)))
+    for variable in order:
+        place = kept.index(variable)
+        fewer = _without(known, place, rules.admits)
+        if fewer is not None:
+            kept, known = (*kept[:place], *kept[place + 1 :]), fewer
+    return tuple(
+        Situation(tuple(zip(kept, key, strict=True)), asked, then)
+        for key, here in known.items()
+        for asked, then in here.rows
+    )
+
+
+def _without(
+    known: dict[tuple[int, ...], _Known],
+    place: int,
+    admits: Callable[[int, tuple[Asked, ...]], bool],
+) -> dict[tuple[int, ...], _Known] | None:
+    """Return what is known without one variable; None if that does not go together."""
+    fewer: dict[tuple[int, ...], _Known] = {}
+    joined: dict[tuple[int, ...], None] = {}
+    for key, here in known.items():
+        shorter = (*key[:place], *key[place + 1 :])
+        there = fewer.get(shorter)
+        if there is None:
+            fewer[shorter] = here
+            continue
+        if any(there.own.get(design, row) != row for design, row in here.own.items()):
+            return None
+        fewer[shorter] = _Known(there.own | here.own, there.rows | here.rows)
+        joined[shorter] = None
+    return None if any(_mixed(fewer[key], admits) for key in joined) else fewer
+
+
+def _mixed(here: _Known, admits: Callable[[int, tuple[Asked, ...]], bool]) -> bool:
+    """Say whether a design admits another row than its own."""
+    return any(
+        row != own and admits(design, row[0])
+        for design, own in here.own.items()
+        for row in here.rows
+    )
+
+
+def _differs(variable: Variable, step: Step) -> bool:
+    return variable.at[step.before] != variable.at[step.after]

@@ -1,0 +1,92 @@
+"""`kipviz explore --tla`: the search as a module of TLA+ beside the answer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kipviz.command.bad_input import Refused
+from kipviz.command.output import Progress, check_place, until_interrupted
+
+if TYPE_CHECKING:
+    from kipviz.checking.tla.files import Written
+    from kipviz.cluster.specs.spec import FaultBudget
+    from kipviz.designs.design import Design
+    from kipviz.scenarios.scenario import Scenario
+
+
+def add_module(parser: argparse.ArgumentParser) -> None:
+    """Let a search be written as a module of TLA+."""
+    parser.add_argument(
+        "--tla",
+        metavar="FILE.tla",
+        help="also write the search as a module that TLC checks, and .cfg files; the counts to hold against TLC's are told",
+    )
+    parser.add_argument(
+        "--tla-with",
+        action="append",
+        default=[],
+        metavar="DESIGN",
+        help="with --tla: a further design of the same module; may be repeated",
+    )
+
+
+def check_module(arguments: argparse.Namespace) -> None:
+    """Refuse, before the search, what no module can be written of.
+
+    Raises:
+        Refused: in one sentence.
+    """
+    from kipviz.checking.tla.files import check_name
+    from kipviz.checking.tla.reached import NotWhole
+
+    if arguments.tla is None:
+        if arguments.tla_with:
+            raise Refused("--tla-with is for --tla")
+        return
+    if arguments.reduce or arguments.spark or arguments.resume is not None:
+        raise Refused("--tla writes a whole search: leave --reduce, --spark and --resume out")
+    try:
+        check_name(arguments.tla)
+    except NotWhole as wrong:
+        raise Refused(str(wrong)) from None
+    check_place(arguments.tla)
+
+
+def written(
+    arguments: argparse.Namespace,
+    scenario: Scenario,
+    design: Design,
+    budget: FaultBudget,
+    settings: tuple[str, ...],
+    progress: Progress,
+) -> Written | None:
+    """Search each design to its end and write the module; None if none was asked for.
+
+    Raises:
+        Refused: if it cannot be written.
+    """
+    from kipviz.checking.tla.files import write
+    from kipviz.checking.tla.reached import NotWhole
+    from kipviz.command.run_report import refusing
+    from kipviz.designs.catalogue import design as design_named
+
+    if arguments.tla is None:
+        return None
+    with refusing():
+        designs = (design, *map(design_named, arguments.tla_with))
+    try:
+        with until_interrupted(progress.states) as go_on:
+            return write(
+                arguments.tla,
+                scenario,
+                designs,
+                budget,
+                settings,
+                states_max=arguments.states_max,
+                go_on=go_on,
+            )
+    except NotWhole as wrong:
+        raise Refused(str(wrong)) from None
+    except OSError as error:
+        raise Refused(f"cannot write {arguments.tla}: {error.strerror or error}") from None
