@@ -248,6 +248,10 @@ class Lab:
         if address.scheme in {"http", "https", "ws", "wss"} and address.hostname != LOOPBACK:
             self.outside.append(request.url)
 
+    def address(self, name: str, port: int | None = None) -> str:
+        """Where a notebook of the served folder is opened, in JupyterLab as it is when it was never used."""
+        return f"http://{LOOPBACK}:{port or self.port}/lab/tree/{quote(name)}?reset&token={self._token}"
+
     def open(
         self,
         name: str,
@@ -262,8 +266,7 @@ class Lab:
         The kernel is idle when it is given back.
         """
         page = self.new_page(width, height, scheme)
-        address = f"http://{LOOPBACK}:{port or self.port}/lab/tree/{quote(name)}?reset&token={self._token}"
-        page.goto(address)
+        page.goto(self.address(name, port))
         page.wait_for_function(NOTEBOOK_IS_THERE, timeout=60_000)
         page.evaluate(NOTEBOOK_IS_READY)
         notebook = Notebook(page)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import no_error, step_of
 
@@ -98,6 +99,37 @@ def test_one_row_of_tools_and_the_others_behind_more(show, lock_expiry):
         assert page.locator(".kv-more-tools").get_by_text(tool, exact=True).is_visible(), tool
     page.keyboard.press("Escape")
     assert not page.locator(".kv-more-tools").is_visible()
+
+
+def test_at_200_percent_on_a_laptop_every_part_is_in_one_look(show, lock_expiry):
+    page = show(lock_expiry, width=640, height=400, step=30)
+    assert page.locator(".kv").bounding_box()["height"] <= 400
+    for part in (*NEEDED, ".kv-view", ".kv-next-list button", ".kv-changed"):
+        assert page.evaluate(IN_SIGHT, part)["tall"] >= 16, f"{part} is out of sight"
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert no_error(page)
+
+
+@pytest.mark.parametrize(("width", "height"), [(833, 800), (993, 900), (1280, 800)])
+@pytest.mark.parametrize("step", [33, 34])
+def test_a_comparison_has_both_diagrams_and_what_differs_in_sight(
+    show, lock_expiry, width, height, step
+):
+    broken = open_run("kip-1289-lock-expiry", "finding-D").payload
+    page = show(Compare(broken, lock_expiry).payload, width=width, height=height, step=step)
+    page.locator(".kv-side .kv-differing").first.wait_for()
+    assert page.locator(".kv").bounding_box()["height"] <= TALL
+    for part in (".kv-transport", ".kv-say", ".kv-alarm", ".kv-side .kv-view"):
+        seen = page.evaluate(IN_SIGHT, part)
+        assert seen["tall"] >= min(seen["whole"], 56), f"{part} is out of sight"
+    assert page.evaluate(IN_SIGHT, ".kv-side .kv-differing")["tall"] > 40
+    sides = page.locator(".kv-side").all()
+    for side in sides:
+        right = side.bounding_box()["x"] + side.bounding_box()["width"]
+        for chip in side.locator(".kv-chip").all():
+            box = chip.bounding_box()
+            assert box["x"] + box["width"] <= right, "a chip stands on the other side"
+    assert no_error(page)
 
 
 @pytest.mark.parametrize(("width", "height"), LAPTOPS)

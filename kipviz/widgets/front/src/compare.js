@@ -30,6 +30,7 @@ class Side {
     this.overview = new Overview(this);
     this.words = h("p.kv-side-say");
     this.mark = h("span.kv-differs");
+    this.said = h("div.kv-side-words", this.mark, this.words);
     this.branch = h("select.kv-branch", { label: `branch on the ${which}`, onchange: () => frame.showLine(this.number, Number(this.branch.value)) }, ...this.lines.ids.map((id) => h("option", { value: id }, id ? `↳ ${this.lines.get(id).name}` : "main")));
     this.branch.value = String(this.line.id);
     show(this.branch, this.lines.ids.length > 1 && frame.model.get("lines") !== undefined);
@@ -40,7 +41,7 @@ class Side {
       h("header.kv-side-head", name, new DesignChip(payload.design).element, this.branch, h("span.kv-space"), this.verdicts.chips),
       this.verdicts.panel,
       this.sequence.element,
-      h("div.kv-side-words", this.mark, this.words),
+      this.said,
       this.cards.element,
     );
     const layer = this.sequence.world.appendChild(s("g.kv-apart"));
@@ -219,6 +220,10 @@ export class Compare extends Frame {
     const title = this.payload.bigs[big]?.title ?? "";
     this.transport.update({ last: this.last, step: this.at, big: this.bigNumber(this.at), bigs: this.payload.bigs.length, ends: this.ends, title });
     this.say(big, left, right, found);
+    // What both sides say in the words above is not said three times: the cards have the room.
+    const sides = [this.left, this.right];
+    const alike = sides.every((side) => side.mark.hidden && side.words.textContent === this.sentence.told);
+    for (const side of sides) show(side.said, !alike);
     for (const drawer of this.drawers) if (drawer.open) drawer.update();
     text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
     const next = Math.min(this.bigForward(this.at), this.last);

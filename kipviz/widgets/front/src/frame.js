@@ -15,6 +15,7 @@ const AROUND = 170; // pixels that menus, tabs and bars of a notebook take of a 
 const TALL = 640; // a laptop's screen holds so much beside them
 const OF_WINDOW = 0.71; // a large screen gives more
 const LEAST = 470;
+const LOW = 520; // a laptop's window at 200 % zoom: what stands around the diagram makes room for it
 // Narrower than ONE is a telephone: all parts stand below each other. Up to SLIM, as on a beamer of 1,024 px beside
 // the file browser, the diagram has the whole width, and the choices and the cards share what is below it.
 const ONE = 520;
@@ -143,10 +144,13 @@ export class Frame {
     const scale = this.presenting ? PRESENTING : 1;
     const size = this.printing ? "print" : width < ONE ? "one" : width < THREE ? "two" : "three";
     const window_ = this.root.ownerDocument.defaultView.innerHeight;
-    const share = this.model.alone || this.root.matches(":fullscreen") ? window_ - (this.model.alone ? 18 : 0) : Math.max(LEAST, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
+    const low = size === "two" && width < SLIM && window_ < LOW;
+    const least = low ? Math.min(LEAST, window_ - 14) : LEAST;
+    const share = this.model.alone || this.root.matches(":fullscreen") ? window_ - (this.model.alone ? 18 : 0) : Math.max(least, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
     const whole = Math.floor(share / scale);
     attr(this.root, "data-size", size);
     attr(this.root, "data-slim", size === "two" && width < SLIM ? "" : null);
+    attr(this.root, "data-low", low ? "" : null);
     const tall = size === "one" ? Math.min(whole, 460) : whole - this.fixedHeight();
     const same = width === this.wide && size === this.size && tall === this.tall;
     if (!same) {
