@@ -45,6 +45,7 @@ from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, check
+from kipviz.cluster.step_memory import StepMemory
 from kipviz.cluster.timing import deadlines, role_delays
 from kipviz.cluster.timing.durations import forgets, retains
 from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
@@ -58,6 +59,7 @@ from kipviz.cluster.world import (
 from kipviz.core.kept_answers import KeptAnswers
 from kipviz.core.model import NotEnabled, Outcome
 from kipviz.core.table import pairs
+from kipviz.core.watched import Notes
 
 # What one client's process can do, and whether it can be started again.
 _OfClient: TypeAlias = tuple[tuple[ClusterAction, ...], tuple[ClusterAction, ...]]
@@ -112,6 +114,9 @@ class ClusterModel:
         self._roles_kept: KeptAnswers[_OfRole] = KeptAnswers(self._of_role)
         # Who offers accidents and repairs under the budget seen last.
         self._offers: tuple[FaultBudget | None, tuple[Offer, ...]] = (None, ())
+        # What steps did, for those who take many of one cluster.
+        self._memory: StepMemory | None = None
+        self._first: World | None = None
         # A page asks about one world several times in a row.
         self._last: tuple[World | None, tuple[ClusterAction, ...]] = (None, ())
 
@@ -119,8 +124,27 @@ class ClusterModel:
         # What it remembers is not a part of it: equal models travel as equal bytes.
         return type(self), (self.spec, self._brokers, self._clients)
 
+    def remembering(self) -> ClusterModel:
+        """Return the same cluster that remembers what steps did: for many runs, or a search, of one cluster.
+
+        It gives the same outcomes, made of the same objects where they are equal. A cluster with a timed clock, or
+        whose records carry times, remembers no steps.
+        """
+        model = ClusterModel(self.spec, self._brokers, self._clients)
+        if not self._timed and not self.spec.clock.stamps:
+            model._memory = StepMemory()
+        return model
+
     def initial(self) -> World:
         """Give the first world: everybody in office, nothing on the wire."""
+        if self._memory is None:
+            return self._begun()
+        # Runs that begin with the same objects meet the same objects later.
+        if self._first is None:
+            self._first = self._begun()
+        return self._first
+
+    def _begun(self) -> World:
         turn = self.turn(first_world(self.spec))
         for key, role in turn.roles.items():
             if getattr(role, "loading", False):
@@ -225,16 +249,32 @@ class ClusterModel:
             why = self.why_not(world, action)
             if why is not None:
                 raise NotEnabled(action, why)
-        turn = Turn(world, self.spec, self._brokers, self._clients)
-        behaviour = BEHAVIOUR_OF[type(action)]
-        field = behaviour.spends
+        field = BEHAVIOUR_OF[type(action)].spends
+        budget = world.budget
         if field:
-            left = getattr(world.budget, field) - 1
-            turn.budget = world.budget.but(**{field: left})
-        behaviour.apply(turn, action)
-        return Outcome(turn.world(), tuple(turn.events), tuple(turn.checks))
+            budget = budget.but(**{field: getattr(budget, field) - 1})
+        memory = self._memory
+        if memory is None:
+            return self._taken(world, action, budget)
+        if (
+            field
+        ):  # an accident looks at half of the world, and seldom happens twice in the same one
+            return memory.alike(world, self._taken(world, action, budget))
+        known = memory.known(world, action, budget)
+        if known is not None:
+            return known
+        notes = Notes()
+        outcome = self._taken(memory.watched(world, notes), action, budget)
+        return memory.keep(world, action, notes, outcome, budget)
 
     # -- pieces --------------------------------------------------------------------------------
+
+    def _taken(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome:
+        """Carry an action out that is possible; `budget` is what it leaves."""
+        turn = self.turn(world)
+        turn.budget = budget
+        BEHAVIOUR_OF[type(action)].apply(turn, action)
+        return Outcome(turn.world(), tuple(turn.events), tuple(turn.checks))
 
     def turn(self, world: World) -> Turn:
         """Begin a step from a world."""

@@ -58,7 +58,7 @@ class Profile(Value, frozen=True):
 class Scheduler:
     """Chooses actions for a random run; the same seed chooses the same on every machine."""
 
-    __slots__ = ("profile", "seed")
+    __slots__ = ("_weights", "profile", "seed")
 
     def __init__(self, seed: int, profile: Profile) -> None:
         """Make a scheduler.
@@ -70,6 +70,7 @@ class Scheduler:
             raise ValueError(f"a seed is a whole number, such as 7, not {seed!r}")
         self.seed = seed
         self.profile = profile
+        self._weights = dict(profile.weights)
 
     def choose(self, step: int, actions: tuple[A, ...], kind: Callable[[A], str]) -> A | None:
         """Return the action to take at a step, or None if the profile allows none of them.
@@ -78,11 +79,14 @@ class Scheduler:
         """
         kinds = list(map(kind, actions))
         names = tuple(dict.fromkeys(kinds))  # in the order in which the kinds first turn up
-        weights = [self.profile.weight(name) for name in names]
-        if not any(weights):
+        known = self._weights
+        # A kind without a weight is refused by the profile, in words.
+        weights = [known[n] if n in known else self.profile.weight(n) for n in names]
+        total = sum(weights)
+        if not total:
             return None
         dice = digest_of(f"{self.seed} {step}".encode())
-        left = int.from_bytes(dice[:8], "big") % sum(weights)
+        left = int.from_bytes(dice[:8], "big") % total
         for weight, name in zip(weights, names, strict=True):
             if left < weight:
                 group = [a for a, of in zip(actions, kinds, strict=True) if of == name]

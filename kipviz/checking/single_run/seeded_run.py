@@ -20,6 +20,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
+from kipviz.designs.design import Design
 from kipviz.messages.events import (
     BatchAppended,
     MessageDelivered,
@@ -35,11 +36,13 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
-from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.scenario import PROPERTIES, Scenario
 
 # What a run still has to do by itself; when none of it is left, only accidents could go on.
 BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
 DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
+# A campaign goes through its cells in turn, and a model keeps up to 40,000 steps.
+MODELS_MAX = 8
 STUCK = "nothing pending for ever"
 PROGRAM = "program"
 
@@ -144,10 +147,22 @@ def model_of(task: Task) -> ClusterModel:
     Raises:
         ValueError: if the task names something that there is not.
     """
-    chosen, budget = scenario(task.scenario), profiles.faults(task.faults).budget
-    if chosen.spec.clock.timed:  # such a clock has pauses of its own
-        budget = budget.but(pause=0)
-    return chosen.model(design(task.design), budget)
+    chosen, by = scenario(task.scenario), design(task.design)
+    budget = profiles.faults(task.faults).budget
+    names = (task.scenario, task.design, task.faults)
+    known = _MODELS.get(names)
+    # A name may stand for another story or design than it did: a reader's own one.
+    if known is None or known[0] is not chosen or known[1] != by:
+        if len(_MODELS) >= MODELS_MAX:
+            _MODELS.clear()
+        calm = chosen.spec.clock.timed  # such a clock has pauses of its own
+        model = chosen.model(by, budget.but(pause=0) if calm else budget)
+        known = _MODELS[names] = (chosen, by, model.remembering())
+    return known[2]
+
+
+# One model for all runs of a cell, which remembers what steps did.
+_MODELS: dict[tuple[str, str, str], tuple[Scenario, Design, ClusterModel]] = {}
 
 
 def _at_rest(_: ClusterAction) -> str:

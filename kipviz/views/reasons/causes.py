@@ -55,17 +55,16 @@ from kipviz.cluster.timing.timers import AGES, ages
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
+from kipviz.core.watched import KEYS, Notes, Place, Watched
 from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
 from kipviz.records.batches import NO_TIMESTAMP
 
-# A cell of the world: the table it is in, and its key there.
-Place: TypeAlias = tuple[str, Any]
 # A step that led to another one, and what that one took over from it.
 Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
-LEADERS, KEYS, UP, CUTS, IDS = "leaders", "keys", "up", "cuts", "producer ids"
+LEADERS, UP, CUTS, IDS = "leaders", "up", "cuts", "producer ids"
 PAUSES = "pauses"
 TIME = "time"
 # What else of the cluster's metadata changes, and how a reader would name it.
@@ -76,73 +75,6 @@ METADATA = {
 }
 FEATURES, ACLS, RELEASES = METADATA
 MESSAGE = "sent its message"
-
-
-class Notes:
-    """What a step looks at, apart from what it made itself."""
-
-    def __init__(self) -> None:
-        self.read: dict[Place, None] = {}
-        self._own: set[Place] = set()
-
-    def look(self, place: Place) -> None:
-        """Note that a place was read, unless the step itself wrote it before."""
-        if place not in self._own:
-            self.read.setdefault(place)
-
-    def write(self, place: Place) -> None:
-        """Note that the step wrote a place."""
-        self._own.add(place)
-
-
-class Watched:
-    """A table that notes what is looked up in it."""
-
-    def __init__(self, name: str, table: Table[Any, Any], notes: Notes) -> None:
-        self._name = name
-        self._table = table
-        self._notes = notes
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Give the value of a key, or the default."""
-        self._notes.look((self._name, key))
-        return self._table.get(key, default)
-
-    def __getitem__(self, key: Any) -> Any:
-        self._notes.look((self._name, key))
-        return self._table[key]
-
-    def __contains__(self, key: object) -> bool:
-        self._notes.look((self._name, key))
-        return key in self._table
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.keys())
-
-    def keys(self) -> tuple[Any, ...]:
-        """Give the keys; which ones there are is a place of its own."""
-        self._notes.look((KEYS, self._name))
-        return self._table.keys()
-
-    def values(self) -> tuple[Any, ...]:
-        """Give all values."""
-        return tuple(value for _, value in self.items())
-
-    def items(self) -> tuple[tuple[Any, Any], ...]:
-        """Give all entries."""
-        for key in self.keys():
-            self._notes.look((self._name, key))
-        return self._table.items()
-
-    def set(self, key: Any, value: Any) -> Watched:
-        """Give a table with another value of a key."""
-        self._notes.write((self._name, key))
-        return Watched(self._name, self._table.set(key, value), self._notes)
-
-    def without(self, key: Any) -> Watched:
-        """Give a table without a key."""
-        self._notes.write((self._name, key))
-        return Watched(self._name, self._table.without(key), self._notes)
 
 
 class WatchedBrokers(tuple[int, ...]):  # noqa: SLOT001  a tuple cannot have slots with names

@@ -1,0 +1,220 @@
+"""Steps that were taken before, so that a run or a search need not take them again.
+
+Random runs and searches of one cluster meet the same local situations over and over: the same request arrives at a
+coordinator in the same state, whatever the other brokers and clients have done meanwhile. A step is a function of the
+world that looks at few places in it. So what it looked at is noted (`core.watched`), in its order, and what it changed.
+Where all these places hold the very objects that they held then, the step does the same again: it looks at the same
+first place, finds the same, therefore looks at the same second one, and so on. That is why the memory is a tree: a
+node is a place, its branches are the objects that were found there, and a leaf is what the step did.
+
+A step at a timed clock looks at deadlines, and records that carry their time make each step another one: such a
+cluster has no memory. The budget of faults is no place: a step spends it before it does anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kipviz.brokers.context import Image
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.world import World
+from kipviz.core.model import Event, Outcome
+from kipviz.core.values import Value
+from kipviz.core.watched import KEYS, Notes, Watched
+
+TABLES = ("logs", "roles", "applications", "connections")
+_NUMBER = {name: number for number, name in enumerate(TABLES)}
+
+# So many steps are kept, some 2 kB each with what only they hold; whoever meets more begins to remember anew.
+STEPS_MAX = 40_000
+
+
+class _Branch(msgspec.Struct, eq=False, gc=False):
+    """An object that was found at a place (kept, so that its id is its own), and what comes then."""
+
+    found: Any
+    then: _Node
+
+
+class _Look(msgspec.Struct, eq=False, gc=False):
+    """A place that a step looks at: what comes after the object found first, and after others by their ids.
+
+    Most places have one branch. `of_keys`: the place is which keys the table has. No part of it can hold itself, so the
+    cycle collector, which would walk through all of the memory, need not look at it.
+    """
+
+    table: int
+    key: Any
+    of_keys: bool
+    found: Any
+    then: _Node
+    others: dict[Any, _Branch] | None = None
+
+
+class _Done(msgspec.Struct, eq=False, gc=False):
+    """What a step did: what it put into tables (`None` is nothing), the rest of the world, and what it told."""
+
+    written: tuple[tuple[int, tuple[tuple[Any, Any], ...]], ...]
+    image: Image
+    up: tuple[int, ...]
+    cuts: tuple[tuple[str, str], ...]
+    next_producer_id: int
+    events: tuple[Event, ...]
+    checks: tuple[Value, ...]
+
+
+_Node: TypeAlias = _Look | _Done
+
+
+class StepMemory:
+    """What steps of one cluster did, by what they looked at."""
+
+    def __init__(self) -> None:
+        """Begin with nothing known."""
+        self._roots: dict[Any, tuple[Image, _Node]] = {}
+        self._met: dict[Any, Any] = {}
+        self._kept = 0
+
+    def known(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome | None:
+        """Return what an action does in a world, if that is known; `budget` is what is left of it."""
+        root = self._roots.get(_root(world, action))
+        if root is None:
+            return None
+        node = root[1]
+        tables = _tables(world)
+        while type(node) is _Look:
+            table: Any = tables[node.table]
+            found = table.keys() if node.of_keys else table.get(node.key)
+            if found is node.found:
+                node = node.then
+                continue
+            branch = node.others.get(_mark(node, found)) if node.others is not None else None
+            if branch is None:
+                return None
+            node = branch.then
+        return _again(world, node, budget)  # type: ignore[arg-type]  # what is no look is done
+
+    def watched(self, world: World, notes: Notes) -> World:
+        """Return a world whose tables note what a step looks at."""
+        tables: dict[str, Any] = {n: Watched(n, getattr(world, n), notes) for n in TABLES}
+        return world.but(**tables)
+
+    def keep(
+        self,
+        world: World,
+        action: ClusterAction,
+        notes: Notes,
+        outcome: Outcome,
+        budget: FaultBudget,
+    ) -> Outcome:
+        """Keep what a step did that was taken in a watched world; return it without the watching."""
+        after: World = outcome.world
+        changed: dict[int, list[tuple[Any, Any]]] = {}
+        for name, key in notes.written:
+            new = getattr(after, name).table.get(key)
+            if new is not getattr(world, name).get(key):
+                found = new if new is None else self._met.setdefault(new, new)
+                changed.setdefault(_NUMBER[name], []).append((key, found))
+        done = _Done(
+            tuple((number, tuple(entries)) for number, entries in changed.items()),
+            self._met.setdefault(after.image, after.image),
+            after.up,
+            after.cuts,
+            after.next_producer_id,
+            outcome.events,
+            outcome.checks,
+        )
+        if self._kept >= STEPS_MAX:
+            self._roots.clear()
+            self._met.clear()
+            self._kept = 0
+        self._kept += 1
+        node: _Node = done
+        for name, key in reversed(notes.read):
+            if name == KEYS:
+                node = _Look(_NUMBER[key], None, True, getattr(world, key).keys(), node)
+            else:
+                node = _Look(_NUMBER[name], key, False, getattr(world, name).get(key), node)
+        self._hang(world, action, node)
+        return _again(world, done, budget)
+
+    def alike(self, before: World, outcome: Outcome) -> Outcome:
+        """Return what an accident did, made of what was met before: what comes after it may be known."""
+        after: World = outcome.world
+        tables = list(_tables(after))
+        for number, (old, new) in enumerate(zip(_tables(before), _tables(after), strict=True)):
+            if new is old:
+                continue
+            for key, value in new.items():
+                if value is not old.get(key):
+                    tables[number] = tables[number].set(key, self._met.setdefault(value, value))
+        logs, roles, applications, connections = tables
+        image = self._met.setdefault(after.image, after.image)
+        world = after.but(
+            image=image, logs=logs, roles=roles, applications=applications, connections=connections
+        )
+        return outcome.but(world=world)
+
+    def _hang(self, world: World, action: ClusterAction, way: _Node) -> None:
+        """Hang a way of looks below the part of it that is known."""
+        key = _root(world, action)
+        known = self._roots.get(key)
+        if known is None:
+            self._roots[key] = (world.image, way)
+            return
+        here = known[1]
+        while type(here) is _Look and type(way) is _Look:
+            if way.found is here.found:
+                here, way = here.then, way.then
+                continue
+            if here.others is None:
+                here.others = {}
+            mark = _mark(here, way.found)
+            there = here.others.get(mark)
+            if there is None:
+                here.others[mark] = _Branch(way.found, way.then)
+                return
+            here, way = there.then, way.then
+
+
+def _root(world: World, action: ClusterAction) -> Any:
+    """Return what of a world is in no table, with the action; an image stands for itself."""
+    return action, id(world.image), world.up, world.cuts, world.next_producer_id
+
+
+def _tables(world: World) -> tuple[Any, ...]:
+    """Return the tables of a world in the order of TABLES."""
+    return world.logs, world.roles, world.applications, world.connections
+
+
+def _mark(look: _Look, found: Any) -> Any:
+    """Return by what an object is known at a place: which keys there are is known by the keys."""
+    return found if look.of_keys else id(found)
+
+
+def _again(world: World, done: _Done, budget: FaultBudget) -> Outcome:
+    """Do in a world what a step did."""
+    tables: list[Any] = list(_tables(world))
+    for number, entries in done.written:
+        table = tables[number]
+        for key, value in entries:
+            table = table.without(key) if value is None else table.set(key, value)
+        tables[number] = table
+    logs, roles, applications, connections = tables
+    after = World(
+        done.image,
+        logs,
+        roles,
+        applications,
+        connections,
+        done.up,
+        budget,
+        done.cuts,
+        done.next_producer_id,
+        world.deadlines,
+        world.now_ms,
+    )
+    return Outcome(after, done.events, done.checks)

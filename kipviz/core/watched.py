@@ -1,0 +1,89 @@
+"""A table that notes what is looked up in it.
+
+A step that is taken with such tables shows what it depends on: it is seen and not declared. Reasons are told from
+that (`views.reasons.causes`), and a step whose places hold the same objects as before need not be taken again
+(`cluster.step_memory`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from kipviz.core.table import Table
+
+# A cell: the name of the table it is in, and its key there; which keys a table has is (KEYS, its name).
+Place: TypeAlias = tuple[str, Any]
+KEYS = "keys"
+
+
+class Notes:
+    """What a step looks at, apart from what it made itself."""
+
+    def __init__(self) -> None:
+        self.read: dict[Place, None] = {}
+        self.written: dict[Place, None] = {}
+
+    def look(self, place: Place) -> None:
+        """Note that a place was read, unless the step itself wrote it before."""
+        if place not in self.written:
+            self.read.setdefault(place)
+
+    def write(self, place: Place) -> None:
+        """Note that the step wrote a place."""
+        self.written[place] = None
+
+
+class Watched:
+    """A table that notes what is looked up in it; `table` is the table itself."""
+
+    __slots__ = ("_name", "_notes", "table")
+
+    def __init__(self, name: str, table: Table[Any, Any], notes: Notes) -> None:
+        self._name = name
+        self.table = table
+        self._notes = notes
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Give the value of a key, or the default."""
+        self._notes.look((self._name, key))
+        return self.table.get(key, default)
+
+    def __getitem__(self, key: Any) -> Any:
+        self._notes.look((self._name, key))
+        return self.table[key]
+
+    def __contains__(self, key: object) -> bool:
+        self._notes.look((self._name, key))
+        return key in self.table
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def keys(self) -> tuple[Any, ...]:
+        """Give the keys; which ones there are is a place of its own."""
+        self._notes.look((KEYS, self._name))
+        return self.table.keys()
+
+    def values(self) -> tuple[Any, ...]:
+        """Give all values."""
+        return tuple(value for _, value in self.items())
+
+    def items(self) -> tuple[tuple[Any, Any], ...]:
+        """Give all entries."""
+        for key in self.keys():
+            self._notes.look((self._name, key))
+        return self.table.items()
+
+    def set(self, key: Any, value: Any) -> Watched:
+        """Give a table with another value of a key."""
+        self._notes.write((self._name, key))
+        return Watched(self._name, self.table.set(key, value), self._notes)
+
+    def without(self, key: Any) -> Watched:
+        """Give a table without a key."""
+        self._notes.write((self._name, key))
+        return Watched(self._name, self.table.without(key), self._notes)
