@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from kipviz.core import atomic_write
+import msgspec
+
+from kipviz.core import atomic_write, untrusted_file
+from kipviz.core.printable import sentence
 from kipviz.core.values import Value
 
 # A cell with this tag is for the teacher.
 ANSWER = "answer"
-_DETAILS = re.compile(r"<details>.*?</details>\s*", re.DOTALL)
+_FOLDED, _UNFOLDED = "<details>", "</details>"
 
 
 class BadNotebook(ValueError):
@@ -21,7 +24,7 @@ class BadNotebook(ValueError):
 
 # Reading technical text; looking at the diagram of one step; running a cell and waiting for it.
 WORDS_A_MINUTE, SECONDS_A_STEP, SECONDS_A_CELL = 180, 5, 10
-_PLACE = re.compile(r"step (\d+) of (\d+)")
+_PLACE = re.compile(r"step (\d{1,9}) of (\d{1,9})(?!\d)")
 _FIRST_OF_LIST = re.compile(r"^ +1\. ", re.MULTILINE)
 
 
@@ -78,7 +81,7 @@ def without_answers(notebook: dict[str, Any]) -> dict[str, Any]:
             continue
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            source = _DETAILS.sub("", source).strip()
+            source = _unfolded(source).strip()
             if not source:
                 continue
         fresh = {**cell, "source": source.splitlines(keepends=True)}
@@ -86,6 +89,17 @@ def without_answers(notebook: dict[str, Any]) -> dict[str, Any]:
             fresh.update(outputs=[], execution_count=None)
         cells.append(fresh)
     return {**notebook, "cells": cells}
+
+
+def _unfolded(text: str) -> str:
+    """Leave out what is folded; one that is never closed stays."""
+    kept, at = [], 0
+    while (begin := text.find(_FOLDED, at)) >= 0 and (end := text.find(_UNFOLDED, begin)) >= 0:
+        kept.append(text[at:begin])
+        at = end + len(_UNFOLDED)
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return "".join([*kept, text[at:]])
 
 
 def figures(path: Path) -> Figures:
@@ -97,7 +111,7 @@ def figures(path: Path) -> Figures:
     cells = _notebook(path)["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
-    words = sum(len(re.sub(r"<[^>]+>|[#|*`-]", " ", text).split()) for text in texts)
+    words = sum(len(re.sub(r"<[^<>]+>|[#|*`-]", " ", text).split()) for text in texts)
     outputs = [text for cell in code for text in _outputs(cell)]
     return Figures(
         words,
@@ -110,7 +124,8 @@ def figures(path: Path) -> Figures:
 def _outputs(cell: dict[str, Any]) -> list[str]:
     """Return the text of each stored output of a cell."""
     found = (
-        each.get("text") or each.get("data", {}).get("text/plain", "") for each in cell["outputs"]
+        each.get("text") or each.get("data", {}).get("text/plain", "")
+        for each in cell.get("outputs", ())
     )
     return ["".join(text) for text in found]
 
@@ -130,11 +145,33 @@ def _fresh_words(outputs: list[str]) -> int:
     return sum(len(line.split()) for line in lines)
 
 
+class _Output(msgspec.Struct):
+    text: str | list[str] = ""
+    data: dict[str, Any] = {}
+
+
+class _Cell(msgspec.Struct):
+    cell_type: str
+    source: str | list[str]
+    metadata: dict[str, Any] = {}
+    outputs: list[_Output] = []
+
+
+class _Notebook(msgspec.Struct):
+    """What is looked at in a notebook; whatever else it has stays as it is."""
+
+    cells: list[_Cell]
+
+
 def _notebook(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
-        raise BadNotebook(f"{path} is no notebook") from None
-    if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
-        raise BadNotebook(f"{path} is no notebook")
+        found: dict[str, Any] = msgspec.json.decode(untrusted_file.read(path))
+        for cell in msgspec.convert(found, _Notebook).cells:
+            for output in cell.outputs:
+                msgspec.convert(output.data.get("text/plain", ""), str | list[str])
+            msgspec.convert(cell.metadata.get("tags", []), list[str])
+    except OSError as wrong:
+        raise BadNotebook(f"{path} cannot be read: {wrong.strerror}") from None
+    except (msgspec.MsgspecError, ValueError, RecursionError) as wrong:
+        raise BadNotebook(sentence(f"{path} is no notebook: {wrong}")) from None
     return found

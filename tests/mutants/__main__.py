@@ -51,7 +51,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if not drawn:
         print("mutants: nothing can be changed there", file=sys.stderr)
         return 2
-    floors = sorted({mutant.file.split("/")[1] for mutant in drawn})
+    floors = sorted({_floor(mutant) for mutant in drawn})
     session = Trials(drawn, arguments)
     folders = arguments.tests or [*(f"tests/{floor}" for floor in floors), "tests/conformance"]
     options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
@@ -151,35 +151,40 @@ class Trials:
         gc.collect()
         gc.freeze()  # a child that looks through what it has from its parent copies all of it
         touched = Touched(self._drawn, self._arguments.seconds)
-        touched.record(session.items, functions, _telling("recording what each test sees"))
-        print(f"mutants: {touched.left_out()} tests are left out as too long", file=sys.stderr)
-        if len(touched.red()) > len(session.items) // 10:
-            raise session.Failed("too many tests are red without any change")
-        for name in touched.red():
-            print(f"mutants: red without any change, so left out: {name}", file=sys.stderr)
         KEPT.mkdir(exist_ok=True)
         if not (self._arguments.resume or self._arguments.again):
             self._kept.unlink(missing_ok=True)
         self._read()
-        left = [m for m in self._drawn if (m.file, m.number) not in self._ended]
-        processes = max(1, self._arguments.processes)
-        workers = [
-            Worker(
-                left[n::processes],
-                session.items,
-                touched,
-                functions,
-                self._kept,
-                self._arguments.budget,
-            )
-            for n in range(processes)
-        ]
         try:
-            workers[0].work_beside(workers[1:])
+            for floor in dict.fromkeys(_floor(mutant) for mutant in self._drawn):
+                self._try_floor(floor, session, touched, functions)
         except KeyboardInterrupt:
             self.stopped = True
         self._read()
         return True
+
+    def _try_floor(
+        self, floor: str, session: pytest.Session, touched: Touched, functions: Functions
+    ) -> None:
+        """Try what is left of a floor, after its tests and those of conformance have told what they see."""
+        left = [m for m in self._drawn if (m.file, m.number) not in self._ended]
+        left = [m for m in left if _floor(m) == floor]
+        mine = [i for i in session.items if i.nodeid.split("/")[1] in (floor, "conformance")]
+        if not left or not mine:
+            return
+        touched.record(mine, functions, _telling(f"recording what each test of {floor} sees"))
+        red = [item.nodeid for item in mine if touched.is_red(item.nodeid)]
+        if len(red) > len(mine) // 10:
+            raise session.Failed("too many tests are red without any change")
+        out = touched.left_out()
+        print(f"mutants: {out} tests are left out as too long", file=sys.stderr, flush=True)
+        for name in red:
+            print(f"mutants: red without any change, so left out: {name}", file=sys.stderr)
+        count, most = max(1, self._arguments.processes), self._arguments.budget
+        workers = [
+            Worker(left[n::count], mine, touched, functions, self._kept, most) for n in range(count)
+        ]
+        workers[0].work_beside(workers[1:])
 
     def _read(self) -> None:
         """Read what is on file of this sample, as far as its files are as they were."""
@@ -274,9 +279,7 @@ class Worker:
 
     def _tried(self, mutant: Mutant) -> tuple[Ended, int, str]:
         """Give how the trial ended, by how many tests at most, and which way was taken."""
-        floor = mutant.file.split("/")[1]
-        mine = [i for i in self._items if i.nodeid.split("/")[1] in (floor, "conformance")]
-        tests = self._touched.tests(mutant, mine)
+        tests = self._touched.tests(mutant, self._items)
         seconds = self._touched.seconds()
         if not tests:
             return Ended("", "green"), 0, "unseen"
@@ -300,6 +303,10 @@ class Worker:
         if not any("fresh" in each for each in ended.said):
             return ended, len(tests), "live"
         return _fresh(mutant, [i.nodeid for i in tests], seconds, self._budget), len(tests), "fresh"
+
+
+def _floor(mutant: Mutant) -> str:
+    return mutant.file.split("/")[1]
 
 
 def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float], budget: float) -> Ended:

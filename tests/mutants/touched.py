@@ -147,9 +147,9 @@ class Touched:
         """The CPU time of each test, without any change."""
         return {name: row["seconds"] for name, row in self._rows.items()}
 
-    def red(self) -> list[str]:
-        """The tests that fail without any change: they can judge none."""
-        return sorted(name for name, row in self._rows.items() if row["red"])
+    def is_red(self, name: str) -> bool:
+        """Whether a test fails without any change: then it can judge none."""
+        return bool(self._rows[name]["red"])
 
     def tests(self, mutant: Mutant, items: Iterable[pytest.Item]) -> list[pytest.Item]:
         """The tests that would see a change, cheap ones first, and its own module's first of these.

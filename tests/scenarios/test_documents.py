@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -396,3 +398,14 @@ def test_the_worked_example_of_contributing_is_a_story_in_its_one_form_and_plays
     read = read_story(text)
     assert write_story(read) == text
     assert kipviz.story(text).scenario == read.scenario
+
+
+@pytest.mark.parametrize("line", ["x:{}", "x:{}\x85", "  -{}", "#{}", "#{}\x85", "## a{}\x85"])
+@pytest.mark.parametrize("before", ["clause:", "## "])
+def test_a_line_of_a_hundred_thousand_spaces_is_read_in_linear_time(line, before):
+    text = (FOLDER / "pain" / "pain-vanished.md").read_text(encoding="utf-8")
+    at = text.index(f"\n{before}") + 1
+    began = time.process_time()
+    with contextlib.suppress(BadStory):  # in a block it may stand
+        read_story(f"{text[:at]}{line.format(' ' * 100_000)}\n{text[at:]}")
+    assert time.process_time() - began < 5  # a backtracking expression needs a minute

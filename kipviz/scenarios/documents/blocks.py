@@ -16,7 +16,7 @@ from kipviz.scenarios.documents.head import MARK, WIDTH
 HEADING, PARAGRAPH, ITEM, FENCE = "heading", "paragraph", "item", "fence"
 TICKS = "```"
 REPLY = "> "
-_HEADING = re.compile(r"(#{1,6}) +(.*\S) *")
+_HEADING = re.compile(r"(#{1,6}) +([^ ].*\S|\S) *")
 # What would begin another block if a line began with it; a backslash before the sign takes that away.
 _BEGINS = re.compile(r"(\d*)([-+*=]+(?= |$)|#{1,6}(?= |$)|[>|~<]|(?<=\d)[.)](?= |$)|`{3})")
 _TO_ESCAPE = re.compile(rf"{_BEGINS.pattern[:-1]}|\\)")

@@ -63,9 +63,9 @@ class Keys(Value, frozen=True):
 
 Node = Word | Row | Keys
 
-_KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +(.*\S))? *')
+_KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +([^ ].*\S|\S))? *')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_ITEM = re.compile(r"( *)- +(.*\S) *")
+_ITEM = re.compile(r"( *)- +([^ ].*\S|\S) *")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 # What YAML takes for something else than a text.
 _OTHER = re.compile(r"-?[\d.][\d_.,:eExXoO+-]*|true|false|null|yes|no|on|off|y|n|~|", re.IGNORECASE)
