@@ -24,7 +24,7 @@ from kipviz.messages.classic_groups import (
     SyncGroupResponse,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.records.classic_groups import GroupMetadataRecord, Subscription
 
@@ -561,3 +561,29 @@ def test_between_two_generations_who_comes_last_is_out_although_it_was_a_member(
     late = ask_to_join(desk, b, source="B/late")
     assert (late.error, b in group(desk).members) == (Errors.GROUP_MAX_SIZE_REACHED, False)
     assert any(isinstance(e, AssignmentMoved) and e.member_id == b for e in desk.events)
+
+
+def test_a_sync_that_a_rebalance_has_ended_is_not_answered_again_in_the_next_generation(desk):
+    alone(desk)
+    second(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST)
+    assert sync(desk, "C2.2", 2) is None  # it waits for the leader's assignment
+    ask_to_join(desk, "", "C3")
+    ask_to_join(desk, "C3.3")
+    ended = [m for to, m in desk.replies if to.source == "C2.2/sync"]
+    assert ended == [SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)]
+    assert group(desk).members["C2.2"].syncing is None
+    assert {member.assigned for member in group(desk).members.values()} == {()}
+
+
+def test_each_change_of_state_or_generation_is_reported_with_the_members(desk):
+    alone(desk)
+    moved = [e for e in desk.events if isinstance(e, ClassicGroupMoved)]
+    assert [(e.before, e.after, e.generation, e.members) for e in moved] == [
+        ("EMPTY", "PREPARING_REBALANCE", 0, ("C1.1",)),
+        ("PREPARING_REBALANCE", "COMPLETING_REBALANCE", 1, ("C1.1",)),
+        ("COMPLETING_REBALANCE", "STABLE", 1, ("C1.1",)),
+    ]
+    before = len(desk.events)
+    assert beat(desk, "C1.1") is Errors.NONE
+    assert desk.events[before:] == []

@@ -59,6 +59,8 @@ def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
     assert copy.partition == "dlq.g1-0"
     place.copied()
     assert place.writes[-1].batches[0].state.name == "ARCHIVED"
+    assert place.sent(Produce) == [copy]
+    assert len(place.sent(CreateTopics)) == 1
 
 
 def test_without_auto_creation_a_record_is_archived_without_a_copy():

@@ -322,3 +322,10 @@ def test_a_fetch_reads_a_log_no_further_than_it_needs() -> None:
     assert len(read(log, 4, 60)) == 19
     gap = append(log, Batch(100, (DataRecord("behind a gap"),)))
     assert [b.base_offset for b in read(gap, 60, 101, most=1)] == [100]
+
+
+def test_a_new_leader_keeps_the_given_up_offsets_below_its_end_and_forgets_those_above():
+    log = append(append(at(0), data(at(0), count=3)), data(at(3), first=3, count=3))
+    log = log.but(high_watermark=3, given_up=(1, 5))
+    assert rebuild(log).end_offset == 3
+    assert rebuild(log).given_up == (1,)

@@ -7,6 +7,9 @@ import pytest
 from kipviz.brokers.checks import Check, error_of, possible_errors
 from kipviz.brokers.groups import share_administration
 from kipviz.brokers.share_coordinators import share_state_checks
+from kipviz.brokers.share_leaders import acknowledgement_checks
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_admin import AlterShareGroupOffsets, DeleteShareGroupOffsets
 from kipviz.messages.share_groups import AcknowledgementBatch
@@ -215,3 +218,11 @@ def test_a_partition_that_is_not_there_is_refused_beside_one_that_is():
         Check("partition there", "src-0", True, otherwise=unknown),
         Check("partition there", "src-9", False, *unknown, unknown),
     ]
+
+
+def test_a_vote_of_the_first_producer_id_of_all_is_among_what_a_leader_knows():
+    staged = InFlight(TXP, 1, staged_producer_id=0, staged_producer_epoch=3)
+    told = named(acknowledgement_checks.states(Table.of({4: staged}), (4,)))
+    assert ("staged by producer id and epoch", None, (0, 3), E.NONE) in told
+    free = acknowledgement_checks.states(Table.of({4: InFlight(AVL, 1)}), (4,))
+    assert "staged by producer id and epoch" not in [check.name for check in free]

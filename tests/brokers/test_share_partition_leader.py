@@ -11,9 +11,16 @@ import pytest
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.share_leaders import (
+    share_partition,
+    share_sessions,
+    share_timers,
+    share_writes,
+)
 from kipviz.brokers.share_leaders import share_partition_leader as spl
-from kipviz.brokers.share_leaders import share_sessions, share_timers
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import STATUSES, SharePartition, Status
+from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
@@ -989,3 +996,22 @@ def test_as_written_a_staging_whose_transaction_has_no_coordinator_now_is_refuse
     place.leaders[HOME] = NOBODY
     assert place.stage("M1", said(0, 0)).error is Errors.COORDINATOR_NOT_AVAILABLE
     assert place.states(0, 0) == [ACQ]
+
+
+def test_a_start_offset_in_a_gap_goes_by_the_record_before_it_and_not_by_one_behind():
+    before, behind = InFlight(ACK, 1), InFlight(ACQ, 1, "M1", 7)
+    share = SharePlace().loaded().share
+    share = share.but(records=Table.of({3: before, 7: behind}), start_offset=5, next_offset=8)
+    assert share_partition.advance_start(share).start_offset == 7
+    held = share.but(records=Table.of({3: behind, 7: before}))
+    assert share_partition.advance_start(held).start_offset == 5
+
+
+def test_a_renewal_that_is_being_written_is_not_given_back_when_the_member_is_gone():
+    place = SharePlace().loaded()
+    place.fetch("M1", 2)
+    ongoing = place.share.records[0].but(ongoing=True)
+    share = place.share.but(records=place.share.records.set(0, ongoing))
+    left = share_writes.release(share, "M1", place.on)
+    assert left.state.records[0] == ongoing
+    assert left.state.records[1].state is AVL

@@ -362,6 +362,8 @@ def test_behind_the_last_epoch_of_all_only_an_abort_goes_through(ongoing, commit
     ongoing.role = ongoing.role.but(transactions=ongoing.role.transactions.set("t", broken))
     answer = ongoing.ask(tc.on_end_txn, EndTxn("t", 9, 32767, committed))
     assert answer.error is error
+    beyond = [check.found for check in ongoing.checks if check.name == "next epoch"]
+    assert beyond == ([32768] if committed else [])
     assert states(ongoing)[-1] == last
     # The producer id for the time after it was drawn in either case.
     assert ongoing.ask(tc.on_init_producer_id, InitProducerId("another")).producer_id == 11

@@ -40,6 +40,7 @@ HERE = Path(__file__).parent
 EQUIVALENT = HERE / "equivalent.json"
 RECORD = HERE / "record.json"
 QUICK = "not slow and not thorough and not spark and not browser"
+START = 30.0  # seconds of CPU that a new Python may need to read the tests
 FEW = 4  # files of tests that a change that needs a new Python is put to first
 SURVIVED, EXPECTED = "survived", "equivalent"
 
@@ -156,7 +157,7 @@ class Trials:
             self._kept.unlink(missing_ok=True)
         self._read()
         try:
-            for floor in dict.fromkeys(_floor(mutant) for mutant in self._drawn):
+            for floor in FLOORS:
                 self._try_floor(floor, session, touched, functions)
         except KeyboardInterrupt:
             self.stopped = True
@@ -316,7 +317,7 @@ def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float], budget: 
     for first, last in ((0, FEW), (FEW, len(ranked))):
         files = set(ranked[first:last])
         mine = [name for name in tests if test_file(name) in files]
-        if not mine or _cpu_of_children() - began > budget:
+        if not mine or _cpu_of_children() - began > START + budget:
             break
         ended = _in_new_python(mutant, mine, seconds)
         if ended.how != "green":
