@@ -7,7 +7,13 @@ import pytest
 from kipviz.brokers import kafka_apis as apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local_calls import ApplyMarkerToShares, MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import (
+    ApplyMarkerToShares,
+    MarkerApplied,
+    MarkerWritten,
+    OutcomeWritten,
+    WriteMarker,
+)
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import WriteTxnMarkers
@@ -70,3 +76,25 @@ def test_a_marker_of_a_connection_that_broke_does_not_answer_the_one_that_replac
     assert not desk.replies
     written(desk, new, "out-0")
     assert [r.error for r in desk.last.results] == [Errors.NONE]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "failed"),
+    [(("out-0", STATE), {STATE}), (("out-0", OFFSETS), {"out-0", OFFSETS})],
+)
+def test_an_outcome_that_is_not_durable_fails_the_markers_of_share_state_or_all_where_there_is_none(
+    partitions, failed
+):
+    leaders = {"out-0": 1, OFFSETS: 1, STATE: 1}
+    desk = Desk(apis, KafkaApis(), leaders=leaders, rules="pull-request-22357")
+    to = mark(desk, *partitions)
+    for partition in partitions:
+        written(desk, to, partition)
+    assert desk.local[-1].message == ApplyMarkerToShares(9, 1, committed=True, ticket=to)
+    desk.do(apis.on_marker_applied(desk.role, MarkerApplied(to, ("a", "b")), desk.on))
+    done = OutcomeWritten(to, "a", Errors.COORDINATOR_NOT_AVAILABLE)
+    desk.do(apis.on_outcome_written(desk.role, done, desk.on))
+    assert not desk.replies
+    desk.do(apis.on_outcome_written(desk.role, OutcomeWritten(to, "b", Errors.NONE), desk.on))
+    told = {r.partition for r in desk.last.results if r.error is Errors.NOT_LEADER_OR_FOLLOWER}
+    assert told == failed

@@ -160,6 +160,7 @@ def test_an_equal_second_staging_is_answered_by_the_design_in_a_check_of_its_own
     place = SharePlace(rules=rules).loaded()
     place.fetch("M1", 1)
     place.stage("M1", said(0, 0))
+    assert ("in flight", None, True, E.NONE) in named(place.checks)
     place.coordinator()
     assert place.share.records[0].state is TXP
     place.stage("M1", said(0, 0))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.context import NOBODY, ReplyTo
-from kipviz.brokers.local_calls import FetchFurther
+from kipviz.brokers.local_calls import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.share_leaders import (
     share_partition,
@@ -1015,3 +1015,21 @@ def test_a_renewal_that_is_being_written_is_not_given_back_when_the_member_is_go
     left = share_writes.release(share, "M1", place.on)
     assert left.state.records[0] == ongoing
     assert left.state.records[1].state is AVL
+
+
+def test_a_marker_decides_its_producer_s_votes_behind_those_of_another_one():
+    place = SharePlace(rules="as-written").loaded()
+    place.fetch("M1", 3)
+    votes = [
+        InFlight(TXP, 1, staged_producer_id=8, staged_producer_epoch=0, staged_type=1),
+        InFlight(TXP, 1, staged_producer_id=9, staged_producer_epoch=7, staged_type=1),
+        InFlight(TXP, 1, staged_producer_id=9, staged_producer_epoch=0, staged_type=1),
+    ]
+    share = place.share.but(records=Table.of(dict(enumerate(votes))))
+    done = share_writes.apply_marker(share, ApplyMarkerToShares(9, 0, committed=True), place.on)
+    assert dict(done.state.records.items()) == {
+        0: votes[0],
+        1: votes[1],
+        2: done.state.records[2],
+    }
+    assert done.state.records[2].state is ACK

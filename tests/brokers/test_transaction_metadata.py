@@ -247,6 +247,11 @@ def test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_
     assert done.previous_producer_id == PID
 
 
+def test_the_first_producer_id_of_all_is_one_that_a_rotation_may_have_drawn():
+    done = completion_of(metadata_of(decision_of(metadata(S.ONGOING, 32766), 0, committed=True)))
+    assert (done.producer_id, done.producer_epoch, done.previous_producer_id) == (0, 0, PID)
+
+
 def test_an_abort_at_the_very_last_epoch_goes_through_without_a_bump():
     """KAFKA-20090: a broken state can be left."""
     decided = decision_of(metadata(S.ONGOING, 32767), 9893, committed=False)
