@@ -12,7 +12,7 @@ from kipviz.checking.judging.faults import UnknownFaults
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import head_of, is_link, open_link, permalink
 from kipviz.checking.single_run.runs import Judgement, Run
-from kipviz.checking.tla.opened import load
+from kipviz.checking.tla.trace_replay import load
 from kipviz.command.bad_input import Refused
 from kipviz.core.link import BadLink
 from kipviz.core.tracefile import TraceFileError

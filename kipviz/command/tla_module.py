@@ -38,7 +38,7 @@ def check_module(arguments: argparse.Namespace) -> None:
         Refused: in one sentence.
     """
     from kipviz.checking.tla.files import check_name
-    from kipviz.checking.tla.reached import NotWhole
+    from kipviz.checking.tla.reachable_states import NotWhole
 
     if arguments.tla is None:
         if arguments.tla_with:
@@ -67,7 +67,7 @@ def written(
         Refused: if it cannot be written.
     """
     from kipviz.checking.tla.files import write
-    from kipviz.checking.tla.reached import NotWhole
+    from kipviz.checking.tla.reachable_states import NotWhole
     from kipviz.command.run_report import refusing
     from kipviz.designs.catalogue import design as design_named
 

@@ -12,7 +12,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import is_link, open_link
 from kipviz.checking.single_run.runs import Run
 from kipviz.checking.single_run.seeded_run import Task, Verdict
-from kipviz.checking.tla.opened import load
+from kipviz.checking.tla.trace_replay import load
 from kipviz.core.tracefile import TraceFileError
 from kipviz.core.validation import path as path_given
 from kipviz.scenarios.library import is_scenario

@@ -15,11 +15,11 @@ import kipviz
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import Run
 from kipviz.checking.single_run.seeded_run import Task
-from kipviz.checking.tla import foreign
-from kipviz.checking.tla.foreign import read_foreign
+from kipviz.checking.tla import foreign_trace as foreign
+from kipviz.checking.tla.foreign_trace import read_foreign
 from kipviz.checking.tla.itf import itf_of
 from kipviz.checking.tla.names import name_of_action
-from kipviz.checking.tla.opened import load
+from kipviz.checking.tla.trace_replay import load
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.tracefile import TraceFileError
 from kipviz.designs.catalogue import design

@@ -21,7 +21,7 @@ from kipviz.checking.tla import names, rule_text
 from kipviz.checking.tla.files import write
 from kipviz.checking.tla.module import module_of
 from kipviz.checking.tla.names import each_once, name_of_action
-from kipviz.checking.tla.reached import NotWhole, Reached, reached
+from kipviz.checking.tla.reachable_states import NotWhole, Reached, reached
 from kipviz.checking.tla.situations import Rules, deed
 from kipviz.checking.tla.terms import Mapping, Record, itf, records, term_of, tla, varying
 from kipviz.cluster.actions import Deliver, Step

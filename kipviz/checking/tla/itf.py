@@ -13,7 +13,7 @@ from typing import Any
 import kipviz
 from kipviz.checking.single_run.runs import Run, origin_of
 from kipviz.checking.tla.names import each_once, name_of_action, name_of_place
-from kipviz.checking.tla.reached import ABSENT, Place, placed
+from kipviz.checking.tla.reachable_states import ABSENT, Place, placed
 from kipviz.checking.tla.terms import Record, Term, itf, records, term_of
 from kipviz.cluster.actions import ClusterAction
 

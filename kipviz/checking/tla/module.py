@@ -15,9 +15,9 @@ from typing import Any
 
 import kipviz
 from kipviz.checking.single_run.runs import made_from
-from kipviz.checking.tla.asked_rules import Asked
 from kipviz.checking.tla.names import each_once, name_of_action, name_of_place, word
-from kipviz.checking.tla.reached import PROMISE, Reached
+from kipviz.checking.tla.reachable_states import PROMISE, Reached
+from kipviz.checking.tla.rule_recorder import Asked
 from kipviz.checking.tla.rule_text import formula, parameters
 from kipviz.checking.tla.situations import Deed, Numbers, Rules, Situation, Update, deed
 from kipviz.checking.tla.terms import Record, Term, quoted, records, term_of, tla

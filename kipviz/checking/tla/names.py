@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from kipviz.checking.tla.reached import PROMISE, Place
+from kipviz.checking.tla.reachable_states import PROMISE, Place
 from kipviz.cluster.actions import ClusterAction
 
 K = TypeVar("K", bound=Hashable)

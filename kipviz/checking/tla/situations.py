@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kipviz.checking.tla.asked_rules import Asked
-from kipviz.checking.tla.reached import PROMISE, NotWhole, Reached, Step, Variable
+from kipviz.checking.tla.reachable_states import PROMISE, NotWhole, Reached, Step, Variable
+from kipviz.checking.tla.rule_recorder import Asked
 
 # For some of the variables, by their place in the list, the number of the value.
 Numbers: TypeAlias = tuple[tuple[int, int], ...]

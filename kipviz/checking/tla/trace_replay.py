@@ -11,7 +11,7 @@ import msgspec
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.quiescence import with_timers_at_rest
 from kipviz.checking.single_run.runs import Run
-from kipviz.checking.tla.foreign import Foreign, Named, looks_foreign, read_foreign
+from kipviz.checking.tla.foreign_trace import Foreign, Named, looks_foreign, read_foreign
 from kipviz.checking.tla.itf import states_of
 from kipviz.checking.tla.module import HEAD, SEARCHES
 from kipviz.checking.tla.names import name_of_action, word

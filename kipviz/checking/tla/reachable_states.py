@@ -10,7 +10,7 @@ import msgspec
 
 from kipviz.checking.search.explore import CANCELLED, Search
 from kipviz.checking.search.search_result import Bounds, Explored
-from kipviz.checking.tla.asked_rules import Asked, Listener
+from kipviz.checking.tla.rule_recorder import Asked, Listener
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.specs.spec import FaultBudget
