@@ -1,4 +1,4 @@
-"""`kipviz repair`: the smallest sets of another design's decisions with which a broken one keeps its promises."""
+"""`kipviz repair`: the smallest sets of other decisions with which a broken design keeps its promises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="design", default="as-written", metavar="DESIGN", help="as-written"
     )
-    parser.add_argument("--to", dest="other", default="repaired", metavar="DESIGN", help="repaired")
+    parser.add_argument(
+        "--to",
+        dest="other",
+        default="repaired",
+        metavar="DESIGN[,DESIGN]",
+        help="whose decisions are tried (repaired); any tries every option of every slot",
+    )
     parser.add_argument("--faults", default="", metavar="FAULTS", help="such as expire_lock=1")
     parser.add_argument(
         "--promise",

@@ -1,4 +1,4 @@
-"""The files that the page asks the kernel for: a run as a page, a trace file or a test."""
+"""The files that the page asks the kernel for: a run as a page, a trace file, a test, a diagram, or for another tool."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.learner_record import NOTHING, Learned
+from kipviz.checking.tla.itf import itf_of
+from kipviz.views.exports.plantuml import plantuml
 from kipviz.views.exports.pytest_source import pytest_source
+from kipviz.views.exports.shiviz import shiviz
+from kipviz.views.payload import payload as told_line
 from kipviz.widgets.page import page
 
 if TYPE_CHECKING:
     from kipviz.widgets.lines import Lab
 
-KINDS = {"html": "text/html", "trace": "application/json", "pytest": "text/x-python"}
+KINDS = {
+    "html": "text/html",
+    "trace": "application/json",
+    "pytest": "text/x-python",
+    "plantuml": "text/plain",
+    "itf": "application/json",
+    "shiviz": "text/plain",
+}
 
 
 def file_of(
@@ -44,6 +55,13 @@ def file_of(
             runs.save(lab.kept_at(branch, step, learned), path)
             return _file(f"{stem}.trace", what, path.read_text(encoding="utf-8"))
     run = lab.run_at(branch, step)
+    if what == "itf":
+        return _file(f"{stem}.itf.json", what, itf_of(run))
+    if what in ("plantuml", "shiviz"):
+        told, _ = told_line(run.scenario, run.design, run.model, run.trace, run.told)
+        if what == "plantuml":
+            return _file(f"{stem}.puml", what, plantuml(told))
+        return _file(f"{stem}.shiviz.log", what, shiviz(told))
     name = f"test_{stem.replace('-', '_')}.py"
     return _file(name, what, pytest_source(run, runs.judge(run)))
 

@@ -72,7 +72,7 @@ def repair(
     decisions_max: int = DECISIONS_MAX,
     states_max: int = STATES_MAX,
 ) -> Repaired:
-    """Find the smallest sets of another design's decisions with which a broken design keeps its promises.
+    """Find the smallest sets of other decisions with which a broken design keeps its promises.
 
     Small sets are tried before large ones, so what is found cannot be made smaller. Who interrupts it gets
     what was tried so far.
@@ -80,7 +80,8 @@ def repair(
     Args:
         scenario: a small story's name, such as "kip-1289-small".
         design: the design that breaks something.
-        other: the design whose decisions are taken over.
+        other: the design whose decisions are taken over; several with commas between them, or "any" for every option of
+            every slot. A decision of several designs is called SLOT=OPTION.
         faults: what may go wrong, such as "expire_lock=1".
         promises: names of the properties to keep; all of them if there is none.
         decisions_max: how many decisions are tried together at most.

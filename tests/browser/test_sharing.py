@@ -126,7 +126,7 @@ def test_an_exported_page_shares_itself_without_a_network(offline, tmp_path):
     assert saved(shown, "PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
     diagram = saved(shown, "Mermaid", tmp_path).read_text(encoding="utf-8")
     assert diagram == mermaid(stepper.payload)
-    for name in ("page", "trace file", "pytest"):
+    for name in ("page", "trace file", "pytest", "PlantUML", "ITF", "ShiViz"):
         assert shown.get_by_role("button", name=name, exact=True).is_disabled()
     assert "needs the model: this page has none" in shown.locator(".kv-share").inner_text()
     assert shown.locator(".kv-error").is_hidden()

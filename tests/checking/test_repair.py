@@ -103,3 +103,28 @@ def test_a_word_that_names_nothing_is_one_sentence(question: Question, words: st
     with pytest.raises(ValueError, match=words) as wrong:
         repair(question)
     assert "\n" not in str(wrong.value)
+
+
+def test_decisions_of_several_designs_and_all_options_are_tried_and_named_with_their_option():
+    lock = budget_of("expire_lock=1")
+    several = Question(SMALL, "finding-D", "repaired, finding-I", lock, decisions_max=1)
+    assert set(several.slots()) == {"lock_expiry=pinned_until_marker", "marker_epoch=equal"}
+    found = repair(several)
+    assert [each.slots for each in found.repairs] == [("lock_expiry=pinned_until_marker",)]
+    assert "lock_expiry=pinned_until_marker repairs finding-D" in found.sentence
+    whole = Question(SMALL, "finding-D", "any", lock)
+    assert "lock_expiry=back_to_acquired" in whole.slots()
+    assert "lock_expiry=back_to_available" not in whole.slots()
+    assert whole.filled(("lock_expiry=noticed_by_nobody",)).option("lock_expiry").name == (
+        "noticed_by_nobody"
+    )
+    assert whole.sentence_of("lock_expiry=pinned_until_marker").startswith("The timer does not run")
+
+
+@pytest.mark.thorough
+def test_every_single_option_that_repairs_is_found_when_all_are_tried():
+    asked = Question(SMALL, "finding-D", "any", budget_of("expire_lock=1"), decisions_max=1)
+    found = repair(asked)
+    assert found.whole
+    assert ("lock_expiry=pinned_until_marker",) in [each.slots for each in found.repairs]
+    assert len(found.attempts) == len(found.slots) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import pytest
@@ -167,3 +168,19 @@ def test_a_page_of_a_thousand_steps_is_smaller_than_a_megabyte():
     assert len(page(stepper.payload).encode()) < 1_000_000
     # Every kind of fault that may happen makes a choice a little longer.
     assert len(stepper.permalink()) < 1.6 * 1000
+
+
+def test_the_kernel_writes_a_line_for_other_tools():
+    stepper = stepper_of(runs.play("kip-1289-small"))
+    made = {
+        what: file_of(what, stepper.payload, 0, 12, stepper.lab)
+        for what in ("plantuml", "itf", "shiviz")
+    }
+    assert [each["name"] for each in made.values()] == [
+        "kip-1289-small-step-12.puml",
+        "kip-1289-small-step-12.itf.json",
+        "kip-1289-small-step-12.shiviz.log",
+    ]
+    assert made["plantuml"]["text"].startswith("@startuml\n")
+    assert len(json.loads(made["itf"]["text"])["states"]) == stepper.last_step + 1
+    assert made["shiviz"]["text"].startswith("(?<host>")

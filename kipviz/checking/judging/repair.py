@@ -4,7 +4,7 @@ A set of decisions is tried by filling its slots as the other design does. Befor
 earlier sets are made again (`saves.under`): a run that breaks a promise here, too, refutes the set, and is shown.
 What no known run refutes is searched. So every set that breaks has a run of its own, and what holds was searched
 to its end. All sets of one size are tried before those of the next, so the answer cannot be made smaller; larger
-sets than asked are not tried, and other options than the other design's are not either.
+sets than asked are not tried. The options are those of one other design, of several, or all that there are ("any").
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.designs.options import SLOTS
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
 
 STATES_MAX = 30_000
 DECISIONS_MAX = 3
 NOT_DECIDED = "not decided"
+ANY, IS = "any", "="
 
 # Gets (design, states, depth) of a search, and may stop everything with False.
 Told = Callable[[str, int, int], bool]
@@ -48,9 +50,10 @@ Told = Callable[[str, int, int], bool]
 class Question(Value, frozen=True):
     """What is asked: which decisions of `other` keep the promises where `design` does not.
 
-    `promises` are names of properties, all of them if there is none; `faults` is what may go wrong in the
-    search. No set of more than `decisions_max` decisions is tried, and no search visits more than `states_max`
-    states.
+    `other` is a design's name, several with commas between them, or "any" for every option of every slot. A decision is
+    called as its slot if one other design has it, else SLOT=OPTION. `promises` are names of properties, all of them if
+    there is none; `faults` is what may go wrong in the search. No set of more than `decisions_max` decisions is tried, and no
+    search visits more than `states_max` states.
     """
 
     scenario: str
@@ -61,24 +64,48 @@ class Question(Value, frozen=True):
     decisions_max: int = DECISIONS_MAX
     states_max: int = STATES_MAX
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The designs whose decisions are taken over; none for every option that there is."""
+        return () if self.other == ANY else tuple(name.strip() for name in self.other.split(","))
+
+    @property
+    def words(self) -> str:
+        """Whose decisions are tried, in words."""
+        return "all options" if not self.others else " and ".join(self.others)
+
     def slots(self) -> tuple[str, ...]:
-        """Return the slots in which the two designs differ and that come up in this cluster.
+        """Return the decisions that the others have otherwise and that come up in this cluster, by their names.
 
         Raises:
             ValueError: if the scenario or a design is unknown.
         """
         spec = scenario_named(self.scenario).spec
-        differ = design_named(self.design).differs_from(design_named(self.other))
-        return tuple(slot for slot, _, _ in differ if comes_up(slot_named(slot), spec))
+        design, others = design_named(self.design), tuple(map(design_named, self.others))
+        found: list[str] = []
+        for slot in SLOTS:
+            if not comes_up(slot, spec):
+                continue
+            own = design.option(slot.name).name
+            options = [other.option(slot.name) for other in others] or design.options(slot)
+            names = dict.fromkeys(option.name for option in options if option.name != own)
+            found += [slot.name if len(others) == 1 else f"{slot.name}{IS}{name}" for name in names]
+        return tuple(found)
 
-    def filled(self, slots: Sequence[str]) -> Design:
-        """Return the design with some slots filled as in the other one."""
-        other = design_named(self.other)
-        return design_named(self.design).but(**{slot: other.option(slot).name for slot in slots})
+    def filled(self, decisions: Sequence[str]) -> Design:
+        """Return the design with some decisions of the others."""
+        return design_named(self.design).but(**dict(map(self._option, decisions)))
 
-    def sentence_of(self, slot: str) -> str:
-        """Return what the other design's option of a slot says."""
-        return design_named(self.other).option(slot).sentence
+    def sentence_of(self, decision: str) -> str:
+        """Return what the option of a decision says."""
+        slot, option = self._option(decision)
+        of = (design_named(self.design), *map(design_named, self.others))
+        options = (each for design in of for each in design.options(slot_named(slot)))
+        return next(each.sentence for each in options if each.name == option)
+
+    def _option(self, decision: str) -> tuple[str, str]:
+        slot, _, option = decision.partition(IS)
+        return slot, option or design_named(self.others[0]).option(slot).name
 
 
 class Attempt(msgspec.Struct, frozen=True, eq=False):
@@ -149,10 +176,12 @@ class Repair(msgspec.Struct, frozen=True, eq=False):
             one = " + ".join(self.repairs[0].slots)
             others = len(self.repairs) - 1
             also = f", and so do {others} other sets of that size" if others else ""
-            found = f"{one}, filled as in {asked.other}, repairs {asked.design}{also}"
+            as_in = f", filled as in {asked.other}," if len(asked.others) == 1 else ""
+            found = f"{one}{as_in} repairs {asked.design}{also}"
             rest = _rest(size - 1, self.undecided)
         else:
-            found = f"no set of up to {size} of the {len(self.slots)} decisions in which {asked.other} differs repairs {asked.design}"
+            differ = f"{asked.words} {'differs' if len(asked.others) == 1 else 'differ'}"
+            found = f"no set of up to {size} of the {len(self.slots)} decisions in which {differ} repairs {asked.design}"
             rest = _rest(0, self.undecided)
         stopped = "" if self.whole else " Stopped: what is behind the last attempt was not tried."
         return f"{where}: {found}.{rest}{stopped}"
@@ -193,6 +222,8 @@ def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterato
     for size in range(min(len(slots), question.decisions_max) + 1):
         enough = False
         for chosen in combinations(slots, size):
+            if len({decision.partition(IS)[0] for decision in chosen}) < size:
+                continue  # a slot has one option
             candidate = question.filled(chosen)
             if not told(candidate.name, 0, 0):
                 return

@@ -1,4 +1,4 @@
-"""Programs in story documents as Python: the reader's own loop, with `while True`, `try` and `except`.
+"""Programs in story documents as Python or Java: the reader's own loop, with `while True`, `try` and `except`.
 
     producer.init_transactions()
     while True:
@@ -14,7 +14,8 @@
         except KafkaException:
             producer.abort_transaction()
 
-The text is read (`ast`) and never run: what runs are the model's clients, which make the calls that stand
+In Java's spelling, with `while (true)`, `try` and `catch`, it is the same program (`java_syntax`), so the loop of a KIP can be
+pasted. The text is read (`ast`) and never run: what runs are the model's clients, which make the calls that stand
 in it. A function of the reader's own (`transform(record)`) is shown and takes no step. abort_transaction() also
 puts the model's consumer back to its committed offsets, as the loops of the KIPs do. An exception with which the
 producer is lost, and one that is no KafkaException, ends the process whatever its `except` does. What
@@ -34,6 +35,7 @@ from kipviz.clients.catching import KAFKA_EXCEPTION, RETHROWN, catchable
 from kipviz.clients.program_source import source_of
 from kipviz.core.values import Value
 from kipviz.scenarios.documents.bad_story import Wrong, repeated
+from kipviz.scenarios.documents.java_syntax import in_java, is_java, parse_java
 from kipviz.scenarios.documents.python_calls import (
     CONSUMER,
     GIVES,
@@ -148,10 +150,13 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
             f"A program has at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not {len(texts)} and "
             f"{sum(map(len, texts)):,}.",
         )
+    java = is_java(texts)
     try:
         reading = _Reading(texts)
-        program = reading.program(_parsed(texts))
+        program = reading.program(parse_java(texts) if java else _parsed(texts))
     except Wrong as wrong:
+        if java:
+            wrong = Wrong(wrong.line, in_java(wrong.what, texts))
         at = lines[min(wrong.line, len(lines)) - 1][0] if lines else first
         raise Wrong(at, wrong.what) from wrong
     except (RecursionError, MemoryError):

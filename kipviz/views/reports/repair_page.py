@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.checking.judging.repair import Attempt, Repair
+from kipviz.checking.judging.repair import Attempt, Question, Repair
 from kipviz.checking.single_run.permalink import TooLong, permalink
 from kipviz.views.reports.blocks import (
     Blocks,
@@ -45,12 +45,23 @@ def repair_blocks(found: Repair) -> Blocks:
         )
     blocks.append(
         Paragraph(
-            f"Tried are the decisions in which {asked.design} and {asked.other} differ and that come up in this cluster, "
-            f"up to {asked.decisions_max} together: {', '.join(found.slots) or NOTHING}. Other options of these slots are not. "
+            f"Tried are {_tried(asked)}, "
+            f"up to {asked.decisions_max} together: {', '.join(found.slots) or NOTHING}. {_left_out(asked)}"
             f"A search visits at most {asked.states_max:,} states; “holds” means that it visited every one."
         )
     )
     return tuple(blocks)
+
+
+def _tried(asked: Question) -> str:
+    if not asked.others:
+        return f"all options that {asked.design} has not, of the slots that come up in this cluster"
+    others = " and ".join(asked.others)
+    return f"the decisions in which {asked.design} and {others} differ and that come up in this cluster"
+
+
+def _left_out(asked: Question) -> str:
+    return "Other options of these slots are not. " if asked.others else ""
 
 
 def _row(found: Repair, at: int, attempt: Attempt) -> tuple[TableCell, ...]:

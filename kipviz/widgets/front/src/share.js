@@ -14,6 +14,9 @@ const KERNEL_FILES = [
   ["html", "page", "one HTML file that steps by itself, without a network"],
   ["trace", "trace file", "all branches; kipviz.open_trace reads it"],
   ["pytest", "pytest", "a test that takes these steps and asserts the verdicts"],
+  ["plantuml", "PlantUML", "a sequence diagram that wikis such as Confluence draw"],
+  ["itf", "ITF", "the trace format of Apalache and Quint; kipviz.open_trace reads it"],
+  ["shiviz", "ShiViz", "a log with vector clocks"],
 ];
 const OWN_FILES = [
   ["svg", "SVG", "the diagram as it is on the screen"],
