@@ -37,6 +37,8 @@ class BrokerSettings(Value, frozen=True):
     `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
     `asks_together` says that a broker has one AddPartitionsToTxn on its way to a coordinator at a time, and that what is
     to be asked meanwhile goes into the next one, as in Kafka; else each request that waits asks for itself.
+    `remembers_verifications` says that a leader keeps every verification in vain, as in Kafka, also where only a client
+    of another version with the same transactional id, a forged epoch or a late batch of an epoch before could tell.
     `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a time that passes (Kafka: 1 s); 0 makes
     every target at once.
     """
@@ -64,6 +66,7 @@ class BrokerSettings(Value, frozen=True):
     consumer_assignment_interval_ms: int = 0
     log_retention_ms: int = -1
     asks_together: bool = False
+    remembers_verifications: bool = False
 
     @property
     def why_not(self) -> str | None:

@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clock",
         metavar="CLOCK",
-        help="untimed (a timer may run out at any moment) or timed (when it is due)",
+        help="untimed (a timer runs out when nothing else can happen, and earlier as often as --faults says) "
+        "or timed (when it is due)",
     )
     parser.add_argument(
         "--set",
@@ -162,6 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
         "complete": found.complete,
         "stopped": found.stopped,
         "clock": found.clock,
+        "timers": found.timers.document,
         "settings": list(settings),
         "reductions": list(found.reductions),
         "sentence": found.sentence,
@@ -306,7 +308,7 @@ def _lines(
     from kipviz.scenarios.program_faults import THE_PROGRAM
     from kipviz.views.reports.review import saves_page
 
-    lines = [found.sentence]
+    lines = [found.sentence, found.timers.sentence]
     for each in broken:
         lines += ["", f"✗ {each.broken} breaks after {each.step} steps:"]
         lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(each.run), 1)]

@@ -151,7 +151,9 @@ def _drafts(arguments: argparse.Namespace) -> int:
                 "steps": each.steps,
                 "reason": each.reason,
                 "blame": each.blame,
-                "repair": list(each.repair),
+                "repair": list(each.repair.slots),
+                "repair_searched": each.repair.searched,
+                "timers": each.timers.document,
                 "link": each.link,
             }
             for each in entries

@@ -40,8 +40,10 @@ from kipviz.properties import share_facts
 from kipviz.properties.one_epoch import (
     batch_of,
     learned_below_2,
+    learned_in_order,
     learned_of_old_clients,
     level_of,
+    orders_transactions,
 )
 from kipviz.properties.run_facts import Facts
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
@@ -430,8 +432,10 @@ LOOKED_AT = (
 
 
 def _learned(facts: Facts, event: Event, world: World) -> Facts:
+    if orders_transactions(world):
+        facts = learned_in_order(facts, event)
     if level_of(world) < 2:
-        facts = learned_below_2(facts, event, world)
+        facts = learned_below_2(facts, event)
     match event:
         case RecordsMoved():
             return _moved(facts, event)

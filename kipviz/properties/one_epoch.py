@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.brokers.logs.add_to_transaction import enlists
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.messages.events import (
@@ -15,29 +16,24 @@ from kipviz.properties.run_facts import Facts, SentBatch
 from kipviz.records.transaction_state import TransactionState
 
 
-def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
-    """Tell transactions apart that have one epoch: transaction versions 0 and 1."""
+def orders_transactions(world: World) -> bool:
+    """Say whether a producer's transactions are told apart by their order: below version 2, or where that may come."""
+    return level_of(world) < 2 or world.budget.upgrade > 0
+
+
+def learned_in_order(facts: Facts, event: Event) -> Facts:
+    """Count a producer's transactions, what is due in each of them, and in which one a batch was sent.
+
+    A batch that leaves it to the broker to enlist its partition begins the next transaction, where none is open.
+    """
     match event:
         case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
-            place = (pid, event.producer_epoch)
             if event.before is not TransactionState.ONGOING:
-                facts = facts.but(
-                    decided=facts.decided.without(place),
-                    markers=facts.markers.without(place),
-                    rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1),
-                )
+                facts = facts.but(rounds=facts.rounds.set(pid, facts.rounds.get(pid, 0) + 1))
             due = facts.due
             for partition in event.partitions:
                 due = due.set((partition, pid), True)
             return facts.but(due=due)
-        case TransactionMoved(before=TransactionState.ONGOING, producer_id=pid):
-            place = (pid, event.producer_epoch)
-            if place not in facts.begun_at_2:
-                return facts
-            # The level was lowered in the middle of it: so far the epoch's markers are those of the one before.
-            return facts.but(
-                markers=facts.markers.without(place), begun_at_2=facts.begun_at_2.without(place)
-            )
         case TransactionDecided(producer_id=pid):
             due = facts.due
             for waiting in facts.due:
@@ -49,13 +45,41 @@ def learned_below_2(facts: Facts, event: Event, world: World) -> Facts:
                 who = (batch.producer_id, batch.producer_epoch)
                 key = (batch.partition, *who, batch.base_sequence)
                 if key not in facts.sent_in:
-                    now = facts.rounds.get(batch.producer_id, 0)
+                    now = facts.rounds.get(batch.producer_id, 0) + _begins(facts, batch)
                     facts = facts.but(sent_in=facts.sent_in.set(key, now))
             return facts
         case BatchAppended(partition=partition, producer_id=pid) if event.control:
             # A marker that comes late, in the middle of a transaction, is not the one that is due.
             undecided = facts.due.get((partition, pid), False)
             return facts if undecided else facts.but(due=facts.due.without((partition, pid)))
+        case _:
+            return facts
+
+
+def _begins(facts: Facts, batch: Produce) -> bool:
+    """Say whether a batch begins its producer's next transaction."""
+    is_open = any(undecided and of == batch.producer_id for (_, of), undecided in facts.due.items())
+    return enlists(batch) and not is_open
+
+
+def learned_below_2(facts: Facts, event: Event) -> Facts:
+    """Forget at the right moment what is known of an epoch that has several transactions: versions 0 and 1."""
+    match event:
+        case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
+            place = (pid, event.producer_epoch)
+            if event.before is TransactionState.ONGOING:
+                return facts
+            return facts.but(
+                decided=facts.decided.without(place), markers=facts.markers.without(place)
+            )
+        case TransactionMoved(before=TransactionState.ONGOING, producer_id=pid):
+            place = (pid, event.producer_epoch)
+            if place not in facts.begun_at_2:
+                return facts
+            # The level was lowered in the middle of it: so far the epoch's markers are those of the one before.
+            return facts.but(
+                markers=facts.markers.without(place), begun_at_2=facts.begun_at_2.without(place)
+            )
         case _:
             return facts
 

@@ -95,6 +95,7 @@ WHERE_SET = (
     "consumer_assignment_interval_ms",
     "log_retention_ms",
     "asks_together",
+    "remembers_verifications",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -117,6 +118,7 @@ _WORDS = {
     "log_retention_ms": "After how many ms is a record deleted, -1 for never?",
     "consumer_assignment_interval_ms": "How many ms does a group of KIP-848 keep a target at least?",
     "asks_together": "Does a broker gather what it asks a transaction coordinator meanwhile?",
+    "remembers_verifications": "Does a leader keep a verification in vain that only other clients could notice?",
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",

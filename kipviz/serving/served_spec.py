@@ -51,7 +51,7 @@ def to_serve(spec: ClusterSpec) -> ClusterSpec:
             if f"{topic}-{index}" not in placed:
                 more.append(Placement(f"{topic}-{index}", order[0], order[1:]))
     budget = FaultBudget(*(ANY_NUMBER for _ in FaultBudget.__struct_fields__))
-    settings = spec.settings.but(initial_rebalance_delay_ms=0)
+    settings = spec.settings.but(initial_rebalance_delay_ms=0, remembers_verifications=True)
     return spec.but(
         placements=(*spec.placements, *more),
         budget=budget.but(pause=0),

@@ -48,6 +48,7 @@ from kipviz.spark.worker_search import (
     RESOLVED_SCHEMA,
     SEPARATOR,
     SETTLED_SCHEMA,
+    TIMER,
     WAITING,
     asked,
     first_row,
@@ -205,6 +206,7 @@ class _Levels:
             stopped,
             tuple(r.name for r in self._here.reductions),
             clock_of(self._here.model),
+            self._here.timers,
         )
 
     # -- the levels ----------------------------------------------------------------------------
@@ -284,6 +286,9 @@ class _Levels:
             sql.collect_list(sql.when(sql.col("mood") == PART, sql.struct("key", "state"))).alias(
                 "parts"
             ),
+            sql.collect_set(
+                sql.when(sql.col("mood") == TIMER, sql.struct("state", "broken"))
+            ).alias("timers"),
         ]
         for at, prop in enumerate(self._here.properties):
             broken = sql.array_contains(sql.split("broken", SEPARATOR), prop.name)
@@ -294,6 +299,9 @@ class _Levels:
             self.depth, self._waiting = self._reached, 0
         for row in rows:
             self._parts |= {bytes(part["key"]): bytes(part["state"]) for part in row["parts"]}
+            self._here.noted.update(
+                (bytes(t["state"]).decode(), t["broken"]) for t in row["timers"]
+            )
             if row["failed"] is not None:
                 steps = len(places(bytes(row["failed"]["way"]))) + 1
                 self._failure = f"after {steps} steps {row['failed']['error']}"

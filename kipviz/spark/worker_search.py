@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from kipviz.properties.verdict import Property
 
 # What a row is: a state in which something is pending, nothing is, or a promise is broken; a part of worlds; a key
-# that is known from before.
-WAITING, CALM, BROKEN_HERE, PART, KNOWN = range(5)
+# that is known from before; a timer that ran out, by its name, and when (`broken`).
+WAITING, CALM, BROKEN_HERE, PART, KNOWN, TIMER = range(6)
 REACHED_SCHEMA = pa.schema(
     [
         ("key", pa.binary()),
@@ -101,7 +101,8 @@ def reached_batches(
             if len(reached) >= REACHED_PER_BATCH:
                 yield as_batch(_rows(reached), REACHED_SCHEMA)
                 reached = {}
-    yield as_batch(_rows(reached) + part_rows(packing.fresh), REACHED_SCHEMA)
+    beside = part_rows(packing.fresh) + _timer_rows(search)
+    yield as_batch(_rows(reached) + beside, REACHED_SCHEMA)
 
 
 def once_batches(batches: Iterable[pa.RecordBatch], depth: int) -> Iterator[pa.RecordBatch]:
@@ -162,8 +163,8 @@ def narrow_batches(
         new = [row for row in rows if row[-1]]
         known.update(row[0] for row in new)
         waiting = [(row[0], row[1], row[2]) for row in new if row[3] != BROKEN_HERE]
-    parts = [_of_level(row, depth, known) for row in part_rows(packing.fresh)]
-    yield as_batch(parts, LEVEL_SCHEMA)
+    beside = part_rows(packing.fresh) + _timer_rows(search)
+    yield as_batch([_of_level(row, depth, known) for row in beside], LEVEL_SCHEMA)
 
 
 def resolved_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -221,6 +222,14 @@ def part_rows(parts: dict[bytes, bytes]) -> list[tuple[Any, ...]]:
     return [(name, b"", data, PART, "", 0, [], None) for name, data in parts.items()]
 
 
+def _timer_rows(search: Search) -> list[tuple[Any, ...]]:
+    """The timers that ran out in this process, for this question; a row for each, under a key that no state has."""
+    return [
+        (f"timer {when} {name}".encode(), b"", name.encode(), TIMER, when, 0, [], None)
+        for name, when in sorted(search.noted)
+    ]
+
+
 def _expand(
     search: Search,
     packing: Packing,
@@ -262,8 +271,8 @@ def _merge(reached: dict[tuple[bytes, bool], list[Any]], row: tuple[Any, ...]) -
 
 
 def _of_level(row: Any, depth: int, known: set[bytes]) -> tuple[Any, ...]:
-    """A row of a level; a part is neither new nor known, and only what is new has to keep its bytes."""
-    if row[3] == PART:
+    """A row of a level; a part or a timer is neither new nor known, and only what is new has to keep its bytes."""
+    if row[3] in (PART, TIMER):
         return (*row, depth, None)
     new = row[0] not in known
     return (*row[:2], row[2] if new else None, *row[3:], depth, new)

@@ -151,7 +151,7 @@ def test_a_leader_remembers_the_sequence_of_what_was_refused_if_it_was_asked_abo
         write(desk, AppendPart(WHO, part(A, first=3, version=11), question))
         write(desk, PartVerified(WHO, Errors.TRANSACTION_ABORTABLE))
         assert desk.last.error is Errors.TRANSACTION_ABORTABLE
-        found = [each.sequence for each in desk.role.lowest]
+        found = [each.lowest for each in desk.role.verifications]
         assert found == ([] if remembered is None else [remembered])
 
 

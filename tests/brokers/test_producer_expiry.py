@@ -10,6 +10,7 @@ from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs import producer_expiry as expiry
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.logs.verification import Verification
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ProducerForgotten
@@ -86,12 +87,15 @@ def test_under_transaction_version_2_the_first_sequence_of_a_stranger_is_0(desk)
     forget(desk)
     log, late = desk.logs[OUT], batch(desk.logs[OUT], 4, 3, transactional=True)
 
-    def says(*, from_zero: bool) -> Errors:
-        checks = {"verified": True, "origin_client": True, "from_zero": from_zero}
-        return error_of(logs.check_client_batch(log, late, desk.rules, **checks))
+    def says(*, bumps: bool) -> Errors:
+        verification = Verification(late.producer_id, late.producer_epoch, 4, bumps)
+        checks = logs.check_client_batch(
+            log, late, desk.rules, verified=True, origin_client=True, verification=verification
+        )
+        return error_of(checks)
 
-    assert says(from_zero=True) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert says(from_zero=False) is Errors.NONE, "versions 0 and 1 take it"
+    assert says(bumps=True) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert says(bumps=False) is Errors.NONE, "versions 0 and 1 take it"
 
 
 def test_a_producer_with_an_open_transaction_is_not_forgotten(desk):

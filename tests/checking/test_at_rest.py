@@ -15,7 +15,6 @@ from kipviz.checking.single_run.quiescence import (
     TimersAtRest,
     _lent,
     raised,
-    ran,
     with_timers_at_rest,
 )
 from kipviz.checking.single_run.runs import follow, judge, judge_to_the_end, play, replay
@@ -244,21 +243,6 @@ def test_other_models_are_left_as_they_are_and_a_cluster_travels() -> None:
     away = pickle.loads(pickle.dumps(model))
     world = model.initial()
     assert away.enabled(world) == model.enabled(world)
-
-
-def test_the_line_under_a_table_names_the_timers_and_when_they_ran() -> None:
-    calm = ran(FaultBudget())
-    assert calm.early == ()
-    assert calm.sentence == (
-        "Timers run out when nothing else can happen: acquisition lock "
-        "(group.share.record.lock.duration.ms); transaction time-out (transaction.timeout.ms); "
-        "session, rebalance and append time-outs. None runs out earlier."
-    )
-    raced = ran(FaultBudget(), FaultBudget(expire_lock=1))
-    assert raced.sentence.endswith(
-        "Earlier, at any moment, as often as the faults say: acquisition lock "
-        "(group.share.record.lock.duration.ms)."
-    )
 
 
 def test_a_step_of_a_person_is_no_timer() -> None:

@@ -264,7 +264,9 @@ def test_a_story_that_keeps_every_promise(story: str) -> None:
 
 def test_a_start_offset_may_pass_what_retention_took_though_a_member_holds_it() -> None:
     log = SimpleNamespace(start_offset=101)
-    world = SimpleNamespace(logs=Table.of({"src-0": log}), roles=Table.of(), image=WORLD.image)
+    world = SimpleNamespace(
+        logs=Table.of({"src-0": log}), roles=Table.of(), image=WORLD.image, budget=WORLD.budget
+    )
     assert after((start_at(100), TAKEN, start_at(101)), world).broken == Table.of()
     assert "start moves on" in after((start_at(100), TAKEN, start_at(102)), world).broken
 
@@ -275,7 +277,7 @@ def test_a_start_offset_that_was_not_replicated_is_forgotten_with_its_leader() -
     image = Image(Table.of(), 50, Table.of({"src": "SRC-ID"}))
     for batches, left in (((kept,), {KEY: 100}), ((), {})):
         logs = Table.of({home: SimpleNamespace(batches=batches), "src-0": WORLD.logs["src-0"]})
-        world = SimpleNamespace(logs=logs, roles=Table.of(), image=image)
+        world = SimpleNamespace(logs=logs, roles=Table.of(), image=image, budget=WORLD.budget)
         for moved, starts in ((home, left), ("src-0", {KEY: 103})):
             facts = after((RESET, start_at(103), LeaderMoved(moved, 7, 3, 1)), world)
             assert dict(facts.starts.items()) == starts
@@ -288,7 +290,9 @@ def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None
     left = SharePartition(KEY, "g1", "src-0", 0, writes=(write,))
     for shares in ({"leaving": Table.of({(KEY, 0): left})}, {"shares": Table.of({KEY: left})}):
         roles = Table.of({"B5": SimpleNamespace(**shares)})
-        world = SimpleNamespace(logs=Table.of(), roles=roles, image=WORLD.image)
+        world = SimpleNamespace(
+            logs=Table.of(), roles=roles, image=WORLD.image, budget=WORLD.budget
+        )
         facts = after((TAKEN, *STAGED), world)
         assert (len(facts.staging), len(facts.votes)) == (1, 0)
     assert len(after((TAKEN, *STAGED)).votes) == 1
@@ -296,7 +300,7 @@ def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None
 
 def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_promise() -> None:
     logs = Table.of({"out-0": SimpleNamespace(open=((5, 9),))})
-    world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image)
+    world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image, budget=WORLD.budget)
     facts = after((completed(),), world)
     assert "its transaction is open in out-0" in facts.broken["complete is complete"]
     assert after((completed("out-1"),), world).broken == Table.of()
@@ -323,7 +327,7 @@ def test_who_stages_offsets_is_a_member_that_has_the_partition(
     role = GroupCoordinator(home, groups=Table.of({"g": group}))
     image = Image(Table.of({home: Leadership(4, 0, (4,))}), 1, Table.of())
     roles = Table.of({(4, "group_coordinator", home): role})
-    world = SimpleNamespace(logs=Table.of(), roles=roles, image=image)
+    world = SimpleNamespace(logs=Table.of(), roles=roles, image=image, budget=WORLD.budget)
     facts = after((OffsetStaged("g", partition, 102, 9, member),), world)
     assert facts.broken.get("no zombie of a group", "").startswith(words)
     assert bool(facts.broken) == bool(words)
@@ -336,7 +340,10 @@ def test_of_a_classic_group_only_who_was_assigned_a_partition_stages_offsets_of_
     role = GroupCoordinator(home, classic_groups=Table.of({"g": group}))
     image = Image(Table.of({home: Leadership(4, 0, (4,))}), 1, Table.of())
     world = SimpleNamespace(
-        logs=Table.of(), roles=Table.of({(4, "group_coordinator", home): role}), image=image
+        logs=Table.of(),
+        roles=Table.of({(4, "group_coordinator", home): role}),
+        image=image,
+        budget=WORLD.budget,
     )
     for partition, name, broken in (
         ("src-0", "C.1", False),
@@ -429,7 +436,7 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
     batch = Batch(1, (DataRecord("r", "src-0@100"),), 9, 0, 0, transactional=True)
     logs = Table.of({"out-0": SimpleNamespace(batches=(batch,))})
     image = SimpleNamespace(features=Features(1))
-    world = SimpleNamespace(logs=logs, roles=Table.of(), image=image)
+    world = SimpleNamespace(logs=logs, roles=Table.of(), image=image, budget=WORLD.budget)
     sent = MessageSent("A1/producer", 3, "request", Produce("t", "out-0", 9, 0, 0, batch.records))
     begun = TransactionMoved(
         "t", 9, 0, TransactionState.COMPLETE_ABORT, TransactionState.ONGOING, ("out-0",)

@@ -129,3 +129,35 @@ def test_types_are_one_for_all_offsets_or_one_for_each(types, renews, kinds) -> 
     batch = {"firstOffset": 5, "lastOffset": 7, "acknowledgeTypes": types}
     found = acknowledgements_of((batch,), renews=renews)
     assert [(b.first, b.last, b.type.name) for b in found] == kinds
+
+
+@pytest.mark.parametrize(("waited_ms", "accepted"), [(0, True), (-1, False)])
+def test_a_fetch_whose_time_is_over_may_bring_nothing_though_the_state_was_read_meanwhile(
+    waited_ms: int, accepted: bool
+) -> None:
+    """A loaded broker, seen in a random program: the state was read, the leader had not yet taken it, and 100 ms were over."""
+    evidence = of_recording(RELEASE / "share-acknowledge")
+    wire = evidence.exchanges
+    at = next(n for n, x in enumerate(wire) if x.api == "SHARE_FETCH" and acquired_by(x))
+    read = next(x for x in wire if x.api == "READ_SHARE_GROUP_STATE")
+    fetch = wire[at]
+    assert fetch.received_ms <= read.received_ms <= fetch.answered_ms
+    topics = tuple(
+        topic.set(
+            "partitions", tuple(part.set("acquiredRecords", ()) for part in topic["partitions"])
+        )
+        for topic in fetch.response["responses"]
+    )
+    waits = fetch.answered_ms - fetch.received_ms - waited_ms
+    empty = fetch.but(
+        request=fetch.request.set("maxWaitMs", waits),
+        response=fetch.response.set("responses", topics),
+    )
+    verdicts = followed(evidence.but(exchanges=(*wire[:at], empty)))
+    assert [v.accepted for v in verdicts if v.number == at] == [accepted]
+
+
+def acquired_by(exchange: Exchange) -> bool:
+    """Say whether a fetch brought records."""
+    topics = exchange.response["responses"]
+    return any(part["acquiredRecords"] for topic in topics for part in topic["partitions"])

@@ -67,9 +67,9 @@ def test_offsets_of_a_call_that_came_back_too_early_are_committed_with_the_rest(
 def test_what_was_sent_first_is_first_in_the_log_though_it_was_verified_in_vain() -> None:
     trace, chapters = played("kip-890-in-vain", "kafka-tv1")
     remembered = (
-        nodes(trace)[chapters[1].end].world.roles[3, "partition_leader", "output-A-0"].lowest
+        nodes(trace)[chapters[1].end].world.roles[3, "partition_leader", "output-A-0"].verifications
     )
-    assert [lowest.sequence for lowest in remembered] == [0]
+    assert [each.lowest for each in remembered] == [0]
     errors = [a.error for a in arrived("kip-890-in-vain", "kafka-tv1", ProduceResponse)]
     assert errors.count(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER) == 2
     data = (r for b in trace.world.logs["output-A-0"].batches for r in b.records)

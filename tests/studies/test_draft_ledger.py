@@ -20,6 +20,7 @@ from kipviz.studies.draft_implementation.implementation import (
     repair,
 )
 from kipviz.studies.draft_implementation.saved_ledger import KeptLedger, LedgerFileError
+from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of
 
 PAPER = Path(__file__).parents[2] / "DRAFTS.md"
@@ -82,14 +83,16 @@ def test_a_break_has_a_run_that_opens_where_it_breaks_and_a_smallest_repair(
     (row,) = (each for each in quick if each.design == "draft-middle" and each.breaks)
     opened = open_link(row.link)
     assert (opened.design.name, opened.trace.depth) == ("draft-middle", row.steps)
-    assert row.repair == ("marker_epoch",)
+    assert row.repair.slots == ("marker_epoch",)
+    assert row.repair.searched == "no break in any interleaving, 240 states"
+    assert f"| {plain(row.repair.words)} |" in rows_of(draft_ledger_page([row]))[0]
 
 
 def test_what_the_program_breaks_is_said_to_be_its_own_and_has_no_repair(
     quick: tuple[Entry, ...],
 ) -> None:
     (row,) = (each for each in quick if each.scenario == STAGES_LATE and each.breaks)
-    assert row.repair == ()
+    assert row.repair.slots == ()
     assert "| none |" in rows_of(draft_ledger_page([row]))[0]
 
 
@@ -117,9 +120,9 @@ def test_what_breaks_without_an_accident_is_not_searched_with_one(
 
 def test_a_known_repair_that_mends_the_case_is_the_answer() -> None:
     case = Case(TOGETHER, "draft-middle", "")
-    assert repair(case, known=("marker_epoch",)) == ("marker_epoch",)
+    assert repair(case, known=("marker_epoch",)).slots == ("marker_epoch",)
     # One that does not mend it is no answer.
-    assert repair(case, known=("vote_form",)) == ("marker_epoch",)
+    assert repair(case, known=("vote_form",)).slots == ("marker_epoch",)
 
 
 # -- stopped and taken up again --------------------------------------------------------------------

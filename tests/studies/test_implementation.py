@@ -20,12 +20,14 @@ from kipviz.studies.draft_implementation.implementation import (
     ACKS,
     APART,
     LATE,
+    MIDDLE,
     ONE,
     OUTPUTS,
     STAGES_LATE,
     TOGETHER,
     WITH_KIP_939,
     Case,
+    Mended,
     breaks,
     repair,
     timed,
@@ -75,11 +77,23 @@ def test_what_breaks_first_is_pinned(scenario: str, design: str, faults: str, br
 
 @pytest.mark.thorough
 def test_one_decision_mends_the_late_iteration_and_it_is_the_form_of_the_vote() -> None:
-    assert repair(Case(APART, LATE, "time_out=1")) == ("vote_form",)
+    found = repair(Case(APART, LATE, "time_out=1"))
+    assert found.slots == ("vote_form",)
+    assert found.searched.startswith("no break in any interleaving, ")
 
 
 def test_without_a_repair_that_suffices_none_is_named() -> None:
-    assert repair(Case(STAGES_LATE, "repaired")) == ()
+    assert repair(Case(STAGES_LATE, "repaired")) == Mended()
+    assert Mended().words == "none"
+
+
+def test_a_repair_says_whether_every_interleaving_was_searched_or_how_many_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = Case(TOGETHER, MIDDLE)
+    assert repair(case).words == "marker_epoch (no break in any interleaving, 240 states)"
+    monkeypatch.setattr(implementation, "REPAIR_STATES_MAX", 230)
+    assert repair(case).words == "marker_epoch (no break within 230 states)"
 
 
 def test_a_repair_ends_when_nobody_listens_any_more() -> None:

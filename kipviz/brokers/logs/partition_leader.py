@@ -41,6 +41,15 @@ from kipviz.brokers.logs.replication import (
     replicas_check,
     resigned,
 )
+from kipviz.brokers.logs.verification import (
+    Verification,
+    Verifications,
+    cannot_matter,
+    survives_marker,
+    verification_of,
+    verifying,
+    without,
+)
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import (
@@ -52,7 +61,7 @@ from kipviz.messages.list_offsets import (
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
-from kipviz.records.sequences import SEQUENCE_MAX
+from kipviz.records.sequences import sequence_after
 
 ROLE = "partition_leader"
 
@@ -75,18 +84,10 @@ class ParkedFetch(Value, frozen=True):
     reply_to: ReplyTo
 
 
-class Lowest(Value, frozen=True):
-    """The lowest sequence that came of a producer while nobody had verified it (VerificationStateEntry)."""
-
-    producer_id: int
-    epoch: int
-    sequence: int
-
-
 class PartitionLeader(Part, frozen=True, cache_hash=True):
     """What the leader of a partition holds beside the log.
 
-    `lowest` is of producers that the log does not know and whose batches came to nothing.
+    `verifications` are of producers whose transaction is being verified here, or was in vain.
     """
 
     shard: str
@@ -94,7 +95,7 @@ class PartitionLeader(Part, frozen=True, cache_hash=True):
     verifying: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
     parked: tuple[ParkedFetch, ...] = ()
-    lowest: tuple[Lowest, ...] = ()
+    verifications: Verifications = ()
 
 
 def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
@@ -118,7 +119,9 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     waiting = add_to_transaction.told_apart(me.verifying, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    me = _verifying(me, request)
     if asked is None:
+        me = _remembering(me, request.producer_id, on)
         return _refuse(me, request, reply_to, add_to_transaction.nobody_to_ask())
     enlisted = (*fence, looked_at("enlisted", False))
     waits = Effects(
@@ -130,9 +133,12 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
 def on_enlisted(
     me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Go on with the batches that waited for this enlistment."""
+    """Go on with the batches that waited for this add_to_transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
-    return add_to_transaction.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
+    done = add_to_transaction.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
+    if any(done.appends):
+        return done
+    return done.but(state=_remembering(done.state, answer.producer_id, on))
 
 
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
@@ -144,13 +150,17 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """
     request = call.request
     if call.error is not Errors.NONE:
-        return _refuse(me, request, call.ticket, add_to_transaction.nobody_to_ask())
+        refused = add_to_transaction.nobody_to_ask()
+        me = _remembering(_verifying(me, request), request.producer_id, on)
+        return _refuse(me, request, call.ticket, refused)
     if not call.question:
         return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(
         request, call.ticket, *identity, call.question, asking=add_to_transaction.TOGETHER
     )
+    if me.shard in call.question:
+        me = _verifying(me, request)
     return Effects(me.but(verifying=add_to_transaction.joined(me.verifying, waiting)))
 
 
@@ -164,7 +174,12 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
     if waiting is None:
         return Effects(me)
     me = me.but(verifying=tuple(w for w in me.verifying if w is not waiting))
-    return Effects(me) if waiting.settled else _go_on(me, waiting, call.error, on)
+    if waiting.settled:
+        return Effects(_remembering(me, waiting.producer_id, on))
+    done = _go_on(me, waiting, call.error, on)
+    return (
+        done if done.appends else done.but(state=_remembering(done.state, waiting.producer_id, on))
+    )
 
 
 @takes(Fetch)
@@ -242,17 +257,11 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
         done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
         return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
-    verifying = add_to_transaction.unguarded(
-        me.verifying, marker.producer_id, marker.producer_epoch
-    )
+    me = _ended(me, marker)
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
     return Effects(
-        me.but(
-            verifying=verifying,
-            waiting=(*me.waiting, wait),
-            lowest=_without(me.lowest, marker.producer_id),
-        ),
+        me.but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
         events=(appended(me.shard, batch),),
         checks=checks,
@@ -344,13 +353,13 @@ def _append(
             on.rules,
             verified=verified,
             origin_client=True,
-            from_zero=bool(request.transactional_id) and add_to_transaction.enlists(request),
             epoch_first=add_to_transaction.looks_at_the_epoch_first(on),
-            lowest=next((e.sequence for e in me.lowest if _is_of(e, batch)), SEQUENCE_MAX),
+            verification=verification_of(me.verifications, batch.producer_id),
         )
         if error_of(checks) is not Errors.NONE:
             return _refuse(me, request, reply_to, checks)
         base_offset, appends = batch.base_offset, True
+        me = _begun(me, batch) if batch.transactional else me
     answer = ProduceResponse(
         Errors.NONE, me.shard, request.base_sequence, base_offset, request.correlation_id
     )
@@ -359,7 +368,7 @@ def _append(
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     wait = WaitingForReplicas(last, Reply(reply_to, answer))
     return Effects(
-        me.but(waiting=(*me.waiting, wait), lowest=_without(me.lowest, batch.producer_id)),
+        me.but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),) if appends else (),
         events=(appended(me.shard, batch),) if appends else (),
         checks=checks,
@@ -367,43 +376,67 @@ def _append(
 
 
 def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    """Append a batch that waited for the coordinator, or refuse it with what the coordinator said.
-
-    The sequence of one that was verified in vain is kept, where it was asked about.
-    """
+    """Append a batch that waited for the coordinator, or refuse it with what the coordinator said."""
     request = waiting.request
     assert isinstance(request, Produce)
     answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
         verified = on.rules.verification_guard(waiting.guarded)
-        part = _append(me, request, waiting.reply_to, on, verified=verified).after(answered)
-    else:
-        part = _refuse(me, request, waiting.reply_to, answered)
-    in_vain = not part.appends and me.shard in waiting.partitions
-    return part.but(state=_noted(part.state, request, on)) if in_vain else part
+        return _append(me, request, waiting.reply_to, on, verified=verified).after(answered)
+    return _refuse(me, request, waiting.reply_to, answered)
 
 
-def _noted(me: PartitionLeader, request: Produce, on: Context) -> PartitionLeader:
-    """Remember the sequence of a batch that was verified in vain, if it is the lowest of its producer.
+def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
+    """Note that the batch of a request is about to be verified."""
+    new = Verification(
+        request.producer_id,
+        request.producer_epoch,
+        request.base_sequence,
+        add_to_transaction.enlists(request),
+    )
+    return me.but(verifications=verifying(me.verifications, new))
 
-    Where the log knows the producer its sequences follow anyway, and under transaction version 2 they
-    begin at 0. Source: ProducerStateManager.maybeCreateVerificationStateEntry.
+
+def _remembering(me: PartitionLeader, producer_id: int, on: Context) -> PartitionLeader:
+    """Forget a verification in vain that refuses nothing of its producer's present epoch: a world less for each.
+
+    Kafka keeps it, and so does a leader where `BrokerSettings.remembers_verifications` is set.
     """
-    known = on.log(me.shard).producers.get(request.producer_id) is not None
-    if known or add_to_transaction.enlists(request):
+    entry = verification_of(me.verifications, producer_id)
+    if entry is None or on.settings.remembers_verifications:
         return me
-    new = Lowest(request.producer_id, request.producer_epoch, request.base_sequence)
-    mine = (each for each in me.lowest if each.producer_id == new.producer_id)
-    kept = min((*mine, new), key=lambda each: (-each.epoch, each.sequence))
-    return me.but(lowest=(*_without(me.lowest, new.producer_id), kept))
+    if any(waiting.producer_id == producer_id for waiting in me.verifying):
+        return me
+    known = on.log(me.shard).producers.get(producer_id)
+    epoch = known.epoch if known is not None else -1
+    following = sequence_after(known.batches[-1].last, 1) if known and known.batches else 0
+    if not cannot_matter(entry, epoch, following):
+        return me
+    return me.but(verifications=without(me.verifications, producer_id))
 
 
-def _without(lowest: tuple[Lowest, ...], producer_id: int) -> tuple[Lowest, ...]:
-    return tuple(each for each in lowest if each.producer_id != producer_id)
+def _begun(me: PartitionLeader, batch: Batch) -> PartitionLeader:
+    """Forget the verification of a producer whose batch is appended: its transaction is open here now.
+
+    What waits with another epoch has lost its guard with it; what waits with the same one needs none.
+    """
+    others = (
+        w.but(guarded=False)
+        if w.producer_id == batch.producer_id and w.producer_epoch != batch.producer_epoch
+        else w
+        for w in me.verifying
+    )
+    left = without(me.verifications, batch.producer_id)
+    return me.but(verifications=left, verifying=tuple(others))
 
 
-def _is_of(lowest: Lowest, batch: Batch) -> bool:
-    return (lowest.producer_id, lowest.epoch) == (batch.producer_id, batch.producer_epoch)
+def _ended(me: PartitionLeader, marker: WriteMarker) -> PartitionLeader:
+    """Forget the verification of a producer whose transaction a marker has ended, and take the guard from what waits."""
+    who = marker.producer_id
+    if survives_marker(me.verifications, who, marker.producer_epoch):
+        return me
+    waiting = (w.but(guarded=False) if w.producer_id == who else w for w in me.verifying)
+    return me.but(verifying=tuple(waiting), verifications=without(me.verifications, who))
 
 
 def _refused(

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.logs.verification import Verification
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.log import Log
 from kipviz.core.table import Table
@@ -152,44 +153,58 @@ def check_client_batch(
     *,
     verified: bool,
     origin_client: bool,
-    from_zero: bool = True,
     epoch_first: bool = True,
-    lowest: int = SEQUENCE_MAX,
+    verification: Verification | None = None,
 ) -> Iterator[Check]:
     """Check that the leader may append a producer's batch, in Kafka's order.
 
     A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
     has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
-    of clients only; `from_zero` says that a producer which the log does not know has to begin at
-    0, as under transaction version 2. `epoch_first` is false of binaries before KAFKA-19690, which ask
-    for the verification first. `lowest` is the lowest sequence of a producer that the log does not know:
-    nothing behind it goes first. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+    of clients only. `epoch_first` is false of binaries before KAFKA-19690, which ask for the verification
+    first. `verification` is what the log remembers of one: a producer of which it has no batch begins at 0
+    under transaction version 2, and nothing goes before the lowest sequence that came.
+    Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.checkSequence.
     """
     entry = log.producers.get(batch.producer_id)
     first = entry.transaction_first_offset if entry is not None else -1
     known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
     enlisted = known or verified
-    verification = compare("enlisted", None, enlisted, enlisted, Errors.INVALID_TXN_STATE)
+    is_enlisted = compare("enlisted", None, enlisted, enlisted, Errors.INVALID_TXN_STATE)
     if batch.transactional and not epoch_first:
-        yield verification
+        yield is_enlisted
     yield epoch_check(log, batch.producer_id, batch.producer_epoch, rules)
     if batch.transactional and epoch_first:
-        yield verification
+        yield is_enlisted
     if origin_client and batch.producer_id < 0:
         return
     if origin_client and rules.sequence_check():
-        asked, error = batch.base_sequence, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-        if entry is None and not from_zero:
-            yield compare("lowest sequence", asked, lowest, asked <= lowest, error)
-        else:
-            last = entry.batches[-1].last if entry is not None and entry.batches else -1
-            yield compare("sequence", asked, last, _sequence_follows(entry, batch), error)
+        yield from _sequence_checks(entry, batch, verification)
     mixed = first >= 0 and not batch.transactional
     yield compare("open transaction", None, first, not mixed, Errors.INVALID_TXN_STATE)
 
 
-def _sequence_follows(entry: ProducerEntry | None, batch: Batch) -> bool:
-    if entry is None or entry.epoch != batch.producer_epoch or not entry.batches:
+def _sequence_checks(
+    entry: ProducerEntry | None, batch: Batch, verification: Verification | None
+) -> Iterator[Check]:
+    """Compare a batch's first sequence with what was verified in vain and with the producer's last batch.
+
+    Where nothing lower than 0 can have come, the lowest one is not told.
+    """
+    asked, error = batch.base_sequence, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    bumps = verification is not None and verification.supports_epoch_bump
+    if bumps and (entry is None or not entry.batches):
+        yield compare("sequence", asked, -1, asked == 0, error)
+        return
+    lowest = verification.lowest if verification is not None else SEQUENCE_MAX
+    if entry is None or (verification is not None and asked > 0):
+        yield compare("lowest sequence", asked, lowest, asked <= lowest, error)
+    if entry is not None:
+        last = entry.batches[-1].last if entry.batches else -1
+        yield compare("sequence", asked, last, _sequence_follows(entry, batch), error)
+
+
+def _sequence_follows(entry: ProducerEntry, batch: Batch) -> bool:
+    if entry.epoch != batch.producer_epoch or not entry.batches:
         return batch.base_sequence == 0
     return batch.base_sequence == sequence_after(entry.batches[-1].last, 1)
 

@@ -23,6 +23,7 @@ from kipviz.checking.judging.verdicts import BREAKS, EVERY_PROPERTY, Cell, Judge
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.seeded_run import Task, Verdict, run
+from kipviz.checking.single_run.timers_ran import TimersRan
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
@@ -48,6 +49,7 @@ class Tried(Value, frozen=True):
     faults: str
     states: int
     complete: bool
+    timers: TimersRan = TimersRan()
 
     @property
     def words(self) -> str:
@@ -84,6 +86,12 @@ class Ablated(Value, frozen=True):
     first: Judged | None
     held: tuple[Tried, ...]
     sampled: Sampled | None = None
+
+    @property
+    def timers(self) -> tuple[TimersRan, ...]:
+        """The timers that ran out in each of its searches."""
+        first = () if self.first is None else (self.first.explored.timers,)
+        return (*first, *(each.timers for each in self.held))
 
     @property
     def cell(self) -> Cell | None:
@@ -238,4 +246,4 @@ def _off(rule: str) -> str:
 def _tried(judged: Judged) -> Tried:
     explored = judged.explored
     sure = explored.complete and not explored.undecided
-    return Tried(budget_words(judged.budget), explored.states, sure)
+    return Tried(budget_words(judged.budget), explored.states, sure, explored.timers)

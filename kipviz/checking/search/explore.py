@@ -21,7 +21,8 @@ from kipviz.checking.search.liveness import ORDER as FREE_KINDS
 from kipviz.checking.search.reductions import Reduction
 from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
 from kipviz.checking.search.unresolved import Forever
-from kipviz.checking.single_run.quiescence import with_timers_at_rest
+from kipviz.checking.single_run.quiescence import TimersAtRest, with_timers_at_rest
+from kipviz.checking.single_run.timers_ran import TimersRan, timer_of, timers_ran
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.interning import Alike
@@ -106,6 +107,8 @@ class Search:
         self.found: dict[str, Counterexample] = {}
         self.transitions = 0
         self.depth = 0
+        # The name of each timer that ran out, and when.
+        self.noted: set[tuple[str, str]] = set()
         self._failure = ""
         self._forever: Forever | None = None
         self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
@@ -137,7 +140,13 @@ class Search:
             stopped,
             tuple(r.name for r in self.reductions),
             clock_of(self.model),
+            self.timers,
         )
+
+    @property
+    def timers(self) -> TimersRan:
+        """The timers that have run out so far."""
+        return timers_ran(self.noted, asks_for_ever=self.progress_at >= 0)
 
     # -- the levels ----------------------------------------------------------------------------
 
@@ -209,7 +218,13 @@ class Search:
                     yield enabled.index(lone), lone, after, observed
                     return
         for at, action in enumerate(enabled):
+            self._note_timer(world, action)
             yield at, action, *self.take(world, states, action)
+
+    def _note_timer(self, world: Any, action: Any) -> None:
+        name = timer_of(action)
+        if name and isinstance(self.model, TimersAtRest):
+            self.noted.add((name, self.model.when(world, action)))
 
     def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
         """Give the world and what the properties remember after one action."""

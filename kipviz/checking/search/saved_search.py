@@ -22,7 +22,7 @@ from kipviz.core.values import DIGEST_SIZE
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.scenario import PROPERTIES
 
-FORMAT = "kipviz search 1"
+FORMAT = "kipviz search 2"
 
 
 class SearchFileError(ValueError):
@@ -36,6 +36,7 @@ class _Kept(msgspec.Struct, frozen=True):
     transitions: int
     expanded: int
     graph: dict[str, bytes]
+    timers: tuple[tuple[str, str], ...]
 
 
 def save(search: Search, path: str | os.PathLike[str]) -> None:
@@ -52,6 +53,7 @@ def save(search: Search, path: str | os.PathLike[str]) -> None:
         search.transitions,
         next_up,
         search.graph.packed(),
+        tuple(sorted(search.noted)),
     )
     atomic_write.write(path, msgspec.msgpack.encode(kept))
 
@@ -81,6 +83,7 @@ def load(
             f"{path} was searched otherwise: {kept.format}, properties "
             f"{', '.join(kept.properties)}, reductions {', '.join(kept.reductions) or 'none'}"
         )
+    search.noted.update(kept.timers)
     _again(search, graph, kept, path)
     return search
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.checking.search import memory
+from kipviz.checking.single_run.timers_ran import TimersRan
 from kipviz.core.values import Value
 
 DEPTH_MAX = 1_000_000
@@ -61,7 +62,7 @@ class Explored(Value, frozen=True):
     of a counterexample mean that the properties hold, for this cluster and this fault budget;
     `stopped` says what came first otherwise. `undecided` counts the states of which it stayed
     open whether what is pending is so for ever. `reductions` names what was left out because it
-    changes no verdict; with one, a counterexample need not be a shortest one.
+    changes no verdict; with one, a counterexample need not be a shortest one. `timers` are those that ran out.
     """
 
     states: int
@@ -73,6 +74,7 @@ class Explored(Value, frozen=True):
     stopped: str = ""
     reductions: tuple[str, ...] = ()
     clock: str = "untimed"
+    timers: TimersRan = TimersRan()
 
     @property
     def sentence(self) -> str:

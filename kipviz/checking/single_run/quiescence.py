@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from kipviz.brokers.groups.group_writes import REBALANCE, SESSION, SYNC
 from kipviz.brokers.transactions.transaction_append import APPENDS
 from kipviz.brokers.transactions.transaction_liveness import TIMER as LIVENESS
+from kipviz.checking.single_run.timers_ran import AT_REST, DUE, EARLY
 from kipviz.cluster.actions import (
     ClusterAction,
     ExpireLock,
@@ -37,7 +38,6 @@ from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Model, Outcome
-from kipviz.core.values import Value
 from kipviz.messages.events import (
     CallReturned,
     CallStarted,
@@ -61,11 +61,6 @@ TIMERS: dict[type[ClusterAction], str] = {
     ExpireLock: "expire_lock",
     TimeOutTransaction: "time_out",
     RunOut: "run_out",
-}
-NAMES = {
-    "expire_lock": "acquisition lock (group.share.record.lock.duration.ms)",
-    "time_out": "transaction time-out (transaction.timeout.ms)",
-    "run_out": "session, rebalance and append time-outs",
 }
 RUNS_OUT = (SESSION, REBALANCE, SYNC, APPENDS, LIVENESS)
 
@@ -113,6 +108,12 @@ class TimersAtRest:
     def at_rest(self, world: World) -> tuple[ClusterAction, ...]:
         """Return the timers alone that run out because nothing else can happen; none elsewhere."""
         return self._looked_at(world)[1]
+
+    def when(self, world: World, action: ClusterAction) -> str:
+        """Say when a timer runs out that is possible in a world: at rest, when it is due, or early."""
+        if action in self.at_rest(world):
+            return AT_REST
+        return DUE if self.spec.clock.timed else EARLY
 
     def rests(self, world: World) -> bool:
         """Say whether nothing new happens any more until a timer runs out."""
@@ -224,29 +225,6 @@ def places_at_rest(
         for at, (world, action) in enumerate(zip(worlds, actions, strict=True))
         if type(action) in TIMERS and action in resting.at_rest(world)
     )
-
-
-class Ran(Value, frozen=True):
-    """Which timers of a cluster can run out at rest, and which early."""
-
-    at_rest: tuple[str, ...]
-    early: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """The line under a table of verdicts."""
-        rest = f"Timers run out when nothing else can happen: {'; '.join(self.at_rest)}."
-        if not self.early:
-            return f"{rest} None runs out earlier."
-        return (
-            f"{rest} Earlier, at any moment, as often as the faults say: {'; '.join(self.early)}."
-        )
-
-
-def ran(*budgets: FaultBudget) -> Ran:
-    """Say which timers the searches under some budgets let run out, and when."""
-    early = [f for f in TIMERS.values() if any(getattr(budget, f) for budget in budgets)]
-    return Ran(tuple(NAMES[f] for f in TIMERS.values()), tuple(NAMES[f] for f in early))
 
 
 # -- pieces ------------------------------------------------------------------------------------------

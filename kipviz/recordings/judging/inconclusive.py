@@ -50,7 +50,15 @@ OF_SEQUENCE = frozenset(
 )
 NO_BATCH = "no evidence: a refused batch is in no log, and its producer id, epoch and sequence stand nowhere"
 # With these a leader refuses a batch whose transaction it has asked the coordinator about.
-OF_CHECKS = (Errors.TRANSACTION_ABORTABLE, Errors.INVALID_TXN_STATE, Errors.CONCURRENT_TRANSACTIONS)
+OF_CHECKS = (
+    Errors.TRANSACTION_ABORTABLE,
+    Errors.INVALID_TXN_STATE,
+    Errors.CONCURRENT_TRANSACTIONS,
+    # A leader compares the epoch with its log's before it asks, and the coordinator with its own: the answer is the same.
+    Errors.INVALID_PRODUCER_EPOCH,
+    Errors.INVALID_PRODUCER_ID_MAPPING,
+    Errors.NOT_ENOUGH_REPLICAS,
+)
 REMEMBERED = (
     "no evidence: a leader remembers the sequence of a batch whose transaction was checked in vain "
     "(VerificationStateEntry), and no log has it"

@@ -406,8 +406,32 @@ class Sharing:
                 (recorded,) if reached else ((("asked", "nothing of the kind"),),),
             )
             counted = [w.but(told=w.told.set(key, place + 1)) for w in self._ways]
-            heard = [self._heard(way, key, place, on) for way in reached]
+            heard = [
+                self._heard(way, key, place, on)
+                for each in reached
+                for way in self._in_time_or_not(each)
+            ]
             self._ways = tuple(way for way in heard if way is not None) or tuple(counted)
+
+    def _in_time_or_not(self, way: Follower) -> Iterator[Follower]:
+        """Give a way, and beside it that a fetch which waits has had its MaxWaitMs before this answer was handled.
+
+        A share-partition whose state is not read, or which another fetch holds, gives nothing to a fetch whose time is
+        over: DelayedShareFetch.onComplete, SharePartition.maybeAcquireFetchLock. When the leader takes the answer of
+        the share coordinator stands in no line.
+        """
+        yield way
+        for number in self._overdue(way):
+            yield self._over(way, number)
+
+    def _overdue(self, way: Follower) -> list[int]:
+        """Return the fetches that wait and were answered after their MaxWaitMs."""
+        waiting = {
+            parked.reply_to.incarnation // MOST_PARTITIONS
+            for share in way.leader.shares.values()
+            for parked in share.parked
+        }
+        return sorted(number for number in waiting if _waited_long(self._exchanges[number]))
 
     def _heard(self, way: Follower, key: str, place: int, on: Context) -> Follower | None:
         """Let an answer of the share coordinator come that had been waited for."""
@@ -515,7 +539,9 @@ class Sharing:
             if at >= len(told) or not same_request(told[at].message, message):
                 return None
             way = way.but(told=way.told.set(message.key, at + 1))
-            if told[at].received_ms > self._now_ms and not self._states_at_once:
+            # In one millisecond a member asks before its leader does.
+            first = self._now_ms - 1 if self._overdue(way) else self._now_ms
+            if told[at].received_ms > first and not self._states_at_once:
                 way = way.but(owed=(*way.owed, Owed(message.key, request.tag, at)))
                 continue
             heard = share_partition_leader.on_state_answered(
@@ -552,6 +578,12 @@ def _refused_for_session(way: Follower, number: int) -> bool:
     """Say whether a request's first partition was told that its share session is another one, or is none."""
     said = way.answers.get(number * MOST_PARTITIONS)
     return said is not None and said[0][1] in OF_SESSIONS
+
+
+def _waited_long(exchange: Exchange) -> bool:
+    """Say whether a fetch was answered after its MaxWaitMs; what a line says of time is in whole milliseconds."""
+    waits: int = exchange.request["maxWaitMs"]
+    return exchange.answered_ms - exchange.received_ms >= waits
 
 
 def _of_brokers(exchange: Exchange) -> Exchange:

@@ -43,6 +43,8 @@ from kipviz.scenarios.setting_changes import KAFKA_NAMES
 
 # producer.id.expiration.ms: a day.
 PRODUCER_EXPIRY_MS = 86_400_000
+# What a broker does by itself, whatever it is configured with.
+OF_A_BROKER = BrokerSettings(remembers_verifications=True)
 # What a topic has to be set to before a broker copies dead letters to it.
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"
@@ -76,7 +78,7 @@ class Evidence(Value, frozen=True):
     topics: tuple[tuple[str, str], ...]
     partitions: tuple[str, ...]
     internal_partitions: int
-    settings: BrokerSettings = BrokerSettings()
+    settings: BrokerSettings = OF_A_BROKER
     configs: tuple[GroupConfig, ...] = ()
     node: int = -1
     indexed: tuple[str, ...] = ()
@@ -304,7 +306,7 @@ def _min_insync_replicas(recording: Recording) -> tuple[tuple[str, int], ...]:
 def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:
     fields = BrokerSettings.__struct_fields__
     found = (setting_of(*each) for each in said if KAFKA_NAMES.get(each[0]) in fields)
-    return BrokerSettings(**dict(found))
+    return OF_A_BROKER.but(**dict(found))
 
 
 def setting_of(name: str, text: str) -> tuple[str, Any]:

@@ -1,8 +1,8 @@
 """The ledger of KIP-1289's draft implementation: design x property x arrangement, judged by search.
 
 An arrangement is a small cluster with one transaction of the draft's own API, or a Flink job. Each property is searched
-by itself up to its first break, so that its shortest counterexample is found, whatever else breaks before. Every search
-has one limit of states; what it did not decide by then is called "not decided".
+up to its first break, by itself if another one breaks before, so that its shortest counterexample is found. Every search
+of a verdict has one limit of states; what it did not decide by then is called "not decided". A repair has what was searched beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged
 from kipviz.checking.single_run.permalink import TooLong, permalink
 from kipviz.checking.single_run.runs import follow
+from kipviz.checking.single_run.timers_ran import TimersRan
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
@@ -23,6 +24,9 @@ from kipviz.studies.draft_implementation.implementation import (
     OF_JOBS,
     PROMISES,
     Case,
+    Mended,
+    Tried,
+    breaks,
     cases,
     repair,
 )
@@ -37,8 +41,9 @@ class Entry(Value, frozen=True):
 
     `verdict` is "holds", "breaks" or `NOT_DECIDED`; of a break `steps`, `reason`, `blame` and `link` tell the
     shortest run, and `bare` says that it is the run without an accident: where none is needed, none is searched.
-    `repair` is a set of slots that mends the whole case and cannot be shortened, or this promise alone if nothing mends the other one;
-    () if nothing mends it or it does not break. `states` is how many states were visited.
+    `repair` is a set of slots with which the whole case breaks no more, as far as it says, and which cannot be shortened, or this
+    promise alone if the other one breaks with every slot; no slots if all of them break it or it does not break. `states` is
+    how many states were visited, `timers` which timers ran out there.
     """
 
     label: str
@@ -53,7 +58,8 @@ class Entry(Value, frozen=True):
     blame: str = ""
     link: str = ""
     bare: bool = False
-    repair: tuple[str, ...] = ()
+    repair: Mended = Mended()
+    timers: TimersRan = TimersRan()
 
     @property
     def arrangement(self) -> str:
@@ -101,6 +107,7 @@ def ledger(
         wanted: the cases to judge; all of them if left out.
     """
     asked = wanted or every_case()
+    tried: Tried = {}
     bare: dict[tuple[str, str], Entries] = {}
     for done, (label, case) in enumerate(asked):
         name = name_of(case)
@@ -111,7 +118,7 @@ def ledger(
                 return progress(name, done, len(asked), words)
 
             try:
-                rows = _judged(label, case, bare.get((case.scenario, case.design), ()), tell)
+                rows = _judged(label, case, bare.get((case.scenario, case.design), ()), tell, tried)
             except StoppedEarly:
                 return
             keep(name, rows)
@@ -120,22 +127,33 @@ def ledger(
         yield rows
 
 
-def _judged(label: str, case: Case, bare: Entries, tell: Callable[[str], bool]) -> Entries:
-    """Judge each property of a case, and find what mends it if one breaks."""
+def _judged(
+    label: str, case: Case, bare: Entries, tell: Callable[[str], bool], tried: Tried
+) -> Entries:
+    """Judge each property of a case, and find what mends it if one breaks.
+
+    One search asks them all. Where it breaks one of them, or one breaks without an accident, each of the others has a
+    search of its own, since what is broken is followed no further.
+    """
+    known = {each.promise: each for each in bare if each.breaks}
+    asked = tuple(promise for promise in PROMISES if promise not in known)
+    together = case.judged(case.design, tell, asked) if asked else None
     rows = []
     for promise in PROMISES:
-        without = next((each for each in bare if each.promise == promise and each.breaks), None)
-        if without is not None:
-            rows.append(without.but(faults=case.faults, bare=True))
-        else:
-            found = case.judged(case.design, tell, (promise,))
+        if promise in known:
+            rows.append(known[promise].but(faults=case.faults, bare=True))
+        elif together is not None:
+            alone = breaks(together) and together.cell(promise).verdict != BREAKS
+            found = case.judged(case.design, tell, (promise,)) if alone else together
             rows.append(_entry(label, case, promise, found))
     if not any(row.breaks and not row.bare for row in rows):
         return tuple(rows)
-    known = next((each.repair for each in bare if each.repair), ())
-    mended = repair(case, tell, known)
+    before = next((each.repair.slots for each in bare if each.repair.slots), ())
+    whole = repair(case, tell, before, tried=tried)
     return tuple(
-        row.but(repair=mended or repair(case, tell, (), (row.promise,)))
+        row.but(
+            repair=whole if whole.slots else repair(case, tell, (), (row.promise,), tried=tried)
+        )
         if row.breaks and not row.bare
         else row
         for row in rows
@@ -145,6 +163,7 @@ def _judged(label: str, case: Case, bare: Entries, tell: Callable[[str], bool]) 
 def _entry(label: str, case: Case, promise: str, found: Judged) -> Entry:
     cell, states = found.cell(promise), found.explored.states
     row = Entry(label, case.design, case.scenario, case.faults, promise, NOT_DECIDED, states)
+    row = row.but(timers=found.explored.timers)
     if cell.verdict == HOLDS:
         return row.but(verdict=HOLDS)
     if cell.verdict != BREAKS:

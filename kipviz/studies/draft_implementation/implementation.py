@@ -1,14 +1,16 @@
 """KIP-1289 as it is being implemented: which iteration keeps its promises, and which arrangement of a job does.
 
 Each row is searched: an iteration of the draft in a small cluster with one accident, or a job's arrangement under a
-design. Where something breaks, a set of decisions is looked for that mends it and cannot be shortened: each decision of the
-repaired design alone, and if none is enough, all of them less those that can be left out.
+design. Where something breaks, a set of decisions is looked for with which it breaks no more and which cannot be shortened:
+each decision of the repaired design alone, and if none is enough, all of them less those that can be left out. What was
+searched to say so is told beside it: every interleaving, or so many states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import TypeAlias
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.repair import made_again
@@ -30,7 +32,8 @@ from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PROMISES = ("atomic", "nothing pending for ever")
-STATES_MAX = 30_000
+# How many states a verdict may take, and how many a search that only asks whether some decisions are a repair.
+STATES_MAX, REPAIR_STATES_MAX = 160_000, 30_000
 NOT_DECIDED = f"not decided within {STATES_MAX:,} states"
 APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
 CLUSTERS = {APART: "source and state on two brokers", TOGETHER: "on one broker"}
@@ -47,7 +50,7 @@ ITERATIONS: dict[str, str] = {
     "repaired": "repaired",
 }
 ACCIDENTS = ("", "time_out=1", "move_leader=1", "crash_client=1")
-NOTHING, NO_ACCIDENT = "-", "no fault"
+NOTHING, NO_ACCIDENT, TIMERS = "-", "no fault", "timers that ran out"
 
 
 class Case(Value, frozen=True):
@@ -57,14 +60,20 @@ class Case(Value, frozen=True):
     design: str
     faults: str = ""
 
-    def judged(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
+    def judged(
+        self,
+        under: str,
+        tell: Tell,
+        promises: tuple[str, ...] = PROMISES,
+        states_max: int = STATES_MAX,
+    ) -> Judged:
         """Search the case under a design until a promise breaks.
 
         Raises:
             StoppedEarly: if `tell` says False.
         """
         asked = tuple(property_named(name) for name in promises)
-        bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
+        bounds = Bounds(states_max=states_max, breaks_max=1)
         budget = budget_of(self.faults)
         found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
         if found.explored.stopped == CANCELLED:
@@ -72,9 +81,36 @@ class Case(Value, frozen=True):
         return found
 
 
+class Mended(Value, frozen=True):
+    """Decisions of the repaired design with which a case breaks no promise, as far as `searched` says; () if none does."""
+
+    slots: tuple[str, ...] = ()
+    searched: str = ""
+
+    @property
+    def words(self) -> str:
+        """The decisions and what was searched with them."""
+        if not self.slots:
+            return "none"
+        return f"{' + '.join(self.slots)} ({self.searched})"
+
+
+def searched_without_a_break(found: Judged) -> str:
+    """Say what a search that found no break has visited."""
+    explored = found.explored
+    if explored.complete and not explored.undecided:
+        return f"no break in any interleaving, {explored.states:,} states"
+    undecided = f", {explored.undecided:,} of them undecided" if explored.undecided else ""
+    return f"no break within {explored.states:,} states{undecided}"
+
+
 def breaks(found: Judged) -> bool:
     """Say whether a promise breaks."""
     return any(cell.verdict == BREAKS for cell in found.cells)
+
+
+# What was searched with some decisions: the case but for its design, the promises, and what every slot was filled with.
+Tried: TypeAlias = dict[tuple[object, ...], Judged]
 
 
 def repair(
@@ -82,11 +118,14 @@ def repair(
     tell: Tell = content,
     known: tuple[str, ...] = (),
     promises: tuple[str, ...] = PROMISES,
-) -> tuple[str, ...]:
-    """Return slots that, filled as in the repaired design, mend the promises, and none of which can be left out.
+    tried: Tried | None = None,
+) -> Mended:
+    """Return slots that, filled as in the repaired design, break no promise, and none of which can be left out.
 
-    To mend is to break no promise within the limit of states; () if not even all slots do. Pairs are not tried, so a
-    shorter set of other slots may exist.
+    Each search ends at `REPAIR_STATES_MAX` states; what that of the answer has visited is told with it. No slots if the
+    promises break with all of them. Without any one of its slots the answer breaks, which a run shows. Pairs are
+    not tried, so a shorter set of other slots may exist. `tried` keeps the searches for other cases: two iterations with
+    the same decisions are one design.
 
     `known` is such a set of the same case with fewer accidents: what mends this case mends that one, so `known` is
     the answer if it mends this one. One slot alone is tried next, with each that is asked in the cluster. If none is
@@ -104,33 +143,42 @@ def repair(
         slot for slot, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(slot), spec)
     )
 
+    tried = {} if tried is None else tried
     broken: list[Breaking] = []
+    unbroken: dict[tuple[str, ...], str] = {}
 
     def mends(slots: Iterable[str]) -> bool:
+        slots = tuple(slots)
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
         candidate = base.but(**(choices | filled))
         if any(made_again(made, candidate) is not None for made in broken):
             return False
-        found = case.judged(candidate.name, tell, promises)
+        place = (case.scenario, case.faults, promises, (candidate.chosen, candidate.levels))
+        found = tried.get(place)
+        if found is None:
+            found = case.judged(candidate.name, tell, promises, REPAIR_STATES_MAX)
+            tried[place] = found
         cell = next((each for each in found.cells if each.verdict == BREAKS), None)
         if cell is not None:
             run = follow(scenario(case.scenario), candidate, found.budget, cell.actions)
             broken.append(breaking(run, cell.asked))
+        else:
+            unbroken[slots] = searched_without_a_break(found)
         return cell is None
 
     if not mends(differ):
-        return ()
+        return Mended()
     if known and mends(known):
-        return known
+        return Mended(known, unbroken[known])
     for slot in differ:
         if mends((slot,)):
-            return (slot,)
+            return Mended((slot,), unbroken[(slot,)])
     kept = differ
     for slot in differ:
         fewer = tuple(each for each in kept if each != slot)
         if mends(fewer):
             kept = fewer
-    return kept
+    return Mended(kept, unbroken[kept])
 
 
 def _cells(found: Judged) -> tuple[str, ...]:
@@ -142,10 +190,10 @@ def _cells(found: Judged) -> tuple[str, ...]:
 
 def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     found = case.judged(case.design, tell)
-    mended = " + ".join(repair(case, tell)) if breaks(found) else NOTHING
+    mended = repair(case, tell).words if breaks(found) else NOTHING
     where = CLUSTERS[case.scenario]
-    states = f"{found.explored.states:,} states"
-    return ((label, where, case.faults or NO_ACCIDENT, *_cells(found), states, mended),)
+    states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
+    return ((label, where, case.faults or NO_ACCIDENT, *_cells(found), states, ran, mended),)
 
 
 def cases() -> tuple[tuple[str, Case], ...]:
@@ -165,7 +213,8 @@ ITERATION_PARTS = Parts(
         "accidents",
         *PROMISES,
         "searched",
-        "a repair that cannot be shortened",
+        TIMERS,
+        "a repair that cannot be shortened, and what was searched with it",
     ),
     tuple(
         Part(
@@ -180,7 +229,7 @@ WHICH_ITERATION = Study(
     "Which iteration of KIP-1289's draft implementation keeps its promises?",
     "pull request 22357 (draft implementation, seen in source)",
     "One transaction with the draft's own API, searched up to the first break, and the fewest decisions of the "
-    "repaired design that mend it. The iterations are drafts; where their source says nothing the reading is ours.",
+    "repaired design with which nothing breaks. The iterations are drafts; where their source says nothing the reading is ours.",
     parts=ITERATION_PARTS,
 )
 
@@ -206,10 +255,10 @@ OF_A_JOB = ("", "crash_client=1", "expire_lock=1")
 
 def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     found = case.judged(case.design, tell)
-    states = f"{found.explored.states:,} states"
+    states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
     why = next((cell.reason for cell in found.cells if cell.verdict == BREAKS), NOTHING)
     where = ARRANGEMENTS[case.scenario]
-    return ((where, label, case.faults or NO_ACCIDENT, *_cells(found), states, why),)
+    return ((where, label, case.faults or NO_ACCIDENT, *_cells(found), states, ran, why),)
 
 
 # Checkpoint interval: how long a batch is worked on before the first commit of the program.
@@ -296,7 +345,7 @@ def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
 
 
 ARRANGEMENT_PARTS = Parts(
-    ("arrangement", "design", "accidents", *PROMISES, "searched", "what breaks"),
+    ("arrangement", "design", "accidents", *PROMISES, "searched", TIMERS, "what breaks"),
     tuple(
         Part(
             f"{ARRANGEMENTS[where]}, {label}, {faults or NO_ACCIDENT}",

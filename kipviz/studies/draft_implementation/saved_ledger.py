@@ -14,7 +14,7 @@ import msgspec
 import kipviz
 from kipviz.core import atomic_write, untrusted_file
 from kipviz.studies.draft_implementation.draft_ledger import Entries
-from kipviz.studies.draft_implementation.implementation import STATES_MAX
+from kipviz.studies.draft_implementation.implementation import REPAIR_STATES_MAX, STATES_MAX
 
 
 class LedgerFileError(ValueError):
@@ -22,11 +22,12 @@ class LedgerFileError(ValueError):
 
 
 class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in the file: of which model and limit the rows are, and the rows of each case by its name."""
+    """What stands in the file: of which model and limits the rows are, and the rows of each case by its name."""
 
     kipviz: str
     model: str
     states_max: int
+    repair_states_max: int
     cases: dict[str, Entries]
 
 
@@ -69,7 +70,8 @@ class KeptLedger:
         atomic_write.write(self._path, msgspec.json.encode(self._kept(self._cases)))
 
     def _kept(self, cases: dict[str, Entries]) -> _Kept:
-        return _Kept(kipviz.__version__, digest_of_sources(), STATES_MAX, cases)
+        limits = (STATES_MAX, REPAIR_STATES_MAX)
+        return _Kept(kipviz.__version__, digest_of_sources(), *limits, cases)
 
 
 def digest_of_sources() -> str:

@@ -15,6 +15,7 @@ from kipviz.checking.search.explore import CANCELLED, ProgressTold
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import Run, judge_to_the_end
+from kipviz.checking.single_run.timers_ran import TimersRan, all_timers_ran
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import BROKEN
@@ -71,13 +72,17 @@ class Text(Value, frozen=True):
 
 
 class JudgedStatement(Value, frozen=True):
-    """A claim with its verdict: a word, where it was judged, why, and the run behind it, if there is one."""
+    """A claim with its verdict: a word, where it was judged, why, and the run behind it, if there is one.
+
+    `timers` are those that ran out in its search.
+    """
 
     statement: Statement
     verdict: str
     where: str
     reason: str
     run: Run | None = None
+    timers: TimersRan = TimersRan()
 
     @property
     def words(self) -> str:
@@ -158,6 +163,7 @@ def _contradicted(
         if name not in known:
             known[name] = shown(finding(name), progress=progress)
     all_shown = [known[name] for name in statement.findings]
+    ran = all_timers_ran(s.timers for s in all_shown)
     reasons = "; ".join(f"{s.finding.name} ({s.words}): {s.finding.matter}" for s in all_shown)
     run = next((s.run for s in all_shown if s.run is not None), None)
     stands = all(s.verdict == NOT_BROKEN for s in all_shown)
@@ -167,6 +173,7 @@ def _contradicted(
         f"finding {', '.join(statement.findings)}",
         reasons,
         run,
+        ran,
     )
 
 
@@ -228,6 +235,8 @@ def _searched(statement: Statement, progress: ProgressTold | None) -> JudgedStat
         run = runs.follow(
             scenario_named(statement.scenario), design_named(statement.design), budget, cell.actions
         )
-        return JudgedStatement(statement, BREAKS, judged.where, cell.reason, run)
+        ran = judged.explored.timers
+        return JudgedStatement(statement, BREAKS, judged.where, cell.reason, run, ran)
     sure = judged.explored.complete and judged.explored.stopped != CANCELLED
-    return JudgedStatement(statement, HOLDS if sure else SO_FAR, judged.where, "")
+    verdict = HOLDS if sure else SO_FAR
+    return JudgedStatement(statement, verdict, judged.where, "", timers=judged.explored.timers)

@@ -20,6 +20,7 @@ from kipviz.checking.search.explore import ProgressTold, Search
 from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import Run
+from kipviz.checking.single_run.timers_ran import TimersRan, all_timers_ran
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome
 from kipviz.core.values import Value
@@ -86,6 +87,7 @@ class Shown(msgspec.Struct, frozen=True, eq=False):
 
     `with_its_lock` says what the same search finds where an acquisition lock that runs out frees a staged
     record, as the text of KIP-1289 has it: whether the finding needs our rule, that it does not.
+    `timers` are those that ran out in its searches.
     """
 
     finding: Finding
@@ -94,6 +96,7 @@ class Shown(msgspec.Struct, frozen=True, eq=False):
     run: Run | None = None
     states: int = 0
     with_its_lock: str = ""
+    timers: TimersRan = TimersRan()
 
     @property
     def steps(self) -> int:
@@ -153,26 +156,28 @@ def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -
     found, explored = first_break(scenario.model(chosen, budget), prop, bounds, progress)
     if found is not None:
         run = runs.follow(scenario, chosen, budget, found.actions)
-        its = _with_its_lock(finding, chosen, bounds, progress)
-        return Shown(finding, BREAKS, found.reason, run, explored.states, its)
+        its, again = _with_its_lock(finding, chosen, bounds, progress)
+        ran = all_timers_ran((explored.timers, again))
+        return Shown(finding, BREAKS, found.reason, run, explored.states, its, ran)
+    ran = explored.timers
     if not explored.complete or explored.undecided:
-        return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states)
+        return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states, timers=ran)
     where = budget_words(budget) or "no fault"
     all_of = f"every interleaving of {finding.scenario}, {where}: {explored.states:,} states"
     reason = f"{finding.because} ({all_of})" if finding.because else all_of
-    return Shown(finding, NOT_BROKEN, reason, states=explored.states)
+    return Shown(finding, NOT_BROKEN, reason, states=explored.states, timers=ran)
 
 
 def _with_its_lock(
     finding: Finding, chosen: Design, bounds: Bounds, progress: ProgressTold | None
-) -> str:
-    """Say what becomes of a finding with KIP-1289's own rule for a lock that runs out (corner case 6).
+) -> tuple[str, TimersRan]:
+    """Say what becomes of a finding with KIP-1289's own rule for a lock that runs out (corner case 6), and which timers ran.
 
     Both the promise and "atomic" are asked at once: what is broken is followed no further, and a record that
     is delivered twice would be delivered again and again.
     """
     if not chosen.stages_shares or chosen.option("lock_expiry").name == ITS_LOCK:
-        return ""
+        return "", TimersRan()
     scenario, budget = scenario_named(finding.scenario), budget_of(finding.faults)
     model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
     asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
@@ -181,6 +186,10 @@ def _with_its_lock(
     explored = search.run(bounds.but(breaks_max=1), progress)
     if search.found and finding.promise not in search.found:
         explored = search.run(bounds.but(breaks_max=len(asked)), progress)
+    return _words_with_its_lock(finding, search, explored), explored.timers
+
+
+def _words_with_its_lock(finding: Finding, search: Search, explored: Explored) -> str:
     found = search.found.get(finding.promise)
     if found is not None:
         return f"breaks as well, after {len(found.actions)} steps"

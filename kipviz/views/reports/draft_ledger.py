@@ -7,24 +7,30 @@ from collections.abc import Sequence
 from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.studies.draft_implementation.draft_ledger import Entry
-from kipviz.studies.draft_implementation.implementation import NO_ACCIDENT, PROMISES, STATES_MAX
+from kipviz.studies.draft_implementation.implementation import (
+    NO_ACCIDENT,
+    PROMISES,
+    REPAIR_STATES_MAX,
+    STATES_MAX,
+)
 from kipviz.views.exports.markdown import plain
-from kipviz.views.reports.review import HONEST, HOW_TO_OPEN, LINK_MAX, table
+from kipviz.views.reports.review import HOW_TO_OPEN, LINK_MAX, honest, table
 
-NOTHING = "none"
 BOUNDS = (
-    f"Each search visits at most {STATES_MAX:,} states, and ends at the first break of its property. A property that breaks "
-    "without an accident is not searched with one. A repair is a set of "
-    "decisions of the repaired design: with them the case breaks no promise within the same limit, and none of them can be "
-    "left out. Where the arrangement itself breaks the other promise, the repair is of this promise alone. “None” means that "
-    "the repaired design breaks the promise, too: the arrangement does it."
+    f"The search of a verdict visits at most {STATES_MAX:,} states, and ends at the first break of its property. A property that "
+    "breaks without an accident is not searched with one. A repair is a set of decisions of the repaired design with which no "
+    f"break was found: in any interleaving, or within the number of states that stands beside it (at most {REPAIR_STATES_MAX:,}), "
+    "which decides nothing behind them. Without any one of its decisions the case breaks, which a run shows. Where the arrangement "
+    "itself breaks the other promise, the repair is of this promise alone. “None” means that the repaired design breaks the promise, "
+    "too: the arrangement does it."
 )
 
 
 def draft_ledger_page(entries: Sequence[Entry]) -> str:
     """Return both tables and what their words mean."""
     parts = ["## In short", _short(entries), "## Every row", _rows(entries), plain(BOUNDS)]
-    return "\n\n".join((*parts, plain(HONEST), HOW_TO_OPEN)) + "\n"
+    ran = honest(each.timers for each in entries)
+    return "\n\n".join((*parts, ran, HOW_TO_OPEN)) + "\n"
 
 
 def _short(entries: Sequence[Entry]) -> str:
@@ -67,7 +73,7 @@ def _rows(entries: Sequence[Entry]) -> str:
         "verdict",
         "searched",
         "what happens",
-        "a repair that cannot be shortened",
+        "a repair that cannot be shortened, and what was searched with it",
         "the run",
     )
     rows = [
@@ -79,7 +85,7 @@ def _rows(entries: Sequence[Entry]) -> str:
             words_of(each),
             f"{each.states:,} states",
             each.reason,
-            (" + ".join(each.repair) or NOTHING) if each.breaks else "",
+            each.repair.words if each.breaks else "",
             each.link if len(each.link) <= LINK_MAX else "",
         )
         for each in entries

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from kipviz.checking.judging.budgets import budget_of
 from kipviz.studies.kip_claims.statements import JudgedStatement, Text
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import honest, link_of, table
@@ -37,5 +36,4 @@ def ledger_of_texts(judged: Iterable[tuple[Text, JudgedStatement]]) -> str:
         ]
         parts += [f"## {plain(text.name)}: {len(rows)} claims", plain(text.state) + "."]
         parts.append(table(HEADS, rows))
-    budgets = (budget_of(e.statement.faults) for _, e in found if e.statement.property)
-    return "\n\n".join((*parts, honest(budgets))) + "\n"
+    return "\n\n".join((*parts, honest(each.timers for _, each in found))) + "\n"

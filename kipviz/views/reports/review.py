@@ -9,16 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kipviz.checking.judging.ablation import Ablated
-from kipviz.checking.judging.budgets import budget_of, budget_words
+from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.judging.outcomes import Outcomes
 from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import permalink
-from kipviz.checking.single_run.quiescence import ran
 from kipviz.checking.single_run.runs import Run
 from kipviz.checking.single_run.saving_decisions import Decision
+from kipviz.checking.single_run.timers_ran import TimersRan, all_timers_ran
 from kipviz.checking.single_run.violation import Breaking, breaking
-from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.kip_claims.claims import Entry
@@ -60,13 +59,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return written((TextTable("", tuple(heads), rows_of(rows)),)).rstrip("\n")
 
 
-def honest(budgets: Iterable[FaultBudget]) -> str:
+def honest(searches: Iterable[TimersRan]) -> str:
     """Give the line under a table of verdicts: what "holds" means, and which timers ran out when."""
-    return written((_honest(budgets),)).rstrip("\n")
+    return written((_honest(searches),)).rstrip("\n")
 
 
-def _honest(budgets: Iterable[FaultBudget]) -> Paragraph:
-    return Paragraph(f"{HONEST} {ran(*budgets).sentence}")
+def _honest(searches: Iterable[TimersRan]) -> Paragraph:
+    return Paragraph(f"{HONEST} {all_timers_ran(searches).sentence}")
 
 
 def study_page(found: Answer) -> str:
@@ -84,6 +83,7 @@ def study_blocks(found: Answer) -> Blocks:
     ]
     if found.judged:
         blocks.append(Paragraph(found.sentence))
+        blocks.append(_honest(row.explored.timers for row in found.judged))
     return (*blocks, *_times(found), *_cut_short(found.judged), *_broken_runs(found.judged))
 
 
@@ -141,7 +141,7 @@ def ledger(entries: Iterable[Entry]) -> str:
         for entry in known
     ]
     heads = ("claim", "clause", "design", "searched", "verdict", "what breaks it", "the run")
-    line = honest(entry.judged.budget for entry in known)
+    line = honest(entry.judged.explored.timers for entry in known)
     return "\n\n".join((table(heads, rows), line, HOW_TO_OPEN)) + "\n"
 
 
@@ -169,7 +169,7 @@ def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
 
 
 def _of_findings(all_shown: Iterable[Shown]) -> Paragraph:
-    return _honest(budget_of(s.finding.faults) for s in all_shown if s.finding.promise)
+    return _honest(shown.timers for shown in all_shown)
 
 
 def _findings_table(caption: str, all_shown: Iterable[Shown]) -> TextTable:
@@ -274,7 +274,7 @@ def review_blocks(judged: Sequence[Judged]) -> Blocks:
         Heading(1, f"{scenario.title}: what each design keeps"),
         Paragraph(f"{scenario.sentence} Source: {scenario.clause}. Faults: {faults}."),
         TextTable("verdicts", ("design", *names, "searched"), rows),
-        _honest(row.budget for row in judged),
+        _honest(row.explored.timers for row in judged),
         *_cut_short(judged),
         *_broken_runs(judged),
     )
@@ -353,7 +353,7 @@ def ablation_blocks(rows: Sequence[Ablated]) -> Blocks:
     return (
         Heading(2, "What each of Kafka's own rules is there for"),
         TextTable("rules switched off", heads, tuple(map(_ablated_cells, rows))),
-        _honest(r.first.budget for r in rows if r.first),
+        _honest(timers for row in rows for timers in row.timers),
         *(broken_run(r.first, r.cell, _rules(r)) for r in rows if r.rules and r.first and r.cell),
     )
 
