@@ -237,12 +237,10 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
     ended = facts.ended.get((event.partition, event.producer_id), -1)
     if ended <= event.producer_epoch:
         return _hangs_below_2(facts, event, world)
-    if ended > event.producer_epoch:
-        return (
-            f"{event.partition} took a batch of producer {event.producer_id}, epoch "
-            f"{event.producer_epoch}, after the marker of epoch {ended}: nobody will end it"
-        )
-    return ""
+    return (
+        f"{event.partition} took a batch of producer {event.producer_id}, epoch "
+        f"{event.producer_epoch}, after the marker of epoch {ended}: nobody will end it"
+    )
 
 
 def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:

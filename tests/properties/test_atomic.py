@@ -11,11 +11,17 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
-from kipviz.messages.events import BatchAppended, LeaderMoved, LogPruned, TopicRemade
+from kipviz.messages.events import (
+    BatchAppended,
+    LeaderMoved,
+    LogPruned,
+    OffsetCommitted,
+    TopicRemade,
+)
 from kipviz.messages.features import Features
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.verdict import BROKEN, HOLDS
-from kipviz.records.batches import Batch
+from kipviz.records.batches import ABORT, Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
 from tests.properties.history import (
     WORLD,
@@ -356,3 +362,16 @@ def test_what_was_taken_is_forgotten_with_its_topic_or_once_an_output_is_committ
     assert states(Atomic(), output(100), PRUNED, COMMITS)[-1].taken == start.taken
     internal = LogPruned("__share_group_state-7", 100, 101)
     assert states(Atomic(), internal)[-1] == start
+
+
+def test_a_group_that_reads_past_a_marker_or_an_aborted_record_has_lost_nothing():
+    records = (DataRecord("a"),)
+    begun = append(
+        PartitionLog("src-0", 100, end_offset=100), Batch(100, records, 7, 0, transactional=True)
+    )
+    mark = Batch(101, (), 7, 1, transactional=True, control=ABORT)
+    aborted = append(begun, mark)
+    past = OffsetCommitted("cg", "src-0", 102)
+    for log, status in ((aborted, HOLDS), (begun, BROKEN)):
+        world = SimpleNamespace(**vars(WORLD) | {"logs": Table.of({"src-0": replicate(log)})})
+        assert findings(Atomic(), past, world=world)[-1].status == status

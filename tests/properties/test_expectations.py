@@ -9,13 +9,18 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.share_leaders.in_flight import InFlight
-from kipviz.brokers.share_leaders.share_partition import ParkedFetch, ShareLeader, SharePartition
+from kipviz.brokers.share_leaders.share_partition import (
+    ParkedFetch,
+    SessionCall,
+    ShareLeader,
+    SharePartition,
+)
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY, property_named
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.events import WRITE_FAILED, RecordsMoved
+from kipviz.messages.events import WRITE_FAILED, CallReturned, RecordsMoved
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
@@ -128,3 +133,51 @@ def test_who_could_not_give_back_two_records_knows_of_both(because: str, status:
     seen = prop.observe(prop.initial(world), None, Outcome(world, events))
     assert prop.finding(seen).status == status
     assert prop.observe(seen, None, Outcome(world, events)) == seen
+
+
+def committing(record: InFlight, call: str = "commitTransaction", raised: str = "") -> str:
+    """What "commit is true" says of a commit of A1, producer 9 with epoch 0, while a record is in flight."""
+    world = waiting_with(Table.of({100: record}), 100)
+    world.applications = Table.of(
+        {"A1": SimpleNamespace(producer=SimpleNamespace(producer_id=9, producer_epoch=0))}
+    )
+    prop = property_named("commit is true")
+    event = CallReturned("A1", 3, call, raised)
+    return prop.finding(prop.observe(prop.initial(world), None, Outcome(world, (event,)))).status
+
+
+STAGED = InFlight(S.TX_PENDING, 1, staged_producer_id=9, staged_producer_epoch=0)
+
+
+def test_a_commit_that_has_returned_leaves_nothing_of_its_transaction_staged() -> None:
+    assert committing(STAGED) == BROKEN
+    assert committing(STAGED, raised="ProducerFencedException") == HOLDS
+    assert committing(STAGED, call="abortTransaction") == HOLDS
+    assert committing(STAGED.but(staged_producer_epoch=1)) == HOLDS
+    assert committing(STAGED.but(staged_producer_id=8)) == HOLDS
+    assert committing(STAGED.but(state=S.ACKNOWLEDGED)) == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({}, BROKEN),
+        ({"partitions": ("src-1",)}, HOLDS),
+        ({"fetched": ()}, HOLDS),
+        ({"request": ShareFetch("g2", "M1", 1, "src-0", 1)}, HOLDS),
+        ({"request": ShareFetch("g1", "M2", 1, "src-0", 1)}, HOLDS),
+    ],
+)
+def test_a_fetch_of_a_session_waits_for_itself_where_it_waits_for_that_partition(
+    changes: dict[str, Any], status: str
+) -> None:
+    request, to = ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0)
+    call = SessionCall(to, request, ("src-0", "src-1")).but(**changes)
+    held = Table.of({100: InFlight(S.ACQUIRED, 1, "M1", 100)})
+    share = SharePartition("k", "g1", "src-0", 0, start_offset=100, next_offset=102)
+    leader = ShareLeader(shares=Table.of({"k": share.but(records=held)}), waiting=(call,))
+    world = SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
+    prop = property_named("nobody waits for itself")
+    taken = moved(S.AVAILABLE, S.ACQUIRED)
+    seen = prop.observe(prop.initial(world), None, Outcome(world, (taken,)))
+    assert prop.finding(seen).status == status

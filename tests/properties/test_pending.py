@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from kipviz.core.model import Event
+from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
-from kipviz.messages.events import BatchAppended
+from kipviz.messages.events import BatchAppended, TopicDeleted
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
@@ -158,3 +158,13 @@ def test_a_pending_offset_whose_topic_or_group_is_deleted_is_not_due_any_more() 
     beside = BatchAppended(home, 1, (OffsetTombstone("cg", "src-1"),), -1, -1, "")
     found = findings(NothingPending(), staged(101), beside, gone, world=world)
     assert [f.status for f in found] == [HOLDS, PENDING, PENDING, HOLDS]
+
+
+def test_what_held_the_logs_of_a_topic_is_gone_with_it_and_no_other_topic_s():
+    held = {f"last stable offset of {p}": "why" for p in ("out-0", "out-1", "out-2-0", "other-0")}
+    held["record out-0@100"] = "why"
+    state = NothingPending().initial(WORLD).but(things=Table.of(held))
+    outcome = Outcome(WORLD, (TopicDeleted("out", "an id"),))
+    left = NothingPending().observe(state, None, outcome).things
+    assert {"last stable offset of out-2-0", "last stable offset of other-0"} <= set(left.keys())
+    assert not {"last stable offset of out-0", "last stable offset of out-1"} & set(left.keys())

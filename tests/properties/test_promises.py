@@ -35,6 +35,7 @@ from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.properties.invariants import PROMISES, Facts, Promise
+from kipviz.properties.share_facts import undecided
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.classic_groups import Subscription
@@ -510,3 +511,28 @@ def test_runs_of_a_sweep_that_were_false_alarms_keep_every_promise(
     story: str, under: str, seed: int
 ) -> None:
     assert broken_in(Task(story, under, "hostile", seed)) == {}
+
+
+def test_a_record_that_is_not_staged_leaves_no_vote_alone_though_one_is_known_of_it():
+    name = "g1 src-0@100"
+    facts = Facts().but(votes=Table.of({name: (9, 0)}))
+    (promise,) = (each for each in PROMISES if each.name == "staged waits")
+    assert promise.breaks(facts, moves(S.TX_PENDING, S.AVAILABLE), WORLD).startswith(name)
+    assert promise.breaks(facts, moves(S.AVAILABLE, S.ACQUIRED), WORLD) == ""
+    assert promise.breaks(facts, moves(S.TX_PENDING, S.TX_PENDING), WORLD) == ""
+    done = facts.but(decided=Table.of({(9, 0): "commit"}))
+    assert promise.breaks(done, moves(S.TX_PENDING, S.AVAILABLE), WORLD) == ""
+
+
+def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alone():
+    voted = {
+        "g1 src-0@100": (9, 0),
+        "g1 src-0@101": (9, 1),
+        "g1 src-1@100": (9, 0),
+        "g2 src-0@100": (9, 0),
+    }
+    facts = Facts().but(decided=Table.of({(9, 0): "commit"}))
+    left = undecided(facts, Table.of(voted), "g1", "src-0")
+    assert dict(left.items()) == {
+        name: vote for name, vote in voted.items() if name != "g1 src-0@100"
+    }
