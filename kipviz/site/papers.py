@@ -35,6 +35,10 @@ _NOTEBOOK = re.compile(r"\d\d-[a-z0-9-]+")
 _NUMBERED = re.compile(r"\d+\. ")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~$])")
 
+# A cell with more letters than these is a sentence, and gets the room of one.
+SENTENCE = 70
+_LONG = ' class="long"'
+
 
 def html_of(text: str, stories: frozenset[str]) -> str:
     """Return a paper's Markdown as HTML: headings, paragraphs, lists, tables, code and links.
@@ -89,12 +93,20 @@ def _table(lines: list[str], stories: frozenset[str]) -> str:
         words = escape(" ".join(c for c in cells if not _RUN.search(c)).lower(), quote=True)
         design = "" if place is None else _ESCAPED.sub(r"\1", cells[place])
         design = design if design and is_design(design) else ""
-        body = "".join(f"<td>{inline(cell, stories, design)}</td>" for cell in cells)
+        body = "".join(
+            f"<td{_LONG if _is_long(cell) else ''}>{inline(cell, stories, design)}</td>"
+            for cell in cells
+        )
         rows.append(f'<tr data-words="{words}">{body}</tr>')
     return (
         f'<div class="table" tabindex="0" role="region" aria-label="table"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def _is_long(cell: str) -> bool:
+    """Whether a cell is a sentence: in a narrow column its words would be broken."""
+    return len(_RUN.sub("", cell)) > SENTENCE and " " in cell
 
 
 def _cells(line: str) -> list[str]:

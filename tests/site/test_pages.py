@@ -127,6 +127,16 @@ def test_the_gallery_finds_by_words_and_filters(opened, served):
     assert opened.inner_text("#count") == "2 of 3"
 
 
+def test_a_sentence_in_a_table_has_the_room_of_one_and_no_word_is_broken(opened, served):
+    for page in ("findings", "ledger", "drafts"):
+        opened.goto(f"{served.address}{page}.html")
+        wide = opened.evaluate(
+            "() => [...document.querySelectorAll('td.long')].slice(0, 400).map(cell => cell.clientWidth)"
+        )
+        assert wide
+        assert min(wide) >= 200, page
+
+
 @pytest.mark.parametrize(
     "page", ["index", "symptoms", "designs", "notebooks", "course", "ledger", "kips"]
 )
