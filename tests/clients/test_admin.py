@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.operators import admin
+from kipviz.clients.operators import admin, group_targets
 from kipviz.clients.operators.admin import Admin, Filters
 from kipviz.messages.admin import (
     ActiveProducer,
@@ -255,3 +255,17 @@ def test_a_limit_of_find_hanging_is_a_number_of_minutes(text):
     with pytest.raises(ValueError, match="max-transaction-timeout=15 is one, in minutes"):
         admin.hanging_of(text)
     assert admin.hanging_of("out-0") == admin.Hanging("out-0")
+
+
+@pytest.mark.parametrize(
+    ("text", "stable"),
+    [("g1 g2", False), ("g1 g2 requireStable=true", True), ("g1 g2 requireStable=false", False)],
+)
+def test_offsets_of_several_groups_are_asked_for_with_or_without_what_is_stable(text, stable):
+    asked = group_targets.committed_of(text)
+    assert (asked.group_id, asked.further, asked.require_stable) == ("g1", ("g2",), stable)
+
+
+def test_a_wrong_word_for_stable_offsets_is_told_with_those_that_are_right():
+    with pytest.raises(ValueError, match="'requireStable=maybe' is no option: requireStable=true"):
+        group_targets.committed_of("g1 requireStable=maybe")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import ranges
 from kipviz.clients.groups.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState
 from kipviz.clients.groups.group_reading import BACK_OFF, HEARTBEAT
@@ -265,3 +266,20 @@ def test_between_two_generations_a_commit_is_refused_at_once():
     assert me.done
     assert me.error.startswith("RebalanceInProgressException: the consumer is ")
     assert me.committing == ()
+
+
+def test_who_is_told_in_its_join_that_nobody_knows_it_forgets_its_name_and_asks_again():
+    me, request = joining()
+    assert request.member_id == "C1.1"
+    me = classic.on_response(me, JoinGroupResponse(E.UNKNOWN_MEMBER_ID, "C1.1"))
+    me, request = send(me)
+    assert request == JoinGroup("g", "", "C1", OUTSIDE)
+    assert me.error == ""
+
+
+def test_a_reset_asks_for_one_partition_and_leaves_the_others_unfound():
+    me = fresh(unfound=BOTH, polling=True)
+    asks = group_reading._reset(me, "src-0", "NoOffsetForPartitionException")
+    assert asks.unfound == ("src-1",)
+    assert asks.positions["src-0"] == group_reading.ASKED
+    assert asks.polling

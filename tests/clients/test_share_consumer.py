@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients import thread
+from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.shares import share_consumer as sc
 from kipviz.clients.shares import share_throws
 from kipviz.clients.shares.share_holding import Held
-from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.shares.share_memory import Completed, ShareConsumer
+from kipviz.clients.transactions.producer import Producer
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
@@ -298,3 +301,55 @@ def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch(
     assert (me.done, me.beside) == (False, ())
     request, _ = sends(me)
     assert request.acknowledgements == (AcknowledgementBatch(3, 3, GAP),)
+
+
+def test_only_the_records_for_which_more_time_was_asked_are_renewed():
+    me = delivered(consumer(explicit=True), 0, 1, 2)
+    verdicts = ((0, AcknowledgeType.RENEW), (1, ACCEPT))
+    request, me = sends(sc.poll(me.but(verdicts=verdicts), accept_all))
+    assert [record.offset for record in me.renewing] == [0]
+    assert request.max_records == 0
+    other, _ = sends(sc.poll(delivered(consumer(explicit=True), 0), accept_all))
+    assert other.max_records == 10
+
+
+def test_an_error_of_acknowledgements_is_told_until_the_next_poll():
+    me = delivered(consumer(), 0).but(acknowledge_error=Errors.INVALID_RECORD_STATE)
+    assert sc.poll(me, accept_all).acknowledge_error is Errors.NONE
+
+
+def test_acknowledgements_of_another_partition_that_came_through_are_no_error():
+    me = consumer().but(acknowledge_error=Errors.NONE, callback=True)
+    said = (AcknowledgementBatch(0, 1, ACCEPT),)
+    refused = sc._completed(me, said, Errors.INVALID_RECORD_STATE, "src-1")
+    assert refused.acknowledge_error is Errors.INVALID_RECORD_STATE
+    kept = sc._completed(refused, said, Errors.NONE, "src-1")
+    assert kept.acknowledge_error is Errors.INVALID_RECORD_STATE
+    assert [(c.error, c.partition) for c in kept.completed] == [
+        (Errors.INVALID_RECORD_STATE, "src-1"),
+        (Errors.NONE, "src-1"),
+    ]
+    own = sc._completed(me, said, Errors.INVALID_RECORD_STATE)
+    assert own.acknowledge_error is Errors.NONE
+
+
+def test_after_the_last_partition_that_was_left_poll_comes_back_with_what_there_is():
+    records = (FetchedRecord("src-0", 0, "r0", 1),)
+    left = consumer().but(asking=("src-1", "src-2"), records=records)
+    asked = sc._ask_the_rest(left).to_send
+    assert (asked.partition, asked.further) == ("src-1", ("src-2",))
+    done = sc._ask_the_rest(left.but(asking=()))
+    assert (done.done, done.resting) == (True, False)
+    empty = sc._ask_the_rest(left.but(asking=(), records=()))
+    assert (empty.done, empty.resting) == (False, True)
+
+
+def test_the_callback_hears_the_partition_and_where_none_is_named_the_consumer_s_own():
+    told = (AcknowledgementBatch(0, 1, ACCEPT), AcknowledgementBatch(4, 4, ACCEPT))
+    completed = (Completed(told[:1], Errors.NONE), Completed(told[1:], Errors.NONE, "src-1"))
+    sharing = consumer().but(callback=True, completed=completed)
+    program = (Line("consumer.poll()", Call.POLL),)
+    me = Application("app-1", program, "out", Producer("app-1/producer", "t"), sharing)
+    after, events = thread._called_back(me, me.program[0])
+    assert [(e.partition, e.first, e.last) for e in events] == [("src-0", 0, 1), ("src-1", 4, 4)]
+    assert after.consumer.completed == ()

@@ -590,3 +590,20 @@ def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> Non
     session = s.on_response(session, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
     assert (s.timers(session), s.next_request(session)) == ((sender.REST,), None)
     assert isinstance(s.next_request(s.on_timer(session, sender.REST)), TxnOffsetCommit)
+
+
+def test_only_a_resumed_session_may_complete_what_it_did_not_begin():
+    line = on_session(C.COMPLETE_TRANSACTION)
+    session = TransactionSession("app-1/session", "t")
+    assert binding.legal_besides(session, line, REPAIRED) == ()
+    assert binding.legal_besides(session.but(resumed=True), line, REPAIRED) == (S.IN_TRANSACTION,)
+    assert binding.legal_besides(Producer("app-1/producer", "t"), line, REPAIRED) == ()
+    other = on_session(C.COMMIT_TRANSACTION)
+    assert binding.legal_besides(session.but(resumed=True), other, REPAIRED) == ()
+
+
+def test_a_session_that_has_aborted_what_was_open_is_closed_and_no_more_closing():
+    closing = TransactionSession("app-1/session", "t").but(closing=True, done=False)
+    assert s._closed_when_done(closing) == closing
+    closed = s._closed_when_done(closing.but(done=True))
+    assert (closed.closed, closed.closing) == (True, False)
