@@ -6,47 +6,39 @@ scripts and for the greyed entries on screen. What is to be known of one action 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
 
-from kipviz.brokers.context import NOBODY, Context, Image
+from kipviz.brokers.context import Context, Image
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.share_leaders import share_timers
-from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions import transaction_coordinator
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.application import Application
-from kipviz.clients.kinds import has_room, next_request
-from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.thread import why_no_step
-from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
-    ClientTimer,
     ClusterAction,
-    DelayOver,
     Deliver,
     DeliverLate,
-    ExpireLock,
-    Load,
-    Refresh,
     Replicate,
-    RunOut,
-    Send,
-    StartClient,
-    Step,
     Tick,
-    TimeOutTransaction,
 )
-from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, Offer, label, offers_of, why_still
+from kipviz.cluster.behaviour.catalogue import (
+    BEHAVIOUR_OF,
+    OF_CLIENTS,
+    OF_CONNECTIONS,
+    OF_NEW_ROLES,
+    OF_PROCESSES,
+    OF_ROLES,
+    Offer,
+    label,
+    offers_of,
+    why_still,
+)
 from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, check
 from kipviz.cluster.step_memory import StepMemory
-from kipviz.cluster.timing import deadlines, role_delays
+from kipviz.cluster.timing import deadlines
 from kipviz.cluster.timing.durations import forgets, retains
 from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
@@ -68,9 +60,6 @@ _OfClient: TypeAlias = tuple[tuple[ClusterAction, ...], tuple[ClusterAction, ...
 _OfRole: TypeAlias = (
     tuple[tuple[ClusterAction, ...], tuple[tuple[str, tuple[ClusterAction, ...]], ...]] | None
 )
-
-# What of a role can run out, by the field of the budget that it spends; "" for what is free.
-Timers: TypeAlias = dict[str, tuple[ClusterAction, ...]]
 
 # The roles that have to load, or have timers.
 TIMED_ROLES = frozenset(
@@ -302,24 +291,15 @@ class ClusterModel:
         return known[1]
 
     def _of_client(self, name: str, app: Application, image: Image) -> _OfClient:
-        """Give what one application can do: a line of its program, its requests, its timers."""
-        if not app.alive:
-            return (), (StartClient(name),)
+        """Give what one application can do, a line of its program, its requests, its timers; and how it is repaired."""
         found: list[ClusterAction] = []
-        if why_no_step(app) is None:
-            found.append(_next_line(app.name))
-        found += [
-            Step(app.name, worker.name)
-            for worker in app.workers
-            if why_no_step(seen_by(app, worker.name)) is None
-        ]
-        for client in app.clients:
-            request = next_request(client)
-            broker = NOBODY if request is None else dispatch.destination(request, image)
-            if broker != NOBODY and has_room(client, broker):
-                found.append(Send(client.source))
-            found += [ClientTimer(client.source, timer) for timer in timers_of(client)]
-        return tuple(found), ()
+        repairs: list[ClusterAction] = []
+        for each in OF_PROCESSES:
+            (repairs if each.repairs else found).extend(each.of_process(app))
+        for client in app.clients if app.alive else ():
+            for each in OF_CLIENTS:
+                found += each.of_client(client, image)
+        return tuple(found), tuple(repairs)
 
     def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
         budget = world.budget
@@ -338,35 +318,14 @@ class ClusterModel:
         if key[1] not in self._timed_roles:
             return None
         if getattr(role, "loading", False):
-            return (Load(*key),), ()
-        timers = self._timers(world, key, role).items()
-        due = tuple((field, actions) for field, actions in timers if actions)
-        return ((), due) if due else None
-
-    def _timers(self, world: World, key: RoleKey, role: Any) -> Timers:
-        """Give the locks, look-ups, transactions and other timers of a role that are due."""
-        broker, _, shard = key
-        on = self.context(world, broker)
-        found: Timers = {}
-        if isinstance(role, ShareLeader):
-            locks = share_timers.locks(role, on)
-            refreshes = share_timers.refreshes(role, on)
-            found["expire_lock"] = tuple(ExpireLock(broker, key, lock) for key, lock in locks)
-            found[""] = tuple(Refresh(broker, key) for key in refreshes)
-        if isinstance(role, TransactionCoordinator):
-            found["time_out"] = tuple(
-                TimeOutTransaction(broker, shard, name)
-                for name in role.transactions
-                if transaction_coordinator.why_no_timeout(role, name) is None
-            )
-        others = dispatch.timers(role, on)
-        delays = role_delays.delays(role)
-        if delays:
-            timed = tuple(DelayOver(*key, delay) for delay in delays)
-            found[""] = (*found.get("", ()), *timed)
-        if others:
-            found["run_out"] = tuple(RunOut(*key, timer) for timer in others)
-        return found
+            return tuple(a for each in OF_NEW_ROLES for a in each.of_new_role(key, role)), ()
+        on = self.context(world, key[0])
+        due: list[tuple[str, tuple[ClusterAction, ...]]] = []
+        for each in OF_ROLES:
+            actions = tuple(each.of_role(key, role, on))
+            if actions:
+                due.append((each.spends, actions))
+        return ((), tuple(due)) if due else None
 
     def _accidents(self, world: World) -> list[ClusterAction]:
         """Give the accidents, repairs and operator's doings for which there is a budget, on a host that does not stand still."""
@@ -386,17 +345,9 @@ def _arrivals(
     place: tuple[str, int], connection: Connection, _: object
 ) -> tuple[ClusterAction, ...]:
     """Give what can arrive on a connection."""
-    if not connection.open:
+    if not connection.open or not (connection.requests or connection.responses):
         return ()
     found: list[ClusterAction] = []
-    if connection.requests and connection.serving is None:
-        late = connection.left
-        found.append(DeliverLate(*place) if late else _arrival(*place, "request"))
-    if connection.responses:
-        found.append(_arrival(*place, "response"))
+    for each in OF_CONNECTIONS:
+        found += each.of_connection(place, connection)
     return tuple(found)
-
-
-# One object for each: most steps of a run are arrivals and calls, and every one of them is kept.
-_arrival = lru_cache(maxsize=4096)(Deliver)
-_next_line = lru_cache(maxsize=4096)(Step)

@@ -89,30 +89,6 @@ def _hosts(brokers: tuple[int, ...]) -> frozenset[str]:
 class Turn:
     """A step in progress."""
 
-    __slots__ = (
-        "_ages",
-        "_before",
-        "_broker_rules",
-        "_deadlines",
-        "_instant",
-        "_settings",
-        "_timed",
-        "applications",
-        "budget",
-        "checks",
-        "client_rules",
-        "connections",
-        "cuts",
-        "events",
-        "image",
-        "logs",
-        "next_producer_id",
-        "now_ms",
-        "roles",
-        "spec",
-        "up",
-    )
-
     def __init__(
         self,
         world: World,

@@ -13,6 +13,7 @@ from kipviz.checking.single_run.permalink import mark_text, pick_of
 from kipviz.checking.single_run.quiescence import WORK
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.behaviour.catalogue import lane_of
+from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
 from kipviz.cluster.real.served_run import clients_of
@@ -55,7 +56,7 @@ from kipviz.views.reasons.beliefs import Beliefs
 from kipviz.views.reasons.blockers import Hold, findings
 from kipviz.views.reasons.causes import Causes, is_accident
 from kipviz.views.reasons.moments import clause
-from kipviz.views.role_cards.card_rows import NAMELESS, short_name
+from kipviz.views.role_cards.card_rows import NAMELESS
 from kipviz.views.role_cards.cards import CardHead, Cards
 from kipviz.views.role_cards.lane_heads import LaneHeads
 from kipviz.views.role_cards.own_view import OwnView

@@ -6,7 +6,21 @@ from typing import get_args
 
 import pytest
 
-from kipviz.cluster.actions import ClusterAction, DeleteAcls, Deliver, RunOut, StartClient, Step
+from kipviz.cluster.actions import (
+    ClusterAction,
+    DeleteAcls,
+    Deliver,
+    DeliverLate,
+    ReadLog,
+    Receive,
+    Replicate,
+    RunOut,
+    Send,
+    StartClient,
+    Step,
+    Tick,
+    TimeOutCall,
+)
 from kipviz.cluster.behaviour.behaviour import Behaviour
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, BEHAVIOURS, clause_of
 from kipviz.cluster.specs.spec import FaultBudget
@@ -69,14 +83,33 @@ def test_an_accident_or_a_repair_has_a_place_and_says_when_it_is_offered(
         assert offers, f"{each.action.__name__} is offered by nobody: it has no `offered`"
 
 
+# What arrives is told by the message, a call by its program's line, and the time by what is due.
+TOLD_BY_ANOTHER = (Step, TimeOutCall, Send, Deliver, DeliverLate, Tick)
+
+
 @pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)
-def test_an_accident_or_a_repair_has_a_sentence_of_its_own(
+def test_an_action_has_a_sentence_a_text_and_says_what_it_looks_at(
     each: Behaviour[ClusterAction],
 ) -> None:
-    accident = each.place > 0 or each.action in OFFERED_ELSEWHERE
-    assert accident == (type(each).sentence is not Behaviour.sentence), (
-        f"{each.action.__name__}: an accident is told by its class (`sentence`), what goes on by itself in views/explanations/sentences.py"
-    )
+    of = type(each)
+    name = each.action.__name__
+    assert (of.sentence is Behaviour.sentence) == (each.action is Deliver), f"{name}: no sentence"
+    assert each.verbs, f"{name}: no text in scripts"
+    told = each.action in TOLD_BY_ANOTHER
+    assert (of.looks_at is Behaviour.looks_at) == told, f"{name}: no looks_at"
+
+
+# A client outside the model sends what it likes, a log is read by who rebuilds a cluster, and what is replicated, and
+# the time, are the whole world's.
+GIVEN_BY_OTHERS = (Receive, ReadLog, Replicate, Tick, DeleteAcls)
+GIVES = ("of_process", "of_client", "of_connection", "of_new_role", "of_role", "offered")
+
+
+@pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)
+def test_an_action_says_when_it_is_possible(each: Behaviour[ClusterAction]) -> None:
+    gives = [name for name in GIVES if getattr(type(each), name) is not getattr(Behaviour, name)]
+    wanted = 0 if each.action in GIVEN_BY_OTHERS else 1
+    assert len(gives) == wanted, f"{each.action.__name__} is given by {gives or 'nobody'}"
 
 
 def test_no_two_behaviours_have_one_place() -> None:

@@ -17,8 +17,8 @@ from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name, timer_words
-from kipviz.cluster.behaviour.action_name import IN_SCRIPTS, ON_SCREEN, Verb
-from kipviz.cluster.behaviour.catalogue import label, script_name
+from kipviz.cluster.behaviour.action_name import ON_SCREEN
+from kipviz.cluster.behaviour.catalogue import VERBS, label, script_name
 from kipviz.cluster.behaviour.timer_words import NAMES, kind_of
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
@@ -34,9 +34,10 @@ EVERY = 9
 @pytest.fixture
 def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every action and timer has other words on the screen: a number, and parts in their reverse order."""
-    for number, (verb, words) in enumerate(ON_SCREEN.items()):
-        places = sorted(set(re.findall(r"\{\d\}", words)), reverse=True)
-        monkeypatch.setitem(action_name.ON_SCREEN, verb, f"Nr. {number}: {' / '.join(places)}")
+    for number, verb in enumerate(VERBS):
+        places = sorted(set(re.findall(r"\{\d\}", verb.in_scripts)), reverse=True)
+        words = f"Nr. {number}: {' / '.join(places)}"
+        monkeypatch.setitem(action_name.ON_SCREEN, verb.name, words)
     for number, name in enumerate(NAMES):
         monkeypatch.setitem(timer_words.ON_SCREEN, name, f"timer {number} ")
 
@@ -46,11 +47,13 @@ def actions(run: runs.Run) -> list[object]:
 
 
 def test_every_action_has_a_text_in_scripts_and_words_on_the_screen_with_the_same_parts() -> None:
-    assert list(IN_SCRIPTS) == list(ON_SCREEN) == list(Verb)
-    for verb in Verb:
-        found = [sorted(re.findall(r"\{\d\}", each[verb])) for each in (IN_SCRIPTS, ON_SCREEN)]
-        assert found[0] == found[1], verb
-    assert len(set(IN_SCRIPTS.values())) == len(Verb)
+    assert len({verb.name for verb in VERBS}) == len({verb.in_scripts for verb in VERBS})
+    assert len({verb.name for verb in VERBS}) == len(VERBS)
+    texts = {verb.name: verb.in_scripts for verb in VERBS}
+    assert set(ON_SCREEN) <= set(texts)
+    for name, words in ON_SCREEN.items():
+        found = [sorted(re.findall(r"\{\d\}", each)) for each in (texts[name], words)]
+        assert found[0] == found[1], name
 
 
 @pytest.mark.slow

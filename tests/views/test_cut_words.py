@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import Cut, Heal
-from kipviz.cluster.behaviour.catalogue import lane_of
+from kipviz.cluster.behaviour.catalogue import lane_of, looked_at
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.views.explanations.guards import guards
-from kipviz.views.explanations.network_sentences import guards_of_heal, notes_of_hosts
+from kipviz.views.explanations.network_sentences import notes_of_hosts
 from kipviz.views.explanations.sentences import tell, title
 from tests.cluster.small_clusters import model_of, small_spec
 
@@ -46,7 +46,7 @@ def test_a_repair_says_what_another_cut_still_holds_apart() -> None:
     assert tell(both, Heal("B1", "B5"), ()).sentence == (
         "The cut of B1 and B5 is healed, but another cut still holds B1 and B5 apart."
     )
-    assert ("still apart by another cut", "B1 and B5") in list(guards_of_heal(both, HEAL))
+    assert ("still apart by another cut", "B1 and B5") in list(looked_at(both, HEAL))
     assert dict(guards(MODEL, both, HEAL))["cut apart"] == "B1 B3 | B5 B7 app-1"
 
 

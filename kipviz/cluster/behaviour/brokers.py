@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kipviz.brokers.context import NOBODY, Context
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_leaders import share_partition_leader, share_timers
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions import transaction_coordinator
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import OURS, SHIPPED, Clause
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster import dispatch
@@ -23,16 +27,17 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import partition_of
+from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.naming import listed, lost_with, partition_of, short_name
 from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.operating import (
     why_not_registered,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import role_delays
+from kipviz.cluster.timing.deadlines import scanned
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import World, broker_host
+from kipviz.cluster.world import BrokerRole, RoleKey, World, broker_host, host_of, role_key
 from kipviz.core.table import pairs
 
 
@@ -40,6 +45,7 @@ class Replicating(Behaviour[Replicate]):
     """The in-sync replicas have a partition's log to its end: the high watermark moves."""
 
     action = Replicate
+    verbs = (Verb("replicate", "{0} is replicated"),)
     clause = Clause(
         "replicate", "KIP-98 Data flow, replication", SHIPPED, "Partition.maybeIncrementLeaderHW"
     )
@@ -57,8 +63,19 @@ class Replicating(Behaviour[Replicate]):
     def apply(self, turn: Turn, action: Replicate) -> None:
         turn.replicate(action.partition)
 
+    def sentence(self, world: World, action: Replicate) -> str:
+        return f"Every in-sync replica has {action.partition} to its end: the high watermark moves."
+
+    def looks_at(self, world: World, action: Replicate) -> Iterable[Guard]:
+        log, leader = world.logs[action.partition], world.image.leader_of(action.partition)
+        yield "high watermark", str(log.high_watermark)
+        yield "end of the log", str(log.end_offset)
+        role = world.roles.get(role_key(leader, action.partition))
+        waiting = [w for w in getattr(role, "waiting", ()) if w.offset < log.end_offset]
+        yield "answers that wait for it", str(len(waiting))
+
     def name(self, world: World, action: Replicate) -> ActionName:
-        return ActionName(Verb.REPLICATE, (action.partition,))
+        return ActionName(self.verbs[0], (action.partition,))
 
     def host(self, world: World, action: Replicate) -> str:
         return broker_host(world.image.leader_of(action.partition))
@@ -72,6 +89,7 @@ class Loading(Behaviour[Load]):
     """A new coordinator has read its log and takes office."""
 
     action = Load
+    verbs = (Verb("load", "{0} takes office on {1}"),)
     clause = Clause(
         "on_loaded", "KIP-98 Coordinator failover", SHIPPED, "CoordinatorRuntime, loading"
     )
@@ -84,11 +102,23 @@ class Loading(Behaviour[Load]):
             return None
         return f"broker {action.broker} coordinates {action.shard} already"
 
+    def of_new_role(self, key: RoleKey, role: BrokerRole) -> Iterable[Load]:
+        return (Load(*key),)
+
     def apply(self, turn: Turn, action: Load) -> None:
         turn.load((action.broker, action.role, action.shard))
 
+    def sentence(self, world: World, action: Load) -> str:
+        return f"Broker {action.broker} has read {action.shard} and takes office."
+
+    def looks_at(self, world: World, action: Load) -> Iterable[Guard]:
+        held, log = world.image.leaders[action.shard], world.logs[action.shard]
+        yield f"leader of {short_name(action.shard)}", f"Broker {action.broker}, epoch {held.epoch}"
+        yield "log to read", f"offsets 0 to {log.high_watermark - 1}"
+        yield "in office", "not yet"
+
     def name(self, world: World, action: Load) -> ActionName:
-        return ActionName(Verb.LOAD, (action.shard, broker_host(action.broker)))
+        return ActionName(self.verbs[0], (action.shard, broker_host(action.broker)))
 
     def host(self, world: World, action: Load) -> str:
         return broker_host(action.broker)
@@ -101,6 +131,11 @@ class ExpiringLock(Behaviour[ExpireLock]):
     """An acquisition lock of a share-partition runs out."""
 
     action = ExpireLock
+    shows_time_left = True
+    verbs = (
+        Verb("expire lock", "the lock of {0} runs out"),
+        Verb("expire lock of group", "the lock of {0} in {1} runs out"),
+    )
     clause = Clause(
         "on_lock_expiry",
         "KIP-932 acquisition lock; KIP-1289 corner case 6",
@@ -117,6 +152,11 @@ class ExpiringLock(Behaviour[ExpireLock]):
         on = model.context(world, action.broker)
         return share_timers.why_no_lock_expiry(role, action.key, action.lock, on)
 
+    def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[ExpireLock]:
+        if type(role) is not ShareLeader:
+            return ()
+        return [ExpireLock(key[0], share, lock) for share, lock in share_timers.locks(role, on)]
+
     def apply(self, turn: Turn, action: ExpireLock) -> None:
         key = (action.broker, share_partition_leader.ROLE, "")
         on = turn.context(action.broker)
@@ -124,11 +164,18 @@ class ExpiringLock(Behaviour[ExpireLock]):
             key, share_partition_leader.on_lock_expiry(turn.roles[key], action.key, action.lock, on)
         )
 
+    def sentence(self, world: World, action: ExpireLock) -> str:
+        where = f"{partition_of(world, action.key)}@{action.lock}"
+        return f"The acquisition lock of {where} runs out on Broker {action.broker}."
+
+    def looks_at(self, world: World, action: ExpireLock) -> Iterable[Guard]:
+        yield "expiries left", str(world.budget.expire_lock)
+
     def name(self, world: World, action: ExpireLock) -> ActionName:
         where = f"{partition_of(world, action.key)}@{action.lock}"
         if not _several_groups_share(world):
-            return ActionName(Verb.EXPIRE_LOCK, (where,))
-        return ActionName(Verb.EXPIRE_LOCK_OF_GROUP, (where, action.key.partition(":")[0]))
+            return ActionName(self.verbs[0], (where,))
+        return ActionName(self.verbs[1], (where, action.key.partition(":")[0]))
 
     def host(self, world: World, action: ExpireLock) -> str:
         return broker_host(action.broker)
@@ -141,6 +188,8 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
     """transaction.timeout.ms is over: the coordinator aborts the transaction."""
 
     action = TimeOutTransaction
+    shows_time_left = True
+    verbs = (Verb("time out transaction", "{0} times out"),)
     clause = Clause(
         "on_timeout",
         "KIP-98 transaction.timeout.ms",
@@ -156,6 +205,15 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             return f"broker {action.broker} does not coordinate {action.transactional_id}"
         return transaction_coordinator.why_no_timeout(role, action.transactional_id)
 
+    def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[TimeOutTransaction]:
+        if type(role) is not TransactionCoordinator:
+            return ()
+        return [
+            TimeOutTransaction(key[0], key[2], name)
+            for name in role.transactions
+            if transaction_coordinator.why_no_timeout(role, name) is None
+        ]
+
     def apply(self, turn: Turn, action: TimeOutTransaction) -> None:
         """Let one scan of a broker abort whatever is overdue in all that it coordinates."""
         for name in turn.scanned(action):
@@ -167,8 +225,27 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             on = turn.context(action.broker)
             turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], name, on))
 
+    def sentence(self, world: World, action: TimeOutTransaction) -> str:
+        names = scanned(world, action)
+        them = "them in one scan" if len(names) > 1 else "it"
+        late = " and ".join(names)
+        return (
+            f"{late} took longer than transaction.timeout.ms: Broker {action.broker} aborts {them}."
+        )
+
+    def looks_at(self, world: World, action: TimeOutTransaction) -> Iterable[Guard]:
+        coordinator = world.roles.get((action.broker, "transaction_coordinator", action.shard))
+        known = coordinator.transactions.get(action.transactional_id) if coordinator else None
+        if known is not None:
+            yield "state", known.state.value
+            yield "pending transition", known.pending_state.value if known.pending_state else "none"
+            yield "transaction.timeout.ms", str(known.timeout_ms)
+            yield "epoch", str(known.producer_epoch)
+            yield "enlisted", listed(tuple(map(short_name, known.partitions)))
+        yield "timeouts left", str(world.budget.time_out)
+
     def name(self, world: World, action: TimeOutTransaction) -> ActionName:
-        return ActionName(Verb.TIME_OUT_TRANSACTION, (action.transactional_id,))
+        return ActionName(self.verbs[0], (action.transactional_id,))
 
     def host(self, world: World, action: TimeOutTransaction) -> str:
         return broker_host(action.broker)
@@ -181,6 +258,8 @@ class RunningOut(Behaviour[RunOut]):
     """Another timer of a role runs out; the role's module says which ones are set."""
 
     action = RunOut
+    shows_time_left = True
+    verbs = (Verb("run out", "{0} runs out at {1}", of_timer=True),)
     spends = "run_out"
     spent_as = "other timers that run out"
 
@@ -195,6 +274,9 @@ class RunningOut(Behaviour[RunOut]):
         known = ", ".join(map(timer_words, set_now)) or "none"
         return f"no timer {timer_words(action.timer)!r} is set there; set are: {known}"
 
+    def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[RunOut]:
+        return [RunOut(*key, timer) for timer in dispatch.timers(role, on)]
+
     def apply(self, turn: Turn, action: RunOut) -> None:
         key = (action.broker, action.role, action.shard)
         role, on = turn.roles[key], turn.context(action.broker)
@@ -203,8 +285,16 @@ class RunningOut(Behaviour[RunOut]):
         for partition, _ in effects.deletes:
             turn.notify(partition)  # who waits there reads on behind what is gone
 
+    def sentence(self, world: World, action: RunOut) -> str:
+        timer = timer_words(action.timer)
+        return f"{timer[0].upper()}{timer[1:]} runs out on Broker {action.broker}."
+
+    def looks_at(self, world: World, action: RunOut) -> Iterable[Guard]:
+        yield "timer", timer_words(action.timer)
+        yield "timers left", str(world.budget.run_out)
+
     def name(self, world: World, action: RunOut) -> ActionName:
-        return ActionName(Verb.RUN_OUT, (action.timer, broker_host(action.broker)))
+        return ActionName(self.verbs[0], (action.timer, broker_host(action.broker)))
 
     def host(self, world: World, action: RunOut) -> str:
         return broker_host(action.broker)
@@ -217,6 +307,7 @@ class EndingDelay(Behaviour[DelayOver]):
     """A role has waited long enough and goes on; the role's module says for what it waits."""
 
     action = DelayOver
+    verbs = (Verb("delay over", "{0} is over at {1}", of_timer=True),)
     clause = Clause(
         "on_delay",
         "KIP-134 group.initial.rebalance.delay.ms; KIP-1263",
@@ -234,13 +325,23 @@ class EndingDelay(Behaviour[DelayOver]):
         known = ", ".join(map(timer_words, kept)) or "nothing"
         return f"nothing waits for {timer_words(action.delay)!r} there; waited for: {known}"
 
+    def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[DelayOver]:
+        return [DelayOver(*key, delay) for delay in role_delays.delays(role)]
+
     def apply(self, turn: Turn, action: DelayOver) -> None:
         key = (action.broker, action.role, action.shard)
         role, on = turn.roles[key], turn.context(action.broker)
         turn.carry_out(key, role_delays.over(role, action.delay, on))
 
+    def sentence(self, world: World, action: DelayOver) -> str:
+        delay = timer_words(action.delay)
+        return f"{delay[0].upper()}{delay[1:]} is over on Broker {action.broker}."
+
+    def looks_at(self, world: World, action: DelayOver) -> Iterable[Guard]:
+        yield "waited for", timer_words(action.delay)
+
     def name(self, world: World, action: DelayOver) -> ActionName:
-        return ActionName(Verb.DELAY_OVER, (action.delay, broker_host(action.broker)))
+        return ActionName(self.verbs[0], (action.delay, broker_host(action.broker)))
 
     def host(self, world: World, action: DelayOver) -> str:
         return broker_host(action.broker)
@@ -253,6 +354,8 @@ class Refreshing(Behaviour[Refresh]):
     """A share-partition leader looks up what became of the votes it holds. Our inference."""
 
     action = Refresh
+    shows_time_left = True
+    verbs = (Verb("refresh", "{0} refreshes {1}"),)
     clause = Clause(
         "on_refresh",
         "none: how a leader learns the outcome is not written",
@@ -266,14 +369,26 @@ class Refreshing(Behaviour[Refresh]):
             return f"broker {action.broker} is down"
         return share_timers.why_no_refresh(role, action.key, model.context(world, action.broker))
 
+    def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[Refresh]:
+        if type(role) is not ShareLeader:
+            return ()
+        return [Refresh(key[0], share) for share in share_timers.refreshes(role, on)]
+
     def apply(self, turn: Turn, action: Refresh) -> None:
         key = (action.broker, share_partition_leader.ROLE, "")
         on = turn.context(action.broker)
         turn.carry_out(key, share_partition_leader.on_refresh(turn.roles[key], action.key, on))
 
+    def sentence(self, world: World, action: Refresh) -> str:
+        where = partition_of(world, action.key)
+        return f"Broker {action.broker} asks what became of the votes for {where}."
+
+    def looks_at(self, world: World, action: Refresh) -> Iterable[Guard]:
+        yield "share-partition", partition_of(world, action.key)
+
     def name(self, world: World, action: Refresh) -> ActionName:
         return ActionName(
-            Verb.REFRESH, (broker_host(action.broker), partition_of(world, action.key))
+            self.verbs[0], (broker_host(action.broker), partition_of(world, action.key))
         )
 
     def host(self, world: World, action: Refresh) -> str:
@@ -287,6 +402,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
     """A broker stops at once; its partitions get another leader, its connections break."""
 
     action = CrashBroker
+    verbs = (Verb("crash", "{0} crashes"),)
     place = 40
     clause = Clause(
         "crash",
@@ -309,8 +425,20 @@ class CrashingBroker(Behaviour[CrashBroker]):
     def sentence(self, world: World, action: CrashBroker) -> str:
         return f"Broker {action.broker} crashes. Its memory and its connections are gone."
 
+    def looks_at(self, world: World, action: CrashBroker) -> Iterable[Guard]:
+        broker, host = action.broker, broker_host(action.broker)
+        led = tuple(p for p, held in world.image.leaders.items() if held.leader == broker)
+        yield "leads", listed(tuple(map(short_name, led)))
+        yield from lost_with(
+            c
+            for (source, to), c in world.connections.items()
+            if to == broker or host_of(source) == host
+        )
+        yield "records not replicated", str(sum(_above(world.logs[p]) for p in led))
+        yield "crashes left", str(world.budget.crash_broker)
+
     def name(self, world: World, action: CrashBroker) -> ActionName:
-        return ActionName(Verb.CRASH, (broker_host(action.broker),))
+        return ActionName(self.verbs[0], (broker_host(action.broker),))
 
     def lane(self, world: World, action: CrashBroker) -> str:
         return broker_host(action.broker)
@@ -320,6 +448,7 @@ class StartingBroker(Behaviour[StartBroker]):
     """A broker comes back, empty-handed but for its logs."""
 
     action = StartBroker
+    verbs = (Verb("start", "{0} starts"),)
     place = 170
     clause = Clause(
         "start",
@@ -348,8 +477,16 @@ class StartingBroker(Behaviour[StartBroker]):
     def sentence(self, world: World, action: StartBroker) -> str:
         return f"Broker {action.broker} starts again."
 
+    def looks_at(self, world: World, action: StartBroker) -> Iterable[Guard]:
+        leaders = world.image.leaders
+        copies = tuple(p for p, held in leaders.items() if action.broker in held.replicas)
+        free = tuple(p for p in copies if leaders[p].leader == NOBODY)
+        yield "comes back with", f"the logs of {listed(tuple(map(short_name, copies)))}"
+        yield "takes over", listed(tuple(map(short_name, free)))
+        yield "brokers up", listed(world.up)
+
     def name(self, world: World, action: StartBroker) -> ActionName:
-        return ActionName(Verb.START, (broker_host(action.broker),))
+        return ActionName(self.verbs[0], (broker_host(action.broker),))
 
     def lane(self, world: World, action: StartBroker) -> str:
         return broker_host(action.broker)
@@ -359,6 +496,7 @@ class MovingLeader(Behaviour[MoveLeader]):
     """The controller gives a partition to another replica."""
 
     action = MoveLeader
+    verbs = (Verb("move leader", "{0} moves to {1}"),)
     place = 50
     clause = Clause(
         "elect",
@@ -394,18 +532,27 @@ class MovingLeader(Behaviour[MoveLeader]):
     def sentence(self, world: World, action: MoveLeader) -> str:
         return f"The controller gives {action.partition} to Broker {action.to}."
 
+    def looks_at(self, world: World, action: MoveLeader) -> Iterable[Guard]:
+        held = world.image.leaders[action.partition]
+        now = "nobody" if held.leader == NOBODY else f"Broker {held.leader}"
+        yield "leader", f"{now}, epoch {held.epoch}"
+        yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
+        yield f"Broker {action.to}", "up" if action.to in world.up else "down"
+        yield "records not replicated", str(_above(world.logs[action.partition]))
+        yield "moves left", str(world.budget.move_leader)
+
     def name(self, world: World, action: MoveLeader) -> ActionName:
-        return ActionName(Verb.MOVE_LEADER, (action.partition, broker_host(action.to)))
+        return ActionName(self.verbs[0], (action.partition, broker_host(action.to)))
 
 
 BEHAVIOURS: tuple[Behaviour[Any], ...] = (
     Replicating(),
     Loading(),
     ExpiringLock(),
-    TimingOutTransaction(),
-    RunningOut(),
-    EndingDelay(),
     Refreshing(),
+    TimingOutTransaction(),
+    EndingDelay(),
+    RunningOut(),
     CrashingBroker(),
     StartingBroker(),
     MovingLeader(),
@@ -420,3 +567,7 @@ def _several_groups_share(world: World) -> bool:
     consumers = [app.consumer for app in world.applications.values()]
     groups = {c.group_id: True for c in consumers if isinstance(c, ShareConsumer)}
     return len(groups) > 1
+
+
+def _above(log: PartitionLog) -> int:
+    return log.end_offset - log.high_watermark

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour import brokers, clients, network, operators, passing_time
-from kipviz.cluster.behaviour.action_name import ActionName
-from kipviz.cluster.behaviour.behaviour import Behaviour
+from kipviz.cluster.behaviour.action_name import ActionName, Verb
+from kipviz.cluster.behaviour.behaviour import Behaviour, Guard
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
@@ -24,7 +24,23 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 )
 BEHAVIOUR_OF: dict[type[Action], Behaviour[Any]] = {each.action: each for each in BEHAVIOURS}
 
+# All verbs, once each: a crash is a broker's or a client's.
+VERBS: tuple[Verb, ...] = tuple(dict.fromkeys(verb for each in BEHAVIOURS for verb in each.verbs))
+
 Offer: TypeAlias = Callable[[ClusterSpec, World], Iterable[ClusterAction]]
+
+# Who gives what processes, clients, connections and roles do by themselves.
+OF_PROCESSES = tuple(
+    each for each in BEHAVIOURS if type(each).of_process is not Behaviour.of_process
+)
+OF_CLIENTS = tuple(each for each in BEHAVIOURS if type(each).of_client is not Behaviour.of_client)
+OF_CONNECTIONS = tuple(
+    each for each in BEHAVIOURS if type(each).of_connection is not Behaviour.of_connection
+)
+OF_NEW_ROLES = tuple(
+    each for each in BEHAVIOURS if type(each).of_new_role is not Behaviour.of_new_role
+)
+OF_ROLES = tuple(each for each in BEHAVIOURS if type(each).of_role is not Behaviour.of_role)
 
 # Who offers accidents, repairs and an operator's doings, in the order in which they are offered.
 _OFFERING = tuple(sorted((each for each in BEHAVIOURS if each.place), key=lambda each: each.place))
@@ -52,8 +68,13 @@ def script_name(world: World, action: ClusterAction) -> str:
 
 
 def sentence_of(world: World, action: ClusterAction) -> str:
-    """Tell in one sentence what an accident, a repair or an operator does."""
+    """Tell in one sentence what happens."""
     return BEHAVIOUR_OF[type(action)].sentence(world, action)
+
+
+def looked_at(world: World, action: ClusterAction) -> Iterable[Guard]:
+    """Give what an action looks at that says so itself: neither a call, a message nor the time."""
+    return BEHAVIOUR_OF[type(action)].looks_at(world, action)
 
 
 def clause_of(action: ClusterAction) -> Clause:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
-from kipviz.brokers.context import NOBODY
+from kipviz.brokers.context import NOBODY, Image
 from kipviz.clauses import SHIPPED, Clause
 from kipviz.clients import application, kinds, thread, workers
 from kipviz.clients.application import Application, Call
@@ -18,6 +19,7 @@ from kipviz.clients.kinds import (
     next_request,
 )
 from kipviz.clients.kinds import timers as timers_of
+from kipviz.clients.program_source import number_in_source
 from kipviz.clients.sessions import binding
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.clients.transactions import external_database
@@ -37,8 +39,15 @@ from kipviz.cluster.actions import (
     TimeOutCall,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import request_name, thread_of, who
+from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.naming import (
+    listed,
+    lost_with,
+    request_name,
+    short_name,
+    thread_of,
+    who,
+)
 from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -49,15 +58,26 @@ from kipviz.messages.list_offsets import dated
 from kipviz.messages.message import Message
 from kipviz.messages.releases import knows, spoken
 
+# One object for each: most steps of a run are calls and arrivals, and every one of them is kept.
+_next_line = lru_cache(maxsize=4096)(Step)
+
 
 class GoingOn(Behaviour[Step]):
     """The application thread goes on: it enters a line or comes back from a call."""
 
     action = Step
+    verbs = (Verb("step", "{0} goes on"),)
 
     def why_not(self, model: Model, world: World, action: Step) -> str | None:
         seen = _thread(world, action.application, action.thread)
         return seen if isinstance(seen, str) else why_no_step(seen)
+
+    def of_process(self, app: Application) -> Iterable[Step]:
+        if not app.alive:
+            return ()
+        found = [_next_line(app.name)] if why_no_step(app) is None else []
+        threads = (w.name for w in app.workers if why_no_step(seen_by(app, w.name)) is None)
+        return [*found, *(Step(app.name, thread) for thread in threads)] if app.workers else found
 
     def apply(self, turn: Turn, action: Step) -> None:
         app = workers.seen_by(turn.applications[action.application], action.thread)
@@ -66,8 +86,14 @@ class GoingOn(Behaviour[Step]):
         turn.settle(workers.seen_by(app, action.thread))
         _show_others(turn, action.application)
 
+    def sentence(self, world: World, action: Step) -> str:
+        app = seen_by(world.applications[action.application], action.thread)
+        name = thread_of(action)
+        call = app.program[app.line].call.value
+        return f"{call}() comes back to {name}." if app.waiting else f"{name} calls {call}()."
+
     def name(self, world: World, action: Step) -> ActionName:
-        return ActionName(Verb.STEP, (thread_of(action),))
+        return ActionName(self.verbs[0], (thread_of(action),))
 
     def host(self, world: World, action: Step) -> str:
         return action.application
@@ -80,6 +106,7 @@ class Sending(Behaviour[Send]):
     """A client's network thread puts its next request on the wire."""
 
     action = Send
+    verbs = (Verb("send", "{0} sends {1}"),)
     clause = Clause("sender", "KIP-98 Producer", SHIPPED, "Sender.runOnce, NetworkClient")
 
     def why_not(self, model: Model, world: World, action: Send) -> str | None:
@@ -99,6 +126,11 @@ class Sending(Behaviour[Send]):
                 "max.in.flight.requests.per.connection allows"
             )
         return None
+
+    def of_client(self, client: Client, image: Image) -> Iterable[Send]:
+        request = next_request(client)
+        broker = NOBODY if request is None else dispatch.destination(request, image)
+        return (Send(client.source),) if broker != NOBODY and has_room(client, broker) else ()
 
     def apply(self, turn: Turn, action: Send) -> None:
         name = host_of(action.source)
@@ -130,8 +162,14 @@ class Sending(Behaviour[Send]):
         if broker not in turn.up:
             turn.lose(network, broker)  # nobody listens there: the connection is refused
 
+    def sentence(self, world: World, action: Send) -> str:
+        request = self.name(world, action).parts[1]
+        return f"The network thread of {action.source} puts {request} on the wire."
+
     def name(self, world: World, action: Send) -> ActionName:
-        return ActionName(Verb.SEND, (action.source, request_name(_to_send(world, action.source))))
+        return ActionName(
+            self.verbs[0], (action.source, request_name(_to_send(world, action.source)))
+        )
 
     def host(self, world: World, action: Send) -> str:
         return host_of(action.source)
@@ -144,6 +182,7 @@ class Receiving(Behaviour[Receive]):
     """A client outside the model, a real one, puts a request on its connection to a broker."""
 
     action = Receive
+    verbs = (Verb("send", "{0} sends {1}"),)
     clause = Clause(
         "receive",
         "Kafka protocol guide, Network: a client writes its requests to a connection in order",
@@ -159,9 +198,17 @@ class Receiving(Behaviour[Receive]):
             action.source, action.broker, Envelope(external_clients.request_of(action))
         )
 
+    def sentence(self, world: World, action: Receive) -> str:
+        request = self.name(world, action).parts[1]
+        return f"{action.source}, a real client, sends {request}."
+
+    def looks_at(self, world: World, action: Receive) -> Iterable[Guard]:
+        yield "sent by", f"{action.source}, a client outside the model"
+        yield "to", f"Broker {action.broker}"
+
     def name(self, world: World, action: Receive) -> ActionName:
         return ActionName(
-            Verb.SEND, (action.source, request_name(external_clients.request_of(action)))
+            self.verbs[0], (action.source, request_name(external_clients.request_of(action)))
         )
 
     def lane(self, world: World, action: Receive) -> str:
@@ -172,6 +219,8 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
     """A timer of a client runs out: a heartbeat is due, or something is tried again."""
 
     action = ClientTimer
+    shows_time_left = True
+    verbs = (Verb("client timer", "{0} of {1} is over", of_timer=True),)
     clause = Clause(
         "on_timer",
         "KIP-848 heartbeat interval; retry.backoff.ms, fetch.max.wait.ms",
@@ -189,6 +238,9 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         known = ", ".join(map(timer_words, set_now)) or "none"
         return f"{action.source} has not set {timer_words(action.timer)!r}; set are: {known}"
 
+    def of_client(self, client: Client, image: Image) -> Iterable[ClientTimer]:
+        return [ClientTimer(client.source, timer) for timer in kinds.timers(client)]
+
     def apply(self, turn: Turn, action: ClientTimer) -> None:
         name = host_of(action.source)
         app = turn.applications[name]
@@ -196,8 +248,16 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         app = binding.settle(app.with_client(client), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
 
+    def sentence(self, world: World, action: ClientTimer) -> str:
+        timer = timer_words(action.timer)
+        return f"{timer[0].upper()}{timer[1:]} of {who(action.source)} is over."
+
+    def looks_at(self, world: World, action: ClientTimer) -> Iterable[Guard]:
+        yield "timer", timer_words(action.timer)
+        yield "of", action.source
+
     def name(self, world: World, action: ClientTimer) -> ActionName:
-        return ActionName(Verb.CLIENT_TIMER, (action.timer, action.source))
+        return ActionName(self.verbs[0], (action.timer, action.source))
 
     def host(self, world: World, action: ClientTimer) -> str:
         return host_of(action.source)
@@ -210,6 +270,8 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
     """delivery.timeout.ms is over for a producer's oldest batch; whether it arrived is not known."""
 
     action = ExpireBatch
+    shows_time_left = True
+    verbs = (Verb("expire batch", "a batch of {0} expires"),)
     place = 80
     clause = Clause(
         "expired",
@@ -247,8 +309,15 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
             f"delivery.timeout.ms is over for a batch of {who(action.source)}, which gives it up."
         )
 
+    def looks_at(self, world: World, action: ExpireBatch) -> Iterable[Guard]:
+        batch = expiring(world.applications[host_of(action.source)].client_at(action.source))
+        if batch is not None:
+            yield "batch", f"{len(batch.records)} records for {short_name(batch.partition)}"
+            yield "was on the wire", "yes" if batch.sent else "no, or it does not matter"
+        yield "expiries left", str(world.budget.delivery_timeout)
+
     def name(self, world: World, action: ExpireBatch) -> ActionName:
-        return ActionName(Verb.EXPIRE_BATCH, (action.source,))
+        return ActionName(self.verbs[0], (action.source,))
 
     def host(self, world: World, action: ExpireBatch) -> str:
         return host_of(action.source)
@@ -261,6 +330,7 @@ class TimingOutCall(Behaviour[TimeOutCall]):
     """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
 
     action = TimeOutCall
+    verbs = (Verb("time out call", "a call of {0} times out"),)
     place = 100
     clause = Clause(
         "timed_out",
@@ -296,7 +366,7 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         return f"max.block.ms is over for a call of {name}; what it asked for goes on."
 
     def name(self, world: World, action: TimeOutCall) -> ActionName:
-        return ActionName(Verb.TIME_OUT_CALL, (thread_of(action),))
+        return ActionName(self.verbs[0], (thread_of(action),))
 
     def host(self, world: World, action: TimeOutCall) -> str:
         return action.application
@@ -309,6 +379,8 @@ class MissingPoll(Behaviour[MissPoll]):
     """max.poll.interval.ms is over for a consumer that does not poll: it leaves its group by itself."""
 
     action = MissPoll
+    shows_time_left = True
+    verbs = (Verb("miss poll", "{0} polls too late"),)
     place = 110
     clause = Clause(
         "on_missed_poll",
@@ -340,8 +412,15 @@ class MissingPoll(Behaviour[MissPoll]):
     def sentence(self, world: World, action: MissPoll) -> str:
         return f"max.poll.interval.ms is over: {who(action.source)} leaves its group by itself."
 
+    def looks_at(self, world: World, action: MissPoll) -> Iterable[Guard]:
+        member = world.applications[host_of(action.source)].client_at(action.source)
+        assert isinstance(member, MemberConsumer)
+        yield "in poll()", "no"
+        yield "member", f"{member.state.value}, {listed(member.owned)}"
+        yield "late polls left", str(world.budget.miss_poll)
+
     def name(self, world: World, action: MissPoll) -> ActionName:
-        return ActionName(Verb.MISS_POLL, (action.source,))
+        return ActionName(self.verbs[0], (action.source,))
 
     def host(self, world: World, action: MissPoll) -> str:
         return host_of(action.source)
@@ -354,6 +433,7 @@ class CrashingClient(Behaviour[CrashClient]):
     """An application process dies with its producer and its consumer."""
 
     action = CrashClient
+    verbs = (Verb("crash", "{0} crashes"),)
     place = 160
     clause = Clause(
         "crash_client",
@@ -388,8 +468,21 @@ class CrashingClient(Behaviour[CrashClient]):
         operator = app is not None and app.others.get("admin") is not None
         return f"{action.application} dies, with its {'admin client' if operator else 'producer and its consumer'}."
 
+    def looks_at(self, world: World, action: CrashClient) -> Iterable[Guard]:
+        app = world.applications[action.application]
+        yield "at", f"{app.program[app.line].call.value}()"
+        yield "producer state", app.manager.state_name
+        for consumer in app.share_consumers:
+            yield "records held", listed(consumer.in_hand)
+        yield from lost_with(
+            c
+            for (source, _), c in world.connections.items()
+            if host_of(source) == action.application
+        )
+        yield "crashes left", str(world.budget.crash_client)
+
     def name(self, world: World, action: CrashClient) -> ActionName:
-        return ActionName(Verb.CRASH, (action.application,))
+        return ActionName(self.verbs[0], (action.application,))
 
     def lane(self, world: World, action: CrashClient) -> str:
         return action.application
@@ -399,6 +492,8 @@ class StartingClient(Behaviour[StartClient]):
     """The application is started again, at its first line."""
 
     action = StartClient
+    repairs = True
+    verbs = (Verb("start", "{0} starts"),)
     clause = Clause(
         "start_client",
         "KIP-98 initTransactions fences who was there before; KIP-932 a new member id",
@@ -412,6 +507,9 @@ class StartingClient(Behaviour[StartClient]):
             return f"there is no application {action.application}"
         return f"{app.name} is running" if app.alive else None
 
+    def of_process(self, app: Application) -> Iterable[StartClient]:
+        return () if app.alive else (StartClient(app.name),)
+
     def apply(self, turn: Turn, action: StartClient) -> None:
         fresh = application.restarted(turn.applications[action.application])
         turn.applications = turn.applications.set(action.application, fresh)
@@ -419,8 +517,15 @@ class StartingClient(Behaviour[StartClient]):
     def sentence(self, world: World, action: StartClient) -> str:
         return f"{action.application} starts again at its first line, with a new member id."
 
+    def looks_at(self, world: World, action: StartClient) -> Iterable[Guard]:
+        app = world.applications[action.application]
+        yield "life", f"{app.life + 1}: it remembers nothing but names"
+        yield "transactional id", app.manager.transactional_id or "none"
+        place = number_in_source(app.program, 0)
+        yield "starts at line", f"{place}: {app.program[0].text.strip()}"
+
     def name(self, world: World, action: StartClient) -> ActionName:
-        return ActionName(Verb.START, (action.application,))
+        return ActionName(self.verbs[0], (action.application,))
 
     def lane(self, world: World, action: StartClient) -> str:
         return action.application

@@ -1,10 +1,14 @@
-"""Names in the labels and sentences of actions: of threads, clients, messages in flight, share-partitions."""
+"""Names in the labels and sentences of actions: of threads, clients, messages in flight, partitions; values in a row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from kipviz.cluster.actions import Deliver, DeliverLate, Step, TimeOutCall
-from kipviz.cluster.world import World
+from kipviz.cluster.world import Connection, World
 from kipviz.messages.message import Message
+from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 
 def thread_of(action: Step | TimeOutCall) -> str:
@@ -49,3 +53,32 @@ def who(source: str) -> str:
         }
         return f"the {roles.get(part, part)} on Broker {host[1:]}"
     return f"client {host}" if part.isdigit() else f"the {part} of {host}"
+
+
+def short_name(partition: str) -> str:
+    """Give a partition's name as people say it where there is little room."""
+    return (
+        partition.replace(TRANSACTION_STATE, "transactions")
+        .replace(SHARE_GROUP_STATE, "share state")
+        .replace(CONSUMER_OFFSETS, "offsets")
+    )
+
+
+def number(value: int) -> str:
+    """Give a number, or a word for -1, which stands for none."""
+    return "none" if value < 0 else str(value)
+
+
+def listed(values: tuple[Any, ...]) -> str:
+    """Give values in a row, or a word for none at all."""
+    return ", ".join(map(str, values)) or "nothing"
+
+
+def lost_with(connections: Iterable[Connection]) -> Iterator[tuple[str, str]]:
+    """Say what is lost with some connections, as names and values."""
+    found = [c for c in connections if c.open]
+    names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))
+    waiting = tuple(type(c.serving.message).__name__ for c in found if c.serving is not None)
+    yield "connections that break", str(len(found))
+    yield "messages lost", listed(names)
+    yield "requests not answered", listed(waiting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from kipviz.clauses import SHIPPED, Clause
@@ -17,8 +18,8 @@ from kipviz.cluster.actions import (
     Resume,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Model
-from kipviz.cluster.behaviour.naming import on_wire, request_name, who
+from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.naming import listed, lost_with, on_wire, request_name, who
 from kipviz.cluster.network import network_partition
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
 from kipviz.cluster.network.network_partition import is_cut, why_no_cut, why_no_heal
@@ -30,16 +31,24 @@ from kipviz.cluster.network.partition_sides import (
     pairs_in_words,
 )
 from kipviz.cluster.network.paused_hosts import pausable, paused, why_no_pause, why_no_resume
+from kipviz.cluster.network.traffic import between, towards
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.table import pairs
+
+# One object for each: most steps of a run are arrivals, and every one of them is kept.
+_arrival = lru_cache(maxsize=4096)(Deliver)
 
 
 class Delivering(Behaviour[Deliver]):
     """The message at the head of a connection arrives. `way` is "request" or "response"."""
 
     action = Deliver
+    verbs = (
+        Verb("deliver from", "{0} from {1} arrives at {2}"),
+        Verb("deliver", "{0} arrives at {1}"),
+    )
 
     def why_not(self, model: Model, world: World, action: Deliver) -> str | None:
         if action.way not in {"request", "response"}:
@@ -60,6 +69,13 @@ class Delivering(Behaviour[Deliver]):
             return f"{host_of(action.source)} and B{action.broker} are cut apart"
         return None
 
+    def of_connection(self, place: tuple[str, int], connection: Connection) -> Iterable[Deliver]:
+        taken = connection.requests and connection.serving is None and not connection.left
+        found = [_arrival(*place, "request")] if taken else []
+        if connection.responses:
+            found.append(_arrival(*place, "response"))
+        return found
+
     def apply(self, turn: Turn, action: Deliver) -> None:
         if action.way == "request":
             turn.deliver_request(action.source, action.broker)
@@ -72,9 +88,9 @@ class Delivering(Behaviour[Deliver]):
         if action.way == "response" and action.source not in _clients(world):
             # One of a broker's channels may wait for answers from several brokers.
             parts = (name, broker_host(action.broker), action.source)
-            return ActionName(Verb.DELIVER_FROM, parts)
+            return ActionName(self.verbs[0], parts)
         target = broker_host(action.broker) if action.way == "request" else action.source
-        return ActionName(Verb.DELIVER, (name, target))
+        return ActionName(self.verbs[1], (name, target))
 
     def host(self, world: World, action: Deliver) -> str:
         return host_of(action.source) if action.way == "response" else broker_host(action.broker)
@@ -87,6 +103,7 @@ class DeliveringLate(Behaviour[DeliverLate]):
     """A broker takes a request from a connection that its client has given up."""
 
     action = DeliverLate
+    verbs = (Verb("deliver late", "late {0} arrives at {1}"),)
     clause = Clause(
         "the handler of what arrives late",
         "KIP-890 Motivation, late messages; Kafka protocol guide, Network",
@@ -106,12 +123,26 @@ class DeliveringLate(Behaviour[DeliverLate]):
             return f"{host_of(action.source)} and B{action.broker} are cut apart"
         return None
 
+    def of_connection(
+        self, place: tuple[str, int], connection: Connection
+    ) -> Iterable[DeliverLate]:
+        taken = connection.left and connection.requests and connection.serving is None
+        return (DeliverLate(*place),) if taken else ()
+
     def apply(self, turn: Turn, action: DeliverLate) -> None:
         turn.deliver_request(action.source, action.broker)
 
+    def sentence(self, world: World, action: DeliverLate) -> str:
+        message = on_wire(world, action)
+        name = type(message).__name__ if message else "nothing"
+        asked = who(action.source.partition(" #")[0])
+        return (
+            f"Broker {action.broker} takes {name} from a connection that {asked} gave up long ago."
+        )
+
     def name(self, world: World, action: DeliverLate) -> ActionName:
         name = request_name(on_wire(world, action))
-        return ActionName(Verb.DELIVER_LATE, (name, broker_host(action.broker)))
+        return ActionName(self.verbs[0], (name, broker_host(action.broker)))
 
     def host(self, world: World, action: DeliverLate) -> str:
         return broker_host(action.broker)
@@ -124,6 +155,8 @@ class GivingUp(Behaviour[GiveUp]):
     """request.timeout.ms is over: whoever asked closes the connection and will open another one."""
 
     action = GiveUp
+    shows_time_left = True
+    verbs = (Verb("give up", "{0} gives up on {1}"),)
     place = 70
     clause = Clause(
         "leave",
@@ -154,8 +187,16 @@ class GivingUp(Behaviour[GiveUp]):
             "goes on without the answer."
         )
 
+    def looks_at(self, world: World, action: GiveUp) -> Iterable[Guard]:
+        connection = world.connections[action.source, action.broker]
+        waiting = [type(e.message).__name__ for e in connection.requests]
+        yield "not read by the broker yet", listed(tuple(waiting))
+        busy = connection.serving
+        yield "the broker works on", type(busy.message).__name__ if busy else "nothing"
+        yield "request time-outs left", str(world.budget.request_timeout)
+
     def name(self, world: World, action: GiveUp) -> ActionName:
-        return ActionName(Verb.GIVE_UP, (action.source, broker_host(action.broker)))
+        return ActionName(self.verbs[0], (action.source, broker_host(action.broker)))
 
     def host(self, world: World, action: GiveUp) -> str:
         return host_of(action.source)
@@ -168,6 +209,7 @@ class LosingConnection(Behaviour[LoseConnection]):
     """A connection breaks; what was on it is gone, and both ends notice."""
 
     action = LoseConnection
+    verbs = (Verb("lose connection", "{0} loses {1}"),)
     place = 60
     clause = Clause(
         "lose",
@@ -197,8 +239,13 @@ class LosingConnection(Behaviour[LoseConnection]):
     def sentence(self, world: World, action: LoseConnection) -> str:
         return f"The connection from {who(action.source)} to Broker {action.broker} breaks."
 
+    def looks_at(self, world: World, action: LoseConnection) -> Iterable[Guard]:
+        connection = world.connections.get((action.source, action.broker))
+        yield from lost_with([connection] if connection is not None else [])
+        yield "losses left", str(world.budget.lose_connection)
+
     def name(self, world: World, action: LoseConnection) -> ActionName:
-        return ActionName(Verb.LOSE_CONNECTION, (action.source, broker_host(action.broker)))
+        return ActionName(self.verbs[0], (action.source, broker_host(action.broker)))
 
     def lane(self, world: World, action: LoseConnection) -> str:
         return host_of(action.source)
@@ -208,6 +255,7 @@ class Cutting(Behaviour[Cut]):
     """No message passes between any host of one side and any of the other until the cut is healed."""
 
     action = Cut
+    verbs = (Verb("cut", "{0} are cut apart"),)
     place = 150
     clause = Clause(
         "cut",
@@ -234,8 +282,13 @@ class Cutting(Behaviour[Cut]):
         said = f"{hosts_in_words(one)} can no longer reach {hosts_in_words(other)}, nor the other way round."
         return said[0].upper() + said[1:]
 
+    def looks_at(self, world: World, action: Cut) -> Iterable[Guard]:
+        yield "messages held up", between(world, network_partition.across(action.one, action.other))
+        yield "other cuts", listed(tuple(both(a, b) for a, b in world.cuts if a != b))
+        yield "cuts left", str(world.budget.cut)
+
     def name(self, world: World, action: Cut) -> ActionName:
-        return ActionName(Verb.CUT, (both(action.one, action.other),))
+        return ActionName(self.verbs[0], (both(action.one, action.other),))
 
     def lane(self, world: World, action: Cut) -> str:
         return hosts_on(action.one)[0]
@@ -245,6 +298,7 @@ class Healing(Behaviour[Heal]):
     """A cut is healed, whole: messages pass again, but where another cut holds two hosts apart."""
 
     action = Heal
+    verbs = (Verb("heal", "{0} are joined"),)
     place = 190
     clause = Clause(
         "heal",
@@ -275,8 +329,16 @@ class Healing(Behaviour[Heal]):
             return f"The cut of {one} and {other} is healed{but}."
         return f"{one} and {other} can talk again."
 
+    def looks_at(self, world: World, action: Heal) -> Iterable[Guard]:
+        apart = network_partition.still_apart(world, action)
+        facing = network_partition.across(action.one, action.other)
+        yield "messages that go on", between(world, tuple(p for p in facing if p not in apart))
+        yield "cut apart", both(action.one, action.other)
+        if apart:
+            yield "still apart by another cut", pairs_in_words(apart)
+
     def name(self, world: World, action: Heal) -> ActionName:
-        return ActionName(Verb.HEAL, (both(action.one, action.other),))
+        return ActionName(self.verbs[0], (both(action.one, action.other),))
 
     def lane(self, world: World, action: Heal) -> str:
         return hosts_on(action.one)[0]
@@ -286,6 +348,7 @@ class Pausing(Behaviour[Pause]):
     """A host stands still: nothing runs on it, and nothing that is on its way to it is read."""
 
     action = Pause
+    verbs = (Verb("pause", "{0} stands still"),)
     place = 180
     clause = Clause(
         "pause",
@@ -308,8 +371,12 @@ class Pausing(Behaviour[Pause]):
     def sentence(self, world: World, action: Pause) -> str:
         return f"{action.host} stands still: nothing runs on it, nothing on its way to it is read."
 
+    def looks_at(self, world: World, action: Pause) -> Iterable[Guard]:
+        yield "messages on their way to it", towards(world, action.host)
+        yield "pauses left", str(world.budget.pause)
+
     def name(self, world: World, action: Pause) -> ActionName:
-        return ActionName(Verb.PAUSE, (action.host,))
+        return ActionName(self.verbs[0], (action.host,))
 
     def lane(self, world: World, action: Pause) -> str:
         return action.host
@@ -319,6 +386,7 @@ class Resuming(Behaviour[Resume]):
     """A host goes on where it stood still."""
 
     action = Resume
+    verbs = (Verb("resume", "{0} wakes up"),)
     place = 200
     clause = Clause(
         "resume",
@@ -339,8 +407,11 @@ class Resuming(Behaviour[Resume]):
     def sentence(self, world: World, action: Resume) -> str:
         return f"{action.host} wakes up, and knows what it knew before."
 
+    def looks_at(self, world: World, action: Resume) -> Iterable[Guard]:
+        yield "messages that it reads now", towards(world, action.host)
+
     def name(self, world: World, action: Resume) -> ActionName:
-        return ActionName(Verb.RESUME, (action.host,))
+        return ActionName(self.verbs[0], (action.host,))
 
     def lane(self, world: World, action: Resume) -> str:
         return action.host

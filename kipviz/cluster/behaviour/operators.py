@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kipviz.brokers.authorizer import Acl
 from kipviz.clauses import SHIPPED, Clause
 from kipviz.cluster.actions import (
     CreateAcls,
@@ -17,7 +18,8 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.naming import listed
 from kipviz.cluster.operating import (
     acl_changes,
     created,
@@ -41,6 +43,7 @@ class RemakingTopic(Behaviour[RemakeTopic]):
     """An operator deletes a topic and makes another one of the same name."""
 
     action = RemakeTopic
+    verbs = (Verb("remake topic", "{0} is deleted and made again"),)
     place = 10
     clause = Clause(
         "remake",
@@ -73,14 +76,18 @@ class RemakingTopic(Behaviour[RemakeTopic]):
     def sentence(self, world: World, action: RemakeTopic) -> str:
         return f"Somebody deletes {action.topic} and makes a topic of the same name."
 
+    def looks_at(self, world: World, action: RemakeTopic) -> Iterable[Guard]:
+        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
+
     def name(self, world: World, action: RemakeTopic) -> ActionName:
-        return ActionName(Verb.REMAKE_TOPIC, (action.topic,))
+        return ActionName(self.verbs[0], (action.topic,))
 
 
 class DeletingTopic(Behaviour[DeleteTopic]):
     """An operator deletes a topic for good (kafka-topics.sh --delete)."""
 
     action = DeleteTopic
+    verbs = (Verb("delete topic", "{0} is deleted for good"),)
     place = 20
     clause = Clause("delete_topic", "KIP-4 DeleteTopics", SHIPPED, "ReplicaManager.stopPartitions")
 
@@ -99,14 +106,18 @@ class DeletingTopic(Behaviour[DeleteTopic]):
     def sentence(self, world: World, action: DeleteTopic) -> str:
         return f"An operator deletes {action.topic} for good."
 
+    def looks_at(self, world: World, action: DeleteTopic) -> Iterable[Guard]:
+        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
+
     def name(self, world: World, action: DeleteTopic) -> ActionName:
-        return ActionName(Verb.DELETE_TOPIC, (action.topic,))
+        return ActionName(self.verbs[0], (action.topic,))
 
 
 class CreatingTopic(Behaviour[CreateTopic]):
     """An operator makes a topic that was not there from the beginning (kafka-topics.sh --create)."""
 
     action = CreateTopic
+    verbs = (Verb("create topic", "{0} is made"),)
     place = 30
     clause = Clause("create_topic", "KIP-4 CreateTopics", SHIPPED, "ReplicationControlManager")
 
@@ -125,14 +136,18 @@ class CreatingTopic(Behaviour[CreateTopic]):
     def sentence(self, world: World, action: CreateTopic) -> str:
         return f"An operator makes {action.topic}."
 
+    def looks_at(self, world: World, action: CreateTopic) -> Iterable[Guard]:
+        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
+
     def name(self, world: World, action: CreateTopic) -> ActionName:
-        return ActionName(Verb.CREATE_TOPIC, (action.topic,))
+        return ActionName(self.verbs[0], (action.topic,))
 
 
 class DeletingRecords(Behaviour[DeleteRecords]):
     """Retention, or an operator (DeleteRecords), deletes a partition's oldest batch."""
 
     action = DeleteRecords
+    verbs = (Verb("delete records", "the oldest batch of {0} is deleted"),)
     place = 90
     clause = Clause(
         "delete_oldest",
@@ -159,14 +174,24 @@ class DeletingRecords(Behaviour[DeleteRecords]):
     def sentence(self, world: World, action: DeleteRecords) -> str:
         return f"Retention, or an operator, deletes the oldest batch of {action.partition}."
 
+    def looks_at(self, world: World, action: DeleteRecords) -> Iterable[Guard]:
+        log = world.logs[action.partition]
+        oldest = log.batches[0]
+        yield "log start", str(log.start_offset)
+        yield "oldest batch", f"offsets {oldest.base_offset} to {oldest.last_offset}"
+        yield "high watermark", str(log.high_watermark)
+        yield "deletions left", str(world.budget.delete_records)
+
     def name(self, world: World, action: DeleteRecords) -> ActionName:
-        return ActionName(Verb.DELETE_RECORDS, (action.partition,))
+        return ActionName(self.verbs[0], (action.partition,))
 
 
 class UpgradingFeature(Behaviour[UpgradeFeature]):
     """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
 
     action = UpgradeFeature
+    shows_time_left = True
+    verbs = (Verb("upgrade feature", "{0} {1} is finalized"),)
     place = 120
     clause = Clause(
         "connected",
@@ -192,16 +217,19 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
     def sentence(self, world: World, action: UpgradeFeature) -> str:
         return f"An operator finalizes {action.feature.replace('_', '.')} {action.level}."
 
+    def looks_at(self, world: World, action: UpgradeFeature) -> Iterable[Guard]:
+        yield "finalized now", str(getattr(world.image.features, action.feature))
+        yield "changes left", str(world.budget.upgrade)
+
     def name(self, world: World, action: UpgradeFeature) -> ActionName:
-        return ActionName(
-            Verb.UPGRADE_FEATURE, (action.feature.replace("_", "."), str(action.level))
-        )
+        return ActionName(self.verbs[0], (action.feature.replace("_", "."), str(action.level)))
 
 
 class InstallingRelease(Behaviour[InstallRelease]):
     """An operator gives a broker another binary: it is stopped in good order, if it runs."""
 
     action = InstallRelease
+    verbs = (Verb("install release", "{0} is stopped for {1}"),)
     place = 130
     clause = Clause(
         "installed",
@@ -231,8 +259,15 @@ class InstallingRelease(Behaviour[InstallRelease]):
             f"An operator stops Broker {action.broker} and gives it the binary of {action.release}."
         )
 
+    def looks_at(self, world: World, action: InstallRelease) -> Iterable[Guard]:
+        yield "binary now", world.image.release_of(action.broker).name
+        levels = world.image.features
+        yield "transaction.version", str(levels.transaction_version)
+        yield "share.version", str(levels.share_version)
+        yield "restarts left", str(world.budget.restart)
+
     def name(self, world: World, action: InstallRelease) -> ActionName:
-        return ActionName(Verb.INSTALL_RELEASE, (broker_host(action.broker), action.release))
+        return ActionName(self.verbs[0], (broker_host(action.broker), action.release))
 
     def lane(self, world: World, action: InstallRelease) -> str:
         return broker_host(action.broker)
@@ -242,6 +277,7 @@ class CreatingAcls(Behaviour[CreateAcls]):
     """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
 
     action = CreateAcls
+    verbs = (Verb("create ACLs", "the ACL '{0}' is created"),)
     place = 140
     clause = Clause(
         "on_create_acls",
@@ -266,14 +302,18 @@ class CreatingAcls(Behaviour[CreateAcls]):
     def sentence(self, world: World, action: CreateAcls) -> str:
         return f"An operator creates an ACL: {action.acl.words}."
 
+    def looks_at(self, world: World, action: CreateAcls) -> Iterable[Guard]:
+        yield from _of_resource(world, action.acl)
+
     def name(self, world: World, action: CreateAcls) -> ActionName:
-        return ActionName(Verb.CREATE_ACLS, (action.acl.words,))
+        return ActionName(self.verbs[0], (action.acl.words,))
 
 
 class DeletingAcls(Behaviour[DeleteAcls]):
     """An operator takes a right, or a denial, away (kafka-acls.sh --remove)."""
 
     action = DeleteAcls
+    verbs = (Verb("delete ACLs", "the ACL '{0}' is deleted"),)
     clause = Clause(
         "on_delete_acls",
         "KIP-11 ACLs; KIP-140 DeleteAcls",
@@ -293,8 +333,18 @@ class DeletingAcls(Behaviour[DeleteAcls]):
     def sentence(self, world: World, action: DeleteAcls) -> str:
         return f"An operator deletes the ACL '{action.acl.words}'. What was let in before stays in."
 
+    def looks_at(self, world: World, action: DeleteAcls) -> Iterable[Guard]:
+        yield from _of_resource(world, action.acl)
+
     def name(self, world: World, action: DeleteAcls) -> ActionName:
-        return ActionName(Verb.DELETE_ACLS, (action.acl.words,))
+        return ActionName(self.verbs[0], (action.acl.words,))
+
+
+def _of_resource(world: World, acl: Acl) -> Iterable[Guard]:
+    """Say which ACLs a resource has, and how many may change yet."""
+    same = [a.words for a in world.image.acls or () if a.resource is acl.resource]
+    yield f"ACLs of a {acl.resource.value}", listed(tuple(same))
+    yield "changes left", str(world.budget.acls)
 
 
 BEHAVIOURS: tuple[Behaviour[Any], ...] = (

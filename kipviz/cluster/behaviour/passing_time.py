@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kipviz.clauses import OURS, SHIPPED, Clause
@@ -10,7 +11,7 @@ from kipviz.cluster.actions import (
     Tick,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Model
+from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
 from kipviz.cluster.timing import deadlines
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
@@ -20,6 +21,7 @@ class Ticking(Behaviour[Tick]):
     """Time passes, to the next moment at which something is due (timed clock only)."""
 
     action = Tick
+    verbs = (Verb("tick", "time passes"),)
     clause = Clause(
         "pass_time",
         "none: that time passes is not a rule of the protocol",
@@ -45,14 +47,18 @@ class Ticking(Behaviour[Tick]):
     def apply(self, turn: Turn, action: Tick) -> None:
         turn.pass_time()
 
+    def sentence(self, world: World, action: Tick) -> str:
+        return "Time passes, and nothing else happens."
+
     def name(self, world: World, action: Tick) -> ActionName:
-        return ActionName(Verb.TICK, ())
+        return ActionName(self.verbs[0], ())
 
 
 class ReadingLog(Behaviour[ReadLog]):
     """The next batch of a broker's logs is read; `at` is when it was written, `leader` who wrote it."""
 
     action = ReadLog
+    verbs = (Verb("read log", "{0} {1}@{2} is read"),)
     clause = Clause(
         "replay",
         "the clause of the record that is read",
@@ -66,8 +72,16 @@ class ReadingLog(Behaviour[ReadLog]):
     def apply(self, turn: Turn, action: ReadLog) -> None:
         raise AssertionError("only a rebuilt cluster reads logs")
 
+    def sentence(self, world: World, action: ReadLog) -> str:
+        return f"{action.partition} has a batch at offset {action.offset}, written {action.at}."
+
+    def looks_at(self, world: World, action: ReadLog) -> Iterable[Guard]:
+        yield "partition", action.partition
+        yield "offset", str(action.offset)
+        yield "written", action.at
+
     def name(self, world: World, action: ReadLog) -> ActionName:
-        return ActionName(Verb.READ_LOG, (action.at, action.partition, str(action.offset)))
+        return ActionName(self.verbs[0], (action.at, action.partition, str(action.offset)))
 
     def lane(self, world: World, action: ReadLog) -> str:
         return broker_host(action.leader)

@@ -13,10 +13,10 @@ from typing import Any
 from kipviz.brokers.checks import Check, Checked, Fact
 from kipviz.brokers.context import NOBODY
 from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.messages.errors import Errors
-from kipviz.views.role_cards.card_rows import listed, number, short_name
 
 # Whose is what is found, where it is not the broker's as a whole.
 HOLDER = {

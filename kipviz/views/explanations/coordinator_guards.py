@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipviz.cluster.behaviour.naming import listed
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import AddOffsetsToTxn
 from kipviz.messages.two_phase import InitProducerId2Pc
-from kipviz.views.role_cards.card_rows import listed
 
 
 def asked_for(message: Message) -> Iterator[tuple[str, str]]:

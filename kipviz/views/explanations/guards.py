@@ -7,11 +7,10 @@ Of an accident the guards say what it takes away, of a repair what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
@@ -30,51 +29,21 @@ from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
-    ClientTimer,
     ClusterAction,
-    CrashBroker,
-    CrashClient,
-    CreateAcls,
-    CreateTopic,
-    Cut,
-    DelayOver,
-    DeleteAcls,
-    DeleteRecords,
-    DeleteTopic,
     Deliver,
     DeliverLate,
-    ExpireBatch,
-    ExpireLock,
-    GiveUp,
-    Heal,
-    InstallRelease,
-    Load,
-    LoseConnection,
-    MissPoll,
-    MoveLeader,
-    Pause,
-    ReadLog,
-    Receive,
-    Refresh,
-    RemakeTopic,
-    Replicate,
-    Resume,
     RunOut,
     Send,
-    StartBroker,
-    StartClient,
     Step,
     Tick,
     TimeOutCall,
-    TimeOutTransaction,
-    UpgradeFeature,
 )
-from kipviz.cluster.behaviour.catalogue import clause_of
-from kipviz.cluster.behaviour.naming import on_wire, partition_of
-from kipviz.cluster.behaviour.timer_words import timer_words
+from kipviz.cluster.behaviour.behaviour import Guard
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, clause_of, looked_at
+from kipviz.cluster.behaviour.naming import listed, number, on_wire, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.clock import ms
-from kipviz.cluster.world import Connection, World, broker_host, host_of, role_key
+from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
@@ -84,15 +53,10 @@ from kipviz.messages.several_groups import names_several
 from kipviz.views.explanations import checks
 from kipviz.views.explanations.client_clauses import clause_of_call
 from kipviz.views.explanations.coordinator_guards import asked_for
-from kipviz.views.explanations.limits import operated, time_limit
-from kipviz.views.explanations.network_sentences import guards_of_cut, guards_of_heal
 from kipviz.views.explanations.operators import found_out
 from kipviz.views.explanations.several_guards import waiting_for
 from kipviz.views.role_cards import remaining_time
-from kipviz.views.role_cards.card_rows import listed, number, short_name
-from kipviz.views.role_cards.traffic import towards
 
-Guard: TypeAlias = tuple[str, str]
 SHARES = share_partition_leader.ROLE
 
 
@@ -150,48 +114,16 @@ def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tupl
             return (*_call(seen), ("calls that may time out yet", yet))
         case Send():
             return tuple(_sending(world, action))
-        case Receive(source=source, broker=broker):
-            return (
-                ("sent by", f"{source}, a client outside the model"),
-                ("to", f"Broker {broker}"),
-            )
         case Deliver(way="request") | DeliverLate():
             return tuple(_request(model, world, action))
         case Deliver():
             return tuple(_answer(model, world, action))
-        case Replicate(partition=partition):
-            return tuple(_replication(world, partition))
-        case Load(broker=broker, shard=shard):
-            held, log = world.image.leaders[shard], world.logs[shard]
-            return (
-                (f"leader of {short_name(shard)}", f"Broker {broker}, epoch {held.epoch}"),
-                ("log to read", f"offsets 0 to {log.high_watermark - 1}"),
-                ("in office", "not yet"),
-            )
-        case DelayOver():
-            return (("waited for", timer_words(action.delay)),)
-        case ClientTimer():
-            timer = timer_words(action.timer)
-            return (("timer", timer), ("of", action.source), *remaining_time.left(world, action))
-        case RunOut():
-            timer, left = timer_words(action.timer), str(world.budget.run_out)
-            return (("timer", timer), ("timers left", left), *remaining_time.left(world, action))
-        case ExpireLock() | TimeOutTransaction() | Refresh():
-            return (*_timer(model, world, action), *remaining_time.left(world, action))
         case Tick():
             return tuple(remaining_time.later(world))
-        case ReadLog(partition=partition, offset=offset, at=at):
-            return (("partition", partition), ("offset", str(offset)), ("written", at))
-        case StartBroker() | Heal() | StartClient() | Resume():
-            return tuple(_repair(world, action))
-        case GiveUp() | ExpireBatch() | MissPoll() | UpgradeFeature():
-            return (*time_limit(world, action), *remaining_time.left(world, action))
-        case CreateAcls() | DeleteAcls() | InstallRelease() | DeleteRecords():
-            return tuple(operated(world, action))
-        case RemakeTopic(topic=t) | DeleteTopic(topic=t) | CreateTopic(topic=t):
-            return (("id of the topic", world.image.topic_ids.get(t, "none: it is not there")),)
-        case CrashBroker() | MoveLeader() | LoseConnection() | Cut() | CrashClient() | Pause():
-            return tuple(_accident(world, action))
+        case _:
+            own = tuple(looked_at(world, action))
+            timed = BEHAVIOUR_OF[type(action)].shows_time_left
+            return (*own, *remaining_time.left(world, action)) if timed else own
 
 
 # -- clients -----------------------------------------------------------------------------------
@@ -336,116 +268,3 @@ def _answered_client(app: Application, source: str, message: Any) -> Iterator[Gu
         yield "session epoch", str(app.consumer.session_epoch)
     else:
         yield "position", number(app.consumer.position)
-
-
-# -- logs and timers ---------------------------------------------------------------------------
-
-
-def _replication(world: World, partition: str) -> Iterator[Guard]:
-    log, leader = world.logs[partition], world.image.leader_of(partition)
-    yield "high watermark", str(log.high_watermark)
-    yield "end of the log", str(log.end_offset)
-    role = world.roles.get(role_key(leader, partition))
-    waiting = [w for w in getattr(role, "waiting", ()) if w.offset < log.end_offset]
-    yield "answers that wait for it", str(len(waiting))
-
-
-def _timer(
-    model: ClusterModel, world: World, action: ExpireLock | TimeOutTransaction | Refresh
-) -> Iterator[Guard]:
-    if isinstance(action, TimeOutTransaction):
-        coordinator = world.roles.get((action.broker, "transaction_coordinator", action.shard))
-        known = coordinator.transactions.get(action.transactional_id) if coordinator else None
-        if known is not None:
-            yield "state", known.state.value
-            yield "pending transition", known.pending_state.value if known.pending_state else "none"
-            yield "transaction.timeout.ms", str(known.timeout_ms)
-            yield "epoch", str(known.producer_epoch)
-            yield "enlisted", listed(tuple(map(short_name, known.partitions)))
-        yield "timeouts left", str(world.budget.time_out)
-        return
-    if isinstance(action, ExpireLock):
-        yield "expiries left", str(world.budget.expire_lock)
-        return
-    yield "share-partition", partition_of(world, action.key)
-
-
-# -- accidents and repairs ---------------------------------------------------------------------
-
-
-def _accident(
-    world: World, action: CrashBroker | MoveLeader | LoseConnection | Cut | CrashClient | Pause
-) -> Iterator[Guard]:
-    match action:
-        case CrashBroker(broker=broker):
-            led = tuple(p for p, held in world.image.leaders.items() if held.leader == broker)
-            yield "leads", listed(tuple(map(short_name, led)))
-            host = broker_host(broker)
-            yield from _lost(
-                c
-                for (source, to), c in world.connections.items()
-                if to == broker or host_of(source) == host
-            )
-            yield "records not replicated", str(sum(_above(world.logs[p]) for p in led))
-            yield "crashes left", str(world.budget.crash_broker)
-        case MoveLeader(partition=partition, to=to):
-            held = world.image.leaders[partition]
-            now = "nobody" if held.leader == NOBODY else f"Broker {held.leader}"
-            yield "leader", f"{now}, epoch {held.epoch}"
-            yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
-            yield f"Broker {to}", "up" if to in world.up else "down"
-            yield "records not replicated", str(_above(world.logs[partition]))
-            yield "moves left", str(world.budget.move_leader)
-        case LoseConnection(source=source, broker=broker):
-            connection = world.connections.get((source, broker))
-            yield from _lost([connection] if connection is not None else [])
-            yield "losses left", str(world.budget.lose_connection)
-        case Cut():
-            yield from guards_of_cut(world, action)
-        case Pause(host=host):
-            yield "messages on their way to it", towards(world, host)
-            yield "pauses left", str(world.budget.pause)
-        case CrashClient(application=name):
-            app = world.applications[name]
-            yield "at", f"{app.program[app.line].call.value}()"
-            yield "producer state", app.manager.state_name
-            for consumer in app.share_consumers:
-                yield "records held", listed(consumer.in_hand)
-            yield from _lost(
-                c for (source, _), c in world.connections.items() if host_of(source) == name
-            )
-            yield "crashes left", str(world.budget.crash_client)
-
-
-def _repair(world: World, action: StartBroker | Heal | StartClient | Resume) -> Iterator[Guard]:
-    match action:
-        case StartBroker(broker=broker):
-            image = world.image.leaders
-            copies = tuple(p for p, held in image.items() if broker in held.replicas)
-            free = tuple(p for p in copies if image[p].leader == NOBODY)
-            yield "comes back with", f"the logs of {listed(tuple(map(short_name, copies)))}"
-            yield "takes over", listed(tuple(map(short_name, free)))
-            yield "brokers up", listed(world.up)
-        case Resume(host=host):
-            yield "messages that it reads now", towards(world, host)
-        case Heal():
-            yield from guards_of_heal(world, action)
-        case StartClient(application=name):
-            app = world.applications[name]
-            yield "life", f"{app.life + 1}: it remembers nothing but names"
-            yield "transactional id", app.manager.transactional_id or "none"
-            place = number_in_source(app.program, 0)
-            yield "starts at line", f"{place}: {app.program[0].text.strip()}"
-
-
-def _lost(connections: Iterable[Connection]) -> Iterator[Guard]:
-    found = [c for c in connections if c.open]
-    names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))
-    waiting = tuple(type(c.serving.message).__name__ for c in found if c.serving is not None)
-    yield "connections that break", str(len(found))
-    yield "messages lost", listed(names)
-    yield "requests not answered", listed(waiting)
-
-
-def _above(log: PartitionLog) -> int:
-    return log.end_offset - log.high_watermark

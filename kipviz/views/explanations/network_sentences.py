@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction, Cut, Heal
 from kipviz.cluster.network.network_partition import across, still_apart
-from kipviz.cluster.network.partition_sides import are_two, both, pairs_in_words
+from kipviz.cluster.network.partition_sides import are_two
 from kipviz.cluster.world import World
-from kipviz.views.role_cards.card_rows import listed
-from kipviz.views.role_cards.traffic import between
 
 NAMED_MAX = 4  # so many hosts a lane has room for
 
@@ -27,20 +25,3 @@ def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[dict[str, s
         far = [b if a == host else a for a, b in facing if host in (a, b)]
         names = " ".join(far) if len(far) <= NAMED_MAX else f"{len(far)} hosts"
         yield {"lane": host, "text": text, "sub": names, "tone": tone}
-
-
-def guards_of_cut(world: World, action: Cut) -> Iterator[tuple[str, str]]:
-    """Give what a cut meets: the messages that it holds up, and the cuts that there are."""
-    yield "messages held up", between(world, across(action.one, action.other))
-    yield "other cuts", listed(tuple(both(a, b) for a, b in world.cuts if a != b))
-    yield "cuts left", str(world.budget.cut)
-
-
-def guards_of_heal(world: World, action: Heal) -> Iterator[tuple[str, str]]:
-    """Give what a repair meets: the messages that go on, and what another cut still holds apart."""
-    apart = still_apart(world, action)
-    free = tuple(pair for pair in across(action.one, action.other) if pair not in apart)
-    yield "messages that go on", between(world, free)
-    yield "cut apart", both(action.one, action.other)
-    if apart:
-        yield "still apart by another cut", pairs_in_words(apart)

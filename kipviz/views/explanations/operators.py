@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.timing.clock import ms
 from kipviz.messages.acls import (
     DeleteAclsResponse,
@@ -28,7 +29,6 @@ from kipviz.messages.share_admin import (
     ShareGroupDescribeResponse,
 )
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.views.role_cards.card_rows import listed, number, short_name
 
 
 def found_out(message: Any) -> Iterator[tuple[str, str]]:

@@ -6,27 +6,15 @@ from typing import Any
 
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
-    ClientTimer,
     ClusterAction,
-    DelayOver,
     Deliver,
-    DeliverLate,
-    ExpireLock,
-    Load,
-    ReadLog,
     Receive,
-    Refresh,
-    Replicate,
-    RunOut,
     Send,
     Step,
-    Tick,
-    TimeOutTransaction,
 )
 from kipviz.cluster.behaviour.catalogue import label, named, sentence_of
-from kipviz.cluster.behaviour.naming import on_wire, partition_of, thread_of, who
+from kipviz.cluster.behaviour.naming import on_wire, request_name, who
 from kipviz.cluster.timing.clock import ms
-from kipviz.cluster.timing.deadlines import scanned
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -196,67 +184,14 @@ def _short(value: Any) -> str:
     return getattr(value, "name", None) or str(value)
 
 
-def _sending(source: str, request: str, action: Send | Receive) -> str:
-    if isinstance(action, Receive):
-        return f"{source}, a real client, sends {request}."
-    return f"The network thread of {source} puts {request} on the wire."
-
-
 def _opening(before: World, action: ClusterAction) -> str:
-    match action:
-        case Step():
-            return _application(before, action)
-        case Send(source=source) | Receive(source=source):
-            return _sending(source, named(before, action).parts[1], action)
-        case Deliver(source=source, broker=broker, way=way):
-            message = on_wire(before, action)
-            name = type(message).__name__ if message else "nothing"
-            if way == "request":
-                return f"Broker {broker} takes {name} from {who(source)}."
-            asks = who(source)
-            return f"{asks[0].upper()}{asks[1:]} gets {_answer_words(message)}."
-        case Replicate(partition=partition):
-            return f"Every in-sync replica has {partition} to its end: the high watermark moves."
-        case Load(broker=broker, shard=shard):
-            return f"Broker {broker} has read {shard} and takes office."
-        case ExpireLock(broker=broker, key=key, lock=lock):
-            where = f"{partition_of(before, key)}@{lock}"
-            return f"The acquisition lock of {where} runs out on Broker {broker}."
-        case TimeOutTransaction(broker=broker):
-            names = scanned(before, action)
-            them = "them in one scan" if len(names) > 1 else "it"
-            late = " and ".join(names)
-            return f"{late} took longer than transaction.timeout.ms: Broker {broker} aborts {them}."
-        case RunOut() | DelayOver() | ClientTimer():
-            return _time_is_over(action)
-        case Refresh(broker=broker, key=key):
-            return f"Broker {broker} asks what became of the votes for {partition_of(before, key)}."
-        case DeliverLate() | Tick() | ReadLog():
-            return _limit(before, action)
-        case _:
-            return sentence_of(before, action)
-
-
-def _limit(before: World, action: DeliverLate | Tick | ReadLog) -> str:
-    match action:
-        case Tick():
-            return "Time passes, and nothing else happens."
-        case ReadLog(partition=partition, offset=offset, at=at):
-            return f"{partition} has a batch at offset {offset}, written {at}."
-        case DeliverLate(source=source, broker=broker):
-            message = on_wire(before, action)
-            name = type(message).__name__ if message else "nothing"
-            asked = who(source.partition(" #")[0])
-            return f"Broker {broker} takes {name} from a connection that {asked} gave up long ago."
-
-
-def _application(before: World, action: Step) -> str:
-    app = seen_by(before.applications[action.application], action.thread)
-    name = thread_of(action)
-    call = app.program[app.line].call.value
-    if app.waiting:
-        return f"{call}() comes back to {name}."
-    return f"{name} calls {call}()."
+    if not isinstance(action, Deliver):
+        return sentence_of(before, action)
+    message = on_wire(before, action)
+    if action.way == "request":
+        return f"Broker {action.broker} takes {request_name(message)} from {who(action.source)}."
+    asks = who(action.source)
+    return f"{asks[0].upper()}{asks[1:]} gets {_answer_words(message)}."
 
 
 def _answer_words(message: Message | None) -> str:
@@ -369,16 +304,6 @@ def _assignment(event: AssignmentMoved) -> str:
     if event.epoch == 0:
         return f"{who} is a member no more: {event.because}."
     return f"{who} is at {event.counted} {event.epoch} and may have {has}: {event.because}."
-
-
-def _time_is_over(action: RunOut | DelayOver | ClientTimer) -> str:
-    match action:
-        case RunOut(broker=broker, timer=timer):
-            return f"{timer[0].upper()}{timer[1:]} runs out on Broker {broker}."
-        case DelayOver(broker=broker, delay=delay):
-            return f"{delay[0].upper()}{delay[1:]} is over on Broker {broker}."
-        case ClientTimer(source=source, timer=timer):
-            return f"{timer[0].upper()}{timer[1:]} of {who(source)} is over."
 
 
 def _of_topic(event: TopicRemade | TopicDeleted | TopicCreated) -> str:

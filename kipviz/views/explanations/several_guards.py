@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.views.role_cards.card_rows import listed, short_name
+from kipviz.cluster.behaviour.naming import listed, short_name
 
 Guard = tuple[str, str]
 

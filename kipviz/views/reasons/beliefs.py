@@ -20,6 +20,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
 from kipviz.clients.application import Application
 from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
@@ -31,7 +32,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.explanations.exceptions import exception_of
 from kipviz.views.explanations.sentences import summary
-from kipviz.views.role_cards.card_rows import Card, short_name
+from kipviz.views.role_cards.card_rows import Card
 from kipviz.views.role_cards.cards import CardHead
 
 S = TransactionState

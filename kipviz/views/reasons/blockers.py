@@ -32,6 +32,7 @@ from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.transactions.producer import Producer
 from kipviz.cluster import dispatch
+from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, role_key
 from kipviz.core.values import Value
@@ -51,7 +52,6 @@ from kipviz.views.reasons.request_position import (
     start_of,
 )
 from kipviz.views.role_cards import remaining_time
-from kipviz.views.role_cards.card_rows import short_name
 
 S = TransactionState
 

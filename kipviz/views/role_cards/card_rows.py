@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-
 Cells = dict[str, Any]
 Card = dict[str, Cells]
 Fact = tuple[str, str, str]
@@ -17,25 +15,6 @@ def facts(rows: list[Fact]) -> Card:
 
 
 NAMELESS = "no transactional id"
-
-
-def short_name(partition: str) -> str:
-    """Give a partition's name as people say it where there is little room."""
-    return (
-        partition.replace(TRANSACTION_STATE, "transactions")
-        .replace(SHARE_GROUP_STATE, "share state")
-        .replace(CONSUMER_OFFSETS, "offsets")
-    )
-
-
-def number(value: int) -> str:
-    """Give a number, or a word for -1, which stands for none."""
-    return "none" if value < 0 else str(value)
-
-
-def listed(values: tuple[Any, ...]) -> str:
-    """Give values in a row, or a word for none at all."""
-    return ", ".join(map(str, values)) or "nothing"
 
 
 def span(first: int, last: int) -> str:

@@ -11,10 +11,11 @@ from kipviz.brokers.membership.consumer_group import GroupMember
 from kipviz.brokers.transactions import producer_groups
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.timing.clock import ms
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.consumer_offsets import STABLE
-from kipviz.views.role_cards.card_rows import Card, Fact, facts, listed, number, short_name
+from kipviz.views.role_cards.card_rows import Card, Fact, facts
 
 TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from kipviz.clients.application import Application
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import across
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.world import World
 from kipviz.messages.errors import Errors
-from kipviz.views.role_cards.card_rows import short_name
 
 Part = dict[str, Any]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.real.rebuilt_cluster import GONE, PassedOver
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
@@ -42,7 +43,7 @@ from kipviz.records.share_group_state import (
     StateBatch,
 )
 from kipviz.records.transaction_state import GroupAssignmentRecord, Tombstone, TransactionRecord
-from kipviz.views.role_cards.card_rows import Card, Cells, short_name, span
+from kipviz.views.role_cards.card_rows import Card, Cells, span
 from kipviz.views.role_cards.shares import SHORT
 
 TEXT_MAX = 8

@@ -16,19 +16,12 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import every_thread, seen_by
+from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
-from kipviz.views.role_cards.card_rows import (
-    NAMELESS,
-    Card,
-    Fact,
-    facts,
-    listed,
-    number,
-    short_name,
-)
+from kipviz.views.role_cards.card_rows import NAMELESS, Card, Fact, facts
 
 Connections = Table[tuple[str, int], Connection]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kipviz.cluster.behaviour.naming import listed
 from kipviz.cluster.world import World, broker_host, host_of
-from kipviz.views.role_cards.card_rows import listed
 
 
 def towards(world: World, host: str) -> str:
