@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
 from kipviz.command.bad_input import Refused
-from kipviz.command.output import answer
+from kipviz.command.output import Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
     from kipviz.course.hand_in import Row
@@ -108,7 +108,8 @@ def _read(arguments: argparse.Namespace) -> int:
     from kipviz.course.hand_in import read_folder
 
     try:
-        rows = read_folder(arguments.folder)
+        with Progress() as progress, until_interrupted(progress.files) as go_on:
+            rows = read_folder(arguments.folder, go_on)
     except OSError as wrong:
         raise Refused(f"cannot read {arguments.folder}: {wrong.strerror}") from None
     if not rows:

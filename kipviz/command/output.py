@@ -57,6 +57,10 @@ class Progress:
         """Say how many runs are done."""
         self.say(f"{done:,} of {there_are:,} runs")
 
+    def files(self, done: int, there_are: int) -> None:
+        """Say how many files are read."""
+        self.say(f"{done:,} of {there_are:,} files")
+
     def tasks(self, done: int, there_are: int) -> None:
         """Say how many of Spark's tasks are done."""
         self.say(f"{done:,} of {there_are:,} tasks")

@@ -12,7 +12,7 @@ import codecs
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -134,14 +134,26 @@ def _check(given: HandIn) -> None:
             raise BadHandIn(f"Nobody reaches {each.reached} goals of {each.lab}.")
 
 
-def read_folder(folder: str) -> tuple[Row, ...]:
+def read_folder(
+    folder: str, go_on: Callable[[int, int], bool] = lambda _done, _of: True
+) -> tuple[Row, ...]:
     """Read the .txt files of a folder, judge every run again, and return the table.
+
+    Args:
+        folder: where the files are.
+        go_on: hears after each run how many files are done and how many there are; False ends the reading.
 
     Raises:
         OSError: if the folder cannot be read.
     """
     paths = sorted(path for path in Path(folder).iterdir() if path.suffix == ".txt")
-    return tuple(row for path in paths for row in _rows(path))
+    found: list[Row] = []
+    for done, path in enumerate(paths):
+        for row in _rows(path):
+            found.append(row)
+            if not go_on(done, len(paths)):
+                return tuple(found)
+    return tuple(found)
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -182,11 +194,12 @@ def _lines(text: str) -> Iterator[str]:
         yield whole[0] if whole else text[begin:end].split(maxsplit=1)[0]
 
 
-def judged(file: str, given: HandIn) -> Sequence[Row]:
-    """Return the rows of a hand-in, with every permalink's run judged again."""
-    return [_row(file, given, entry) for entry in given.entries] or [
-        Row(file, given.who, given.answered, given.right, "", 0, 0, 0, "No lab is handed in.")
-    ]
+def judged(file: str, given: HandIn) -> Iterator[Row]:
+    """Yield the rows of a hand-in, with every permalink's run judged again."""
+    yield from (_row(file, given, entry) for entry in given.entries)
+    if not given.entries:
+        nothing = "No lab is handed in."
+        yield Row(file, given.who, given.answered, given.right, "", 0, 0, 0, nothing)
 
 
 def _row(file: str, given: HandIn, entry: Entry) -> Row:

@@ -134,3 +134,17 @@ sys.exit(main())
 """
     done = program(code=code)
     assert (done.status, done.out, done.err) == (130, "", "kipviz: interrupted\n")
+
+
+def test_a_class_s_hand_ins_that_are_interrupted_are_those_that_were_judged(
+    kipviz, interrupting, tmp_path
+):
+    for name in ("ann", "bob", "cem"):
+        (tmp_path / f"{name}.txt").write_text("nothing is handed in")
+    whole = kipviz("course", "read", tmp_path, "--json").document["rows"]
+    assert [row["file"] for row in whole] == ["ann.txt", "bob.txt", "cem.txt"]
+    interrupting("files", 2)
+    cut = kipviz("course", "read", tmp_path, "--json")
+    assert cut.status == 130
+    assert cut.document["rows"] == whole[:2]
+    assert cut.err.endswith("kipviz: interrupted; what is told is what was found so far\n")
