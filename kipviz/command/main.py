@@ -135,9 +135,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         _leave_stdout()
         _say(f"kipviz: the answer cannot be written: {error.strerror}")
         return BAD_INPUT
-    except Exception:  # noqa: BLE001  it must not end with a status that says something else
-        return _mistake()
+    except Exception as error:  # noqa: BLE001  it must not end with a status that says something else
+        if not _is_readers_own(error):
+            return _mistake()
+        _say(f"kipviz: {sentence(str(error))}")
+        return BAD_INPUT
     return status
+
+
+def _is_readers_own(error: Exception) -> bool:
+    """Say whether a rule of the reader's own failed in a run: it is they who can mend it."""
+    from kipviz.designs.own_rule import BadRule
+
+    return isinstance(error, BadRule)
 
 
 def _mistake() -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
 from kipviz.command.output import Progress, answer, until_interrupted
+from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
     from kipviz.checking.judging.repair import Attempt
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DESIGN[,DESIGN]",
         help="whose decisions are tried (repaired); any tries every option of every slot",
     )
+    add_rules(parser, "--from")
     parser.add_argument("--faults", default="", metavar="FAULTS", help="such as expire_lock=1")
     parser.add_argument(
         "--promise",

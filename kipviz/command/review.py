@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kipviz.command.arguments import add_json, count
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, until_interrupted, write_whole
+from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
     from kipviz.checking.judging.verdicts import Judged
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--designs", default=DESIGNS, metavar="DESIGN,…", help=f"default: {DESIGNS}"
     )
+    add_rules(parser, "the design repaired, to be named in --designs")
     parser.add_argument("--faults", default="", metavar="FAULTS", help="expire_lock=1, …")
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
     parser.add_argument("--into", required=True, metavar="FOLDER", help="made if it is not there")

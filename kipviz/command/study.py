@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kipviz.command.arguments import add_json, milliseconds
+from kipviz.command.arguments import add_json, milliseconds, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, gathered, until_interrupted, write_whole
+from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
     from kipviz.studies.study import Answer
@@ -51,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with `findings`: write a page such as FINDINGS.md, of every KIP if --kip is left out",
     )
+    parser.add_argument(
+        "--designs",
+        type=names,
+        default=(),
+        metavar="D[,D]",
+        help="further designs beside the study's own: in cost, and where rivals are searched",
+    )
+    add_rules(parser, "the design repaired, to be named in --designs")
     add_json(parser)
     stated = parser.add_argument_group(
         "stated times, for a study with a table of times such as cost, redelivery, B10 or B33"
@@ -64,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.timed.critical_path import BadLatency, Latencies, checked
     from kipviz.command import run_report
     from kipviz.studies.library import STUDIES, study
+    from kipviz.studies.study import NoDesignsHere, with_designs
     from kipviz.studies.study import answer as answered
     from kipviz.views.reports.review import study_page
 
@@ -76,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("--into writes the page of `kipviz study findings`, and of no other study")
     if given and arguments.study in (None, FINDINGS, CORNERS):
         raise Refused(f"--{_first(given)} is for a study with a table of times, such as cost")
+    if arguments.designs and arguments.study in (None, FINDINGS, CORNERS):
+        raise Refused("--designs is for one study, such as cost")
     if arguments.kip is not None and arguments.study != FINDINGS:
         raise Refused("--kip belongs to `kipviz study findings`, and to no other study")
     if arguments.study == FINDINGS:
@@ -91,6 +103,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with run_report.refusing():
         chosen = study(arguments.study)
+        try:
+            chosen = with_designs(chosen, arguments.designs)
+        except NoDesignsHere as wrong:
+            raise Refused(str(wrong)) from None
     if given and chosen.timing is None:
         timed = ", ".join(s.name for s in STUDIES if s.timing is not None)
         raise Refused(

@@ -10,6 +10,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster.specs.session_config import BOTH, SESSION
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.specs.threads import THREADS
+from kipviz.core.suggestions import unknown
 from kipviz.core.values import Value
 from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
 from kipviz.designs.implementation_options import DRAINING
@@ -140,8 +141,7 @@ def slot_named(name: str) -> Slot:
     for slot in SLOTS:
         if slot.name == name:
             return slot
-    allowed = ", ".join(s.name for s in SLOTS)
-    raise UnknownDesign(f"there is no slot {name!r}; the slots are {allowed}")
+    raise UnknownDesign(unknown("slot", name, (s.name for s in SLOTS), "`kipviz list slots`"))
 
 
 def comes_up(slot: Slot, spec: ClusterSpec) -> bool:

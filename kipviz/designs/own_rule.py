@@ -10,13 +10,17 @@ import ast
 import builtins
 import inspect
 import linecache
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from functools import cache, lru_cache
 from itertools import islice, product
 from types import CodeType, FunctionType, ModuleType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
@@ -28,6 +32,7 @@ from kipviz.core.purity import (
     ask_once,
     in_any_order,
 )
+from kipviz.core.values import Value
 from kipviz.designs.design import Design
 from kipviz.designs.slot import Slot
 from kipviz.messages.errors import Errors
@@ -87,12 +92,12 @@ class Rule:
         first, second = self._once(asked, backwards=False), self._once(asked, backwards=True)
         if type(first) is not type(second) or first != second:
             raise self._bad(
-                f"asked {_told(asked)} twice, answered {first!r} and then {second!r}: a rule depends on its "
+                f"asked {_told(asked)} twice, answered {value_words(first)} and then {value_words(second)}: a rule depends on its "
                 "arguments only, not on what it kept, on dice, or on the order of a set"
             )
         if not fits(first, self._gives):
             raise self._bad(
-                f"asked {_told(asked)}, answered {first!r}, which is no {kind_words(self._gives)}"
+                f"asked {_told(asked)}, answered {value_words(first)}, which is no {kind_words(self._gives)}"
             )
         return first
 
@@ -100,7 +105,9 @@ class Rule:
         try:
             return ask_once(self._decide, asked, backwards=backwards)
         except TooLong:
-            raise self._bad(f"asked {_told(asked)}, was not done after {LINES_MAX} lines") from None
+            raise self._bad(
+                f"asked {_told(asked)}, was not done after {LINES_MAX:,} lines"
+            ) from None
         except Printed:
             raise self._bad(
                 f"asked {_told(asked)}, printed: a rule only returns its answer"
@@ -206,11 +213,31 @@ def samples(kind: object) -> tuple[object, ...]:
 
 def kind_words(kind: object) -> str:
     """Return a type as a reader writes it."""
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+    if isinstance(kind, type) and not get_args(kind):
+        return kind.__name__
+    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(kind))
 
 
 def _told(asked: tuple[object, ...]) -> str:
-    return f"({', '.join(map(repr, asked))})"
+    return f"({', '.join(map(value_words, asked))})"
+
+
+def value_words(value: object) -> str:
+    """Return a value as a reader writes it: members of enums by their names, and no field at its default."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, tuple):
+        inner = ", ".join(map(value_words, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if not isinstance(value, Value):
+        return repr(value)
+    given = (
+        (field.name, getattr(value, field.name))
+        for field in msgspec.structs.fields(type(value))
+        if getattr(value, field.name) != field.default
+    )
+    fields = ", ".join(f"{name}={value_words(each)}" for name, each in given)
+    return f"{type(value).__name__}({fields})"
 
 
 # -- a function as text, and a text as a function ---------------------------------------------------

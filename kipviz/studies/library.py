@@ -437,6 +437,7 @@ STUDIES: tuple[Study, ...] = (
         "design the durable vote takes the place of the ordinary write; on top come an enlistment, a marker "
         "and a look-up, which delays the acknowledgement and not the commit.",
         timing=cost.table,
+        timing_of=cost.table_of,
     ),
     Study(
         "redelivery",

@@ -14,6 +14,7 @@ from kipviz.checking.search.explore import CANCELLED
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies, checked
 from kipviz.core.values import Value
+from kipviz.designs.catalogue import design as design_named
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 Row = tuple[str, ...]
@@ -78,7 +79,8 @@ class Study(Value, frozen=True):
     `property` is what decides; a question of counts has `counting` instead, which gives the heads
     and the rows of a table, or `parts` if it takes long. `beside` is a second table
     behind searched or counted rivals: of runs, or of the same question on the timed clock. `timing` gives a table of times for stated round trips and flushes, alone or
-    beside the other one. `faults` is the fault budget of the search, in words.
+    beside the other one. `timing_of` gives the timing with rows for further designs, by their names. `faults` is the fault budget of the search,
+    in words.
     """
 
     name: str
@@ -91,8 +93,35 @@ class Study(Value, frozen=True):
     rivals: tuple[Rival, ...] = ()
     counting: Counting | None = None
     timing: Timing | None = None
+    timing_of: Callable[[tuple[str, ...]], Timing] | None = None
     parts: Parts | None = None
     beside: Parts | None = None
+
+
+class NoDesignsHere(ValueError):
+    """Designs were named for a study that is about its own ones only; the message says which take others."""
+
+
+def with_designs(study: Study, designs: tuple[str, ...]) -> Study:
+    """Return a study with further designs beside its own: as rivals of its search, or as rows of its times.
+
+    Raises:
+        UnknownDesign: if there is none of a name.
+        NoDesignsHere: if the study has no place for them.
+    """
+    named = tuple(design_named(name) for name in designs)
+    if not named:
+        return study
+    names = tuple(each.name for each in named)
+    if study.timing_of is not None:
+        return study.but(timing=study.timing_of(names))
+    if study.rivals and not any(rival.scenario for rival in study.rivals):
+        rivals = (*study.rivals, *(Rival(each.title, each.name) for each in named))
+        return study.but(rivals=rivals)
+    raise NoDesignsHere(
+        f"the study {study.name} is about its own designs: others can stand beside those of cost and of a study whose rivals "
+        "are designs, such as B8"
+    )
 
 
 class Answer(Value, frozen=True):

@@ -12,7 +12,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies
 from kipviz.core.validation import path, several
 from kipviz.studies.library import study as study_named
-from kipviz.studies.study import Answer, answer
+from kipviz.studies.study import Answer, answer, with_designs
 from kipviz.views.reports.blocks import Blocks, Paragraph, keys_of
 from kipviz.views.reports.review import review_blocks, study_blocks, told
 from kipviz.views.reports.review_pack import write_pack
@@ -110,7 +110,11 @@ class Study(Verdicts):
         self.answer = found
 
 
-def study(name: str, latencies: Latencies = Latencies()) -> Study:  # noqa: B008  a value never changes
+def study(
+    name: str,
+    latencies: Latencies = Latencies(),  # noqa: B008  a value never changes
+    designs: Sequence[str] = (),
+) -> Study:
     """Answer a debated question about the drafts, such as "B8"; `kipviz study` lists them.
 
         study("cost", kipviz.Latencies(round_trip_ms=10, fsync_ms=5))
@@ -118,6 +122,7 @@ def study(name: str, latencies: Latencies = Latencies()) -> Study:  # noqa: B008
     Args:
         name: the study's name.
         latencies: the stated times of a study with a table of times, in ms.
+        designs: further designs beside the study's own, such as one of yours: in "cost", and where rivals are searched.
 
     Example:
         >>> import kipviz
@@ -127,9 +132,12 @@ def study(name: str, latencies: Latencies = Latencies()) -> Study:  # noqa: B008
     Raises:
         UnknownStudy: if there is none of that name.
         BadLatency: if a stated time is no number of ms from 0 to an hour.
+        ValueError: if there is no such design, or the study has no place for another one.
     """
+    names = several("designs", designs, "repaired") if designs else ()
+    asked = with_designs(study_named(name), names)
     with until_interrupted() as go_on:
-        return Study(answer(study_named(name), progress=go_on, latencies=latencies))
+        return Study(answer(asked, progress=go_on, latencies=latencies))
 
 
 def verdicts(

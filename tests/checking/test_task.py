@@ -139,7 +139,7 @@ def test_a_campaigns_run_is_made_again_as_a_trace_with_the_fingerprint_of_its_ve
     [
         (Task("kip-0", "repaired", "calm", 0), "there is no scenario 'kip-0'; nearest are"),
         (Task(SMALL, "perfect", "calm", 0), "there is no design 'perfect'; nearest are"),
-        (Task(SMALL, "repaired+a=b", "calm", 0), "there is no slot 'a'; the slots are"),
+        (Task(SMALL, "repaired+a=b", "calm", 0), "there is no slot 'a'; nearest are"),
         (Task(SMALL, "repaired", "stormy", 0), "there is no fault profile 'stormy'; the profiles"),
         (Task(SMALL, "repaired", "calm", "7"), "a seed is a whole number, such as 7, not '7'"),
         (Task(SMALL, "repaired", "calm", True), "a seed is a whole number, such as 7, not True"),

@@ -35,6 +35,11 @@ def states(world):
 
 def two(one, other):
     return {}
+
+
+def fails(record):
+    """Raise in a run."""
+    raise RuntimeError("too late")
 '''
 
 
@@ -161,3 +166,27 @@ def test_the_help_says_that_the_option_runs_the_file(capsys) -> None:
     told = " ".join(capsys.readouterr().out.split())
     assert told.count("this option runs FILE.py") == 1
     assert told.count("This option runs FILE.py") == 1
+
+
+@pytest.mark.parametrize("words", [("play", STORY), ("export", STORY, "--to", "x.md")])
+def test_a_rule_that_fails_in_a_run_is_one_sentence_and_no_traceback(kipviz, mine, words) -> None:
+    done = kipviz(*words, "--rule", f"lock_expiry={mine}:fails")
+    assert done.status == 2
+    told = done.err.splitlines()[-1]
+    assert told.startswith("kipviz: Your rule fails, asked (InFlight(state=TX_PENDING")
+    assert told.endswith(
+        "The slot lock_expiry asks: What when the acquisition lock of a TX_PENDING record runs out?"
+    )
+
+
+def test_a_study_a_review_and_a_repair_take_a_rule_of_ones_own(kipviz, mine, tmp_path) -> None:
+    rule = ("--rule", f"marker_epoch={mine}:not_newer")
+    cost = kipviz("study", "cost", "--designs", "not-newer", *rule, "--json")
+    assert cost.document["rows"][-1][:2] == ["share group, not-newer", "not-newer"]
+    folder = ("--into", str(tmp_path / "pack"))
+    review = kipviz("review", "kip-1289-small", "--designs", "not-newer", *rule, *folder, "--json")
+    assert {each["design"] for each in review.document["verdicts"]} == {"not-newer"}
+    repair = kipviz("repair", "kip-1289-small", *rule, "--json")
+    assert repair.document["from"] == "not-newer"
+    refused = kipviz("study", "--designs", "not-newer", *rule)
+    assert (refused.status, "--designs is for one study" in refused.err) == (2, True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kipviz
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.campaigns.plan import make_plan
 from kipviz.checking.judging.verdicts import judge
 from kipviz.checking.single_run import runs
@@ -16,11 +17,14 @@ from kipviz.core.tracefile import TraceFileError
 from kipviz.designs import catalogue
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
-from kipviz.designs.own_rule import BadRule
+from kipviz.designs.own_rule import BadRule, value_words
 from kipviz.designs.slot import UnknownDesign
 from kipviz.messages.errors import Errors
+from kipviz.records.share_group_state import RecordState
 from kipviz.spark.campaign import run_places
 from kipviz.spark.saved_runs import KeptRuns
+from kipviz.studies.library import study as study_named
+from kipviz.studies.study import with_designs
 
 QUESTION = slot_named("marker_epoch").question
 KEPT: list[int] = []
@@ -118,7 +122,7 @@ def right(staged: int, marker: int) -> bool:
         (no_docstring, "has no docstring"),
         (one_argument, r"takes \(staged: int\), and the slot gives \(staged_epoch, marker_epoch\)"),
         (prints, "printed"),
-        (loops, "was not done after 100000 lines"),
+        (loops, "was not done after 100,000 lines"),
         (keeps, "uses 'KEPT' from outside"),
         (counts, "answered True and then False"),
         (raises, "raised ZeroDivisionError"),
@@ -256,3 +260,50 @@ def test_a_slot_says_what_a_rule_takes_and_returns():
     assert all(entry["rule"].startswith("takes (") for entry in kipviz.list_slots().listing.entries)
     with pytest.raises(ValueError, match="there is no slot 'marker'"):
         kipviz.list_slots("marker")
+
+
+def test_a_rule_that_fails_in_a_run_is_told_as_such_with_the_question_in_plain_words() -> None:
+    def late(record):
+        """Raise in a run, where no question before it could."""
+        raise RuntimeError("too late")
+
+    kipviz.propose("fails-late", "repaired", lock_expiry=late)
+    found = kipviz.explore("kip-1289-small", "fails-late", "expire_lock=1").explored
+    assert found.stopped.startswith(
+        "after 22 steps a rule of your own failed: Your rule late, asked (InFlight("
+    )
+    assert "state=TX_PENDING, delivery_count=1, member_id='M1', lock=100" in found.stopped
+    assert "<RecordState" not in found.stopped
+    assert "do not go together" not in found.stopped
+
+
+def test_what_a_rule_answers_is_told_without_places_of_types() -> None:
+    def five(record):
+        """Answer a number."""
+        return 5
+
+    kipviz.propose("answers-five", "repaired", lock_expiry=five)
+    with pytest.raises(BadRule, match=r"answered 5, which is no InFlight \| None"):
+        kipviz.open("kip-1289-lock-expiry", "answers-five")
+    record = InFlight(RecordState.ACQUIRED)
+    assert value_words((record,)) == "(InFlight(state=ACQUIRED),)"
+    assert value_words((1, "a", None)) == "(1, 'a', None)"
+
+
+def test_a_study_takes_a_design_of_ones_own_beside_its_own() -> None:
+    def one_more(staged_epoch, marker_epoch):
+        """Only a marker whose epoch is one higher."""
+        return marker_epoch == staged_epoch + 1
+
+    own = kipviz.propose("one-more", "repaired", marker_epoch=one_more)
+    rows = kipviz.study("cost", designs=[own]).answer.rows
+    assert rows[-1][:2] == ("share group, one-more", "one-more")
+    assert (
+        rows[-1][2:] == next(row for row in rows if row[0] == "share group, KIP-1289 repaired")[2:]
+    )
+    beside = with_designs(study_named("B8"), ("one-more",))
+    assert beside.rivals[-1].design == "one-more"
+    with pytest.raises(ValueError, match="the study rolling is about its own designs"):
+        kipviz.study("rolling", designs=["repaired"])
+    with pytest.raises(ValueError, match="there is no design 'nobody'"):
+        kipviz.study("cost", designs=["nobody"])

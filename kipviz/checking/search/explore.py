@@ -29,6 +29,7 @@ from kipviz.core.interning import Alike
 from kipviz.core.model import Model
 from kipviz.core.serialization import NotAValue
 from kipviz.core.values import digest_of
+from kipviz.designs.own_rule import BadRule
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
 from kipviz.scenarios.scenario import PROPERTIES
@@ -330,6 +331,8 @@ def _place_of(name: str, properties: tuple[Property, ...]) -> int:
 
 def told(error: Exception) -> str:
     """Say in words what a property or a model raised."""
+    if isinstance(error, BadRule):
+        return f"a rule of your own failed: {str(error).rstrip('.')}"
     if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide | NotAValue):
         return str(error)
     return f"the model raised {_sentence_of(error)}: the design's slots do not go together"

@@ -7,6 +7,8 @@ would write them. The times are those of a critical path under stated assumption
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kipviz.checking.timed.critical_path import LOCAL_HOP, Latencies, Timed, number
 from kipviz.core.values import Value
 from kipviz.messages.events import MessageSent
@@ -102,14 +104,23 @@ def _topic_ids(timed: Timed) -> tuple[tuple[str, str], ...]:
     return tuple((topic, ids[topic]) for topic in sorted(ids.keys()))
 
 
-def table(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
+def table_of(designs: tuple[str, ...]) -> Callable[[Latencies], Table]:
+    """Return the table of costs with a row for the share group's loop under each of these designs."""
+    ways = tuple(Way(f"share group, {name}", name) for name in designs)
+    return lambda latencies: table(latencies, ways)
+
+
+def table(
+    latencies: Latencies = Latencies(),  # noqa: B008  a value never changes
+    further: tuple[Way, ...] = (),
+) -> Table:
     """Return what each way costs: messages, bytes and appends, and how long it takes.
 
     Raises:
         BadLatency: if a stated time cannot be.
     """
     rows = []
-    for way in WAYS:
+    for way in (*WAYS, *further):
         found = timed_round(way, latencies)
         rows.append(
             (
