@@ -34,7 +34,9 @@ brought when it is used.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -237,6 +239,8 @@ def _load(name: str, place: str) -> Any:
 if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, and not Any
 
     def __getattr__(name: str) -> Any:
+        if "IPython" in sys.modules:
+            import_module("kipviz.widgets.mistakes").in_one_line()
         if name in _HOMES:
             try:
                 return _load(name, _HOMES[name])
@@ -244,7 +248,9 @@ if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, an
                 if name not in _AS_TEXT:
                     raise
                 return _load(name, _AS_TEXT[name])
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        near = [] if name.startswith("_") else get_close_matches(name, __all__)
+        hint = f"; nearest {'is' if len(near) == 1 else 'are'} {' and '.join(near)}" if near else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
