@@ -1,7 +1,7 @@
 """The ledger of KIP-1289's draft implementation: design x property x arrangement, judged by search.
 
 An arrangement is a small cluster with one transaction of the draft's own API, or a Flink job. Each property is searched
-up to its first break, by itself if another one breaks before, so that its shortest counterexample is found. Every search
+by itself up to its first break, so that its shortest counterexample is found, whatever else breaks before. Every search
 of a verdict has one limit of states; what it did not decide by then is called "not decided". A repair has what was searched beside it.
 """
 
@@ -26,7 +26,6 @@ from kipviz.studies.draft_implementation.implementation import (
     Case,
     Mended,
     Tried,
-    breaks,
     cases,
     repair,
 )
@@ -130,21 +129,14 @@ def ledger(
 def _judged(
     label: str, case: Case, bare: Entries, tell: Callable[[str], bool], tried: Tried
 ) -> Entries:
-    """Judge each property of a case, and find what mends it if one breaks.
-
-    One search asks them all. Where it breaks one of them, or one breaks without an accident, each of the others has a
-    search of its own, since what is broken is followed no further.
-    """
-    known = {each.promise: each for each in bare if each.breaks}
-    asked = tuple(promise for promise in PROMISES if promise not in known)
-    together = case.judged(case.design, tell, asked) if asked else None
+    """Judge each property of a case, and find a repair if one breaks."""
     rows = []
     for promise in PROMISES:
-        if promise in known:
-            rows.append(known[promise].but(faults=case.faults, bare=True))
-        elif together is not None:
-            alone = breaks(together) and together.cell(promise).verdict != BREAKS
-            found = case.judged(case.design, tell, (promise,)) if alone else together
+        without = next((each for each in bare if each.promise == promise and each.breaks), None)
+        if without is not None:
+            rows.append(without.but(faults=case.faults, bare=True))
+        else:
+            found = case.judged(case.design, tell, (promise,))
             rows.append(_entry(label, case, promise, found))
     if not any(row.breaks and not row.bare for row in rows):
         return tuple(rows)
