@@ -201,3 +201,8 @@ class BrokerRules(Value, frozen=True):
     refresh_match: Callable[[bool], bool]
     """Does the answer to a refresh resolve a vote of a transaction that had votes when it was sent: (was this vote
     durable then)? (Pull request 22357, SharePartitionTxnState; S6.)"""
+
+    unanswered_vote: Callable[[], bool]
+    """Does a vote stay pending for which the state that a refresh reads has no batch?
+    (Pull request 22357, SharePartitionTxnState.finalState.) A state of a newer epoch fails the read, and the
+    share-partition is dropped, as for any other FENCED_STATE_EPOCH: what the draft does then is not stored."""

@@ -195,6 +195,7 @@ DRAFT_LATE = _implemented(
     marker_epoch="equal_or_next",
     pending_resolver="share_coordinator_completes",
     outcome_join="replaces",
+    unanswered_vote="stays_pending",
 )
 
 

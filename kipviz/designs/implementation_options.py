@@ -82,7 +82,7 @@ def for_state_markers_alone(before: bool, names_state: bool) -> bool:
 
 
 def not_asked(delivery_count: int, limit: int) -> bool:
-    """No: the record becomes AVAILABLE again, however often it was delivered."""
+    """No: the record becomes AVAILABLE again, so one whose transaction is aborted each time (a poison record) is never archived."""
     return False
 
 
@@ -127,6 +127,19 @@ def noted_before_the_read(noted: bool) -> bool:
 
 def of_a_noted_transaction(noted: bool) -> bool:
     """Every vote with the producer id and epoch of one that was durable then, also one that was staged meanwhile."""
+    return True
+
+
+# -- unanswered_vote: what becomes of a vote for which the state that is read has no batch? --------
+
+
+def dropped_with_the_share_partition() -> bool:
+    """The share-partition is dropped and loaded anew: no later read would have an outcome of that vote."""
+    return False
+
+
+def stays_pending() -> bool:
+    """It stays TX_PENDING; a record below the start offset of the state counts as ARCHIVED."""
     return True
 
 
@@ -274,6 +287,21 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
         ),
     ),
     Slot(
+        "unanswered_vote",
+        "What becomes of a vote for which the state that a refresh reads has no batch?",
+        "as implemented",
+        True,
+        (
+            Option(
+                "dropped_with_the_share_partition",
+                dropped_with_the_share_partition,
+                OURS,
+                "a repair: a reset of the group leaves no batch of the vote, and often the same state epoch",
+            ),
+            Option("stays_pending", stays_pending, DRAFT, LATE),
+        ),
+    ),
+    Slot(
         "drain",
         "Do decisions leave the consumer when they are drained for a transaction?",
         "as implemented",
@@ -315,6 +343,7 @@ WRITTEN: dict[str, str] = {
     "rollback_lock": "timer_runs",
     "participant_order": "added_first",
     "refresh_match": "noted_before_the_read",
+    "unanswered_vote": "stays_pending",
     "drain": "decisions_leave",
     "staged_deliveries": "of_no_delivery",
 }

@@ -212,7 +212,8 @@ AS_IMPLEMENTED = (
     ),
     _not_known(
         "what makes the leader read the state again (late)",
-        "The refresh is in the source, what triggers it is not.",
+        "The refresh is in the source, what triggers it is not. A revision of June 2026 loaded the share-partition anew where a "
+        "staging found pending records, and its author took that back (review comment of 17 June).",
         "the action Refresh, which may happen at any time",
     ),
     _flink(

@@ -13,6 +13,7 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders import share_timers
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import RecordsMoved
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import (
     ReadShareGroupStateResponse,
@@ -389,3 +390,51 @@ def test_writes_of_states_that_nobody_staged_are_as_before() -> None:
     place.fetch("M1", 2)
     place.acknowledge("M1", said(0, 1))
     assert place.writes[-1] == WriteShareGroupState(KEY, 3, 0, 0, 2, (durable(0, 1, ACK, 1),))
+
+
+# -- a refresh that says nothing of a vote --------------------------------------------------------
+
+
+def voted(rules: str) -> SharePlace:
+    """A leader whose vote for record 0 is stored."""
+    place = staging(rules)
+    enlisted(place)
+    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    return place
+
+
+DROPS = f"{LATE}+unanswered_vote=dropped_with_the_share_partition"
+
+
+def test_a_vote_for_which_the_state_has_no_batch_stays_pending_or_drops_the_share_partition() -> (
+    None
+):
+    """SharePartitionTxnState.finalState: what no batch covers is left as it is."""
+    for rules, there in ((LATE, True), (DROPS, False)):
+        place = voted(rules)
+        place.do(spl.on_refresh(place.role, KEY, place.on))
+        place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, ()))
+        assert (KEY in place.role.shares) is there
+        if there:
+            assert place.states(0, 0) == [TXP]
+
+
+@pytest.mark.parametrize(
+    "rules", [LATE, f"{LATE}+unanswered_vote=dropped_with_the_share_partition"]
+)
+def test_a_state_of_a_newer_epoch_drops_the_share_partition_whatever_it_says(rules: str) -> None:
+    """What the draft does when its read fails is not stored: as for every other FENCED_STATE_EPOCH."""
+    place = voted(rules)
+    place.do(spl.on_refresh(place.role, KEY, place.on))
+    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0, ()))
+    assert KEY not in place.role.shares
+
+
+def test_a_vote_below_the_start_offset_of_the_state_counts_as_archived() -> None:
+    for rules, found in ((LATE, ARCH), (DROPS, None)):
+        place = voted(rules)
+        place.do(spl.on_refresh(place.role, KEY, place.on))
+        place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1, ()))
+        assert (KEY in place.role.shares) is (found is not None)
+        if found is not None:
+            assert [e.after for e in place.events if isinstance(e, RecordsMoved)][-1] is found

@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.checking.single_run.permalink import open_link
+from kipviz.designs.catalogue import design
 from kipviz.studies.draft_implementation import saved_ledger
 from kipviz.studies.draft_implementation.draft_ledger import Entry, every_case, ledger, name_of
 from kipviz.studies.draft_implementation.implementation import (
@@ -21,7 +22,7 @@ from kipviz.studies.draft_implementation.implementation import (
 )
 from kipviz.studies.draft_implementation.saved_ledger import KeptLedger, LedgerFileError
 from kipviz.views.exports.markdown import plain
-from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of
+from kipviz.views.reports.draft_ledger import BOUNDS, draft_ledger_page, words_of
 
 PAPER = Path(__file__).parents[2] / "DRAFTS.md"
 QUICK = tuple(
@@ -166,3 +167,11 @@ def test_rows_of_another_model_and_files_of_something_else_are_refused(
         file.write_bytes(content)
         with pytest.raises(LedgerFileError, match="keeps no rows of a ledger"):
             KeptLedger(file)
+
+
+def test_the_paper_says_that_the_repaired_design_never_archives_a_poison_record() -> None:
+    """The words are the design's own decision: with the other one they would have to go."""
+    assert design("repaired").option("abort_limit").name == "not_asked"
+    assert "a poison record whose transaction is" in BOUNDS
+    assert plain(BOUNDS) in PAPER.read_text(encoding="utf-8")
+    assert "never archived" in design("repaired").option("abort_limit").sentence

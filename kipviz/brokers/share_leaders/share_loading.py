@@ -106,9 +106,10 @@ def refreshed(
     None where the state has nothing to do with the one that this object was loaded from: a reset of the
     group leaves none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then
     only a vote that is neither pending nor decided tells of it: no later read would have an outcome for
-    that one. A vote whose write still waits was staged after the read was sent. OPEN: refresh_match.
-    Status: our inference.
+    that one. A vote whose write still waits was staged after the read was sent. OPEN: refresh_match,
+    unanswered_vote. Status: our inference.
     """
+    stays = on.rules.unanswered_vote()
     if answer.state_epoch > me.state_epoch:
         return None
     undecided = {
@@ -130,7 +131,12 @@ def refreshed(
         if (offset, before.staged_producer_id) in undecided:
             continue
         found = durable.get(offset)
-        if found is None and before.ongoing:
+        if stays and offset < answer.start_offset:
+            after = before.unstaged(S.ARCHIVED)
+            records = records.set(offset, after)
+            events.append(moved(me, offset, before, after, NOT_IN_LOG))
+            continue
+        if found is None and (before.ongoing or stays):
             continue
         if found is None:
             return None
