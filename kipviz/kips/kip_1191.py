@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "Record state ARCHIVING",
-            "A record that is rejected or fails too often is durably ARCHIVING before it is copied.",
+            "A record that is rejected or fails too often becomes ARCHIVING, which is written, and is copied then, also if that write failed.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.given_up",
             scenario="kip-1191-poison-record",

@@ -275,7 +275,7 @@ KIP = Kip(
             "Corner case 14",
             "Concurrent transactions, different epochs: no staging of the older one succeeds or stays staged, except in the broadcast reading; exactly once holds in the repaired design alone.",
             MODELLED,
-            handler="brokers.logs.add_to_transaction.unguarded",
+            handler="brokers.logs.verification.survives_marker",
             scenario="kip-1289-corner-14",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 14]",
             page="45-review-of-a-draft-kip-1289",

@@ -59,7 +59,7 @@ KIP = Kip(
         ),
         Row(
             "Member epochs fence",
-            "FENCED_MEMBER_EPOCH to a heartbeat, STALE_MEMBER_EPOCH to offsets, UNKNOWN_MEMBER_ID to whoever is out.",
+            "A heartbeat has the member's epoch, or the one before it with what it owns then; else FENCED_MEMBER_EPOCH.",
             MODELLED,
             handler="brokers.membership.consumer_group.heartbeat_check",
             scenario="kip-447-zombie",

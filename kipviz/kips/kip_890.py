@@ -73,7 +73,8 @@ KIP = Kip(
             handler="brokers.logs.partition_log.check_client_batch",
             test="brokers/test_older_transaction_versions.py::"
             "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
-            note="until a batch of the producer or a marker is appended; it does not expire",
+            note="until a batch of the producer or a marker is appended; it does not expire, and goes with the leadership. "
+            "Where remembers_verifications is not set, an entry goes at once that only other clients could notice",
             scenario="kip-890-in-vain",
             page="20-requests-that-arrive-late-kip-890",
         ),
