@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -66,6 +67,9 @@ def _files() -> Mapping[str, Traversable]:
     return MappingProxyType(documents_in(files("kipviz.scenarios") / "stories"))
 
 
+# Of a story that has changed: so many places are told, and so much of a line.
+CHANGES_TOLD, LETTERS_TOLD = 3, 80
+
 # What a reader has brought, by name, for as long as the process lives.
 _brought: dict[str, Document] = {}
 
@@ -123,6 +127,51 @@ def carried(name: str, text: str) -> Scenario:
     story = read_story(text, "the story that it carries").scenario
     _refuse_known(story.name)
     return story
+
+
+def changed_since(text: str, under: Callable[[Scenario], Scenario]) -> tuple[str, ...]:
+    """Say how the story that a saved run or a link carries differs from the one that this process has by its name.
+
+    Nothing is said where it carries none, where there is no other one, and where both say the same, as they are or with
+    the settings of the run (`under`).
+    """
+    now = _brought.get(read_story(text).scenario.name) if text else None
+    if now is None:
+        return ()
+    there = write_story(Document(now.scenario))
+    if text in (there, _written(under, now.scenario)):
+        return ()
+    before, after = text.splitlines(), there.splitlines()
+    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    differ = [
+        _changed_lines(first + 1, before[first:end], after[start:last])
+        for kind, first, end, start, last in blocks
+        if kind != "equal"
+    ]
+    more = f"; and {len(differ) - CHANGES_TOLD} more places" if len(differ) > CHANGES_TOLD else ""
+    told = "; ".join(differ[:CHANGES_TOLD])
+    return (
+        f"the story {now.scenario.name} has changed since, and what opens is the story as it was: {told}{more}",
+    )
+
+
+def _written(under: Callable[[Scenario], Scenario], story: Scenario) -> str:
+    """Return the document of a story with a run's settings, "" if it cannot have them by now."""
+    try:
+        return write_story(Document(under(story)))
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return ""
+
+
+def _changed_lines(line: int, was: list[str], now: list[str]) -> str:
+    said = [
+        " / ".join(text[:LETTERS_TOLD] for text in lines if text.strip()) for lines in (was, now)
+    ]
+    if not was:
+        return f"before line {line} there is now {said[1]!r}"
+    if not now:
+        return f"line {line}, {said[0]!r}, is gone"
+    return f"line {line} was {said[0]!r} and is now {said[1]!r}"
 
 
 def document(name: str) -> Document:

@@ -25,6 +25,7 @@ from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, document_of, scenario
 from kipviz.spark.campaign import run_places
 from kipviz.views.exports.pytest_source import pytest_source
+from kipviz.widgets.lab import TraceChanged
 
 TEXT = """
 ---
@@ -141,6 +142,32 @@ def test_a_link_carries_it_to_a_process_that_never_saw_it(monkeypatch) -> None:
     assert opened.scenario == run.scenario
     assert opened.trace.world == run.trace.world
     assert permalink.permalink(opened) == link
+
+
+def test_a_link_and_a_saved_run_of_a_story_that_has_changed_say_what_changed(
+    tmp_path: Path,
+) -> None:
+    run = runs.play(story(TEXT), "finding-I")
+    other = runs.again(run, ("delivery_count_limit=2",))
+    links = [permalink.permalink(each) for each in (run, other)]
+    runs.save(run, tmp_path / "run.trace")
+    for link in links:
+        assert open_link(link).changes == ()
+    title = next(line for line in TEXT.splitlines() if line.startswith("# "))
+    changed = TEXT.replace(title, f"{title}, again").replace(
+        "## Checkpoints", "## Checkpoints\n\n- saw it: `lso held back`", 1
+    )
+    story(changed)
+    (said,) = open_link(links[0]).changes
+    assert said.startswith(
+        "the story mine has changed since, and what opens is the story as it was: line "
+    )
+    assert f"was {title!r} and is now {title + ', again'!r}" in said
+    assert open_link(links[0]).scenario == run.scenario
+    assert runs.load(tmp_path / "run.trace").changes == (said,)
+    with pytest.warns(TraceChanged, match="has changed since"):
+        kipviz.open(links[0])
+    assert "has changed since" in open_link(links[1]).changes[0]
 
 
 def test_a_link_of_the_library_says_nothing_of_documents() -> None:

@@ -47,7 +47,7 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.catalogue import to_propose
 from kipviz.designs.slot import UnknownDesign
-from kipviz.scenarios.library import carried, document_of
+from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import under
@@ -192,9 +192,10 @@ def open_link(text: str) -> Run:
         )
     if changes and head.kipviz != kipviz.__version__:
         changes.append(f"it was made with kipviz {head.kipviz}, and this is {kipviz.__version__}")
+    design = design_named(head.design)
+    since = changed_since(head.story, lambda story: under(story, design, head.settings))
     task = None if head.dice is None else Task(head.scenario, head.design, *head.dice)
     chapters = _chapters(scenario, head.ends, link.parts[0].last)
-    design = design_named(head.design)
     return Run(
         scenario,
         design,
@@ -202,7 +203,7 @@ def open_link(text: str) -> Run:
         replay.trace,
         chapters,
         task,
-        changes=tuple(changes),
+        changes=(*since, *changes),
         settings=head.settings,
     )
 

@@ -35,7 +35,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios import served_scenario
-from kipviz.scenarios.library import carried, document_of
+from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
@@ -350,7 +350,8 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
 
     loaded = tracefile.load(path, open_model, PROPERTIES, recover=recover)
     scenario, design, model, origin = opened[0]
-    changes = [change.sentence for change in loaded.changes]
+    since = changed_since(origin.story, lambda story: under(story, design, origin.settings))
+    changes = [*since, *(change.sentence for change in loaded.changes)]
     if origin.kafka_version != model.spec.kafka_version:
         changes.insert(
             0,
