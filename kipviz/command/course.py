@@ -118,7 +118,7 @@ def _read(arguments: argparse.Namespace) -> int:
         "rows": [{name: getattr(row, name) for name in row.__struct_fields__} for row in rows]
     }
     answer(document, _table(rows), as_json=arguments.json)
-    return int(any(row.remark for row in rows))
+    return int(not go_on.stopped and any(row.remark for row in rows))
 
 
 def _table(rows: tuple[Row, ...]) -> Iterator[str]:

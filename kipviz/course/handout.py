@@ -108,7 +108,7 @@ def figures(path: Path) -> Figures:
     Raises:
         BadNotebook: if the file is no notebook.
     """
-    cells = _notebook(path)["cells"]
+    cells = _notebook(path, outputs=True)["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     words = sum(len(re.sub(r"<[^<>]+>|[#|*`-]", " ", text).split()) for text in texts)
@@ -154,7 +154,7 @@ class _Cell(msgspec.Struct):
     cell_type: str
     source: str | list[str]
     metadata: dict[str, Any] = {}
-    outputs: list[_Output] = []
+    outputs: list[Any] = []
 
 
 class _Notebook(msgspec.Struct):
@@ -163,11 +163,11 @@ class _Notebook(msgspec.Struct):
     cells: list[_Cell]
 
 
-def _notebook(path: Path) -> dict[str, Any]:
+def _notebook(path: Path, *, outputs: bool = False) -> dict[str, Any]:
     try:
         found: dict[str, Any] = msgspec.json.decode(untrusted_file.read(path))
         for cell in msgspec.convert(found, _Notebook).cells:
-            for output in cell.outputs:
+            for output in msgspec.convert(cell.outputs, list[_Output]) if outputs else ():
                 msgspec.convert(output.data.get("text/plain", ""), str | list[str])
             msgspec.convert(cell.metadata.get("tags", []), list[str])
     except OSError as wrong:

@@ -32,7 +32,6 @@ def notebook(tmp_path, *cells):
         json.dumps({"cells": [cell(metadata=None)]}),
         json.dumps({"cells": [cell(metadata={"tags": 5})]}),
         json.dumps({"cells": [cell(cell_type=["code"])]}),
-        json.dumps({"cells": [cell(cell_type="code", outputs=[{"data": {"text/plain": 7}}])]}),
         json.dumps({"cells": [cell(source="\ud800")]}),
     ],
 )
@@ -45,6 +44,14 @@ def test_what_is_no_notebook_is_one_sentence(tmp_path, text):
         assert str(found.value).startswith(f"{file} is no notebook: ")
         assert "\n" not in str(found.value)
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("output", [{"data": {"text/plain": 7}}, {"text": None}, "seen", 5])
+def test_an_output_that_is_none_is_left_out_of_what_is_handed_out_and_not_counted(tmp_path, output):
+    file = notebook(tmp_path, cell(cell_type="code", outputs=[output]))
+    assert build(tmp_path, tmp_path / "made") == ("lesson.ipynb",)
+    with pytest.raises(BadNotebook, match="is no notebook: "):
+        figures(file)
 
 
 def test_a_pipe_is_no_notebook(tmp_path):
