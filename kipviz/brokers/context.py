@@ -149,8 +149,7 @@ class Reply(Value, frozen=True):
 class Request(Value, frozen=True):
     """A request from one broker to another.
 
-    `channel` names the broker's client that sends it, as Kafka has one per purpose; `tag` comes
-    back with the answer, as a callback would.
+    `channel` names the broker's client that sends it, as Kafka has one per purpose; `tag` restarts with the answer, as a callback would.
     """
 
     channel: str

@@ -96,7 +96,7 @@ class BrokerRules(Value, frozen=True):
     (KIP-1289 does not say; pull request 22357; finding X43.)"""
 
     state_marker: Callable[[], bool]
-    """Does the share coordinator hear of a marker that is written to its log?
+    """Is the share coordinator notified of a marker that is written to its log?
     (KIP-1289 "no ShareCoordinatorShard changes"; KafkaApis.handleWriteTxnMarkersRequest; X3.)"""
 
     outcome_join: Callable[

@@ -24,7 +24,7 @@ IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 RETHROWN = (FENCED, UNSUPPORTED_VERSION)
 
 _WRITES = ("AddPartitionsToTxn", "TxnShareAcknowledge", "EndTxn")
-# The requests whose errors a call comes back with.
+# The requests whose errors a call returns with.
 _REQUESTS = {
     Call.INIT_TRANSACTIONS: ("FindCoordinator", "InitProducerId"),
     Call.SEND_OFFSETS: ("AddOffsetsToTxn", "FindCoordinator", "TxnOffsetCommit"),

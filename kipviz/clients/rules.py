@@ -43,7 +43,7 @@ class ClientRules(Value, frozen=True):
     (KIP-1310 2.1: the session knows of no producer; study B17.)"""
 
     session_failure: Callable[[], bool]
-    """Is what fails at a bound client the session's failure, too? (KIP-1310 3.2; study B18.)"""
+    """Does a failure of a bound client also fail the session? (KIP-1310 3.2; study B18.)"""
 
     session_identity: Callable[[bool], tuple[bool, bool]]
     """What does a bound producer take over when its session has the next identity: (has a batch of

@@ -77,7 +77,7 @@ class ExpireLock(Action, frozen=True):
 
 
 class TimeOutTransaction(Action, frozen=True):
-    """transaction.timeout.ms is over: the coordinator aborts the transaction."""
+    """transaction.timeout.ms expires: the coordinator aborts the transaction."""
 
     KIND: ClassVar[str] = "expiry"
     broker: int
@@ -222,7 +222,7 @@ class DeliverLate(Action, frozen=True):
 
 
 class ExpireBatch(Action, frozen=True):
-    """delivery.timeout.ms is over for a producer's oldest batch; whether it arrived is not known."""
+    """delivery.timeout.ms expires for a producer's oldest batch; whether it arrived is not known."""
 
     KIND: ClassVar[str] = "expiry"
     source: str
@@ -240,7 +240,7 @@ class TimeOutCall(Action, frozen=True, omit_defaults=True):
 
 
 class MissPoll(Action, frozen=True):
-    """max.poll.interval.ms is over for a consumer that does not poll: it leaves its group by itself."""
+    """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group by itself."""
 
     KIND: ClassVar[str] = "expiry"
     source: str
@@ -277,7 +277,7 @@ class DeleteAcls(Action, frozen=True):
 
 
 class Cut(Action, frozen=True):
-    """No message passes between any host of one side and any of the other until the cut is healed.
+    """No message passes between any host of one side and any of the other until the network partition heals.
 
     A side is one host, or several as `partition_sides` writes them: "B1/B3".
     """

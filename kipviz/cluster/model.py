@@ -207,9 +207,7 @@ class ClusterModel:
         field = behaviour.spends
         if field and getattr(world.budget, field) == 0:
             most = getattr(self.spec.budget, field)
-            return (
-                f"{behaviour.spent_as}: this run allows {most}, and none is left (setting {field})"
-            )
+            return f"{behaviour.spent_as}: this run allows {most}, and they are used up (setting {field})"
         still = why_still(world, action) if world.cuts else None
         if still is not None:
             return still

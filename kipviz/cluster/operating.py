@@ -44,9 +44,9 @@ def why_no_acl_change(
     if now is None:
         return "this cluster has no ACLs: everything is allowed"
     if acl not in known_acls(spec):
-        return f"nobody here thinks of the ACL '{acl.words}' (settings acls and further_acls)"
+        return f"the ACL '{acl.words}' is not among this cluster's ACLs (settings acls and further_acls)"
     if isinstance(action, CreateAcls):
-        return f"there is an ACL '{acl.words}' already" if acl in now else None
+        return f"the ACL '{acl.words}' already exists" if acl in now else None
     return None if acl in now else f"there is no ACL '{acl.words}' to delete"
 
 
@@ -110,7 +110,7 @@ def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | 
         levels = ", ".join(map(str, TRANSACTION_VERSIONS))
         return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"
     if a.level == world.image.features.transaction_version:
-        return f"transaction.version {a.level} is finalized already"
+        return f"transaction.version {a.level} is already finalized"
     lacking = _not_supported(world.image, a)
     return lacking or "acknowledgements are staged here, which takes transaction version 2"
 
@@ -143,12 +143,12 @@ def why_no_installation(spec: ClusterSpec, world: World, a: InstallRelease) -> s
     if a in installations(spec, world):
         return None
     if not spec.binaries:
-        return "nobody has another binary for the brokers of this cluster (setting binaries)"
+        return "this cluster has no other release to install (setting binaries)"
     if a.broker not in spec.brokers:
         return f"there is no broker {a.broker}"
     if world.image.release_of(a.broker).name == a.release:
-        return f"broker {a.broker} has {a.release} already"
-    return f"there are binaries of {', '.join(spec.binaries)}, not of {a.release}"
+        return f"broker {a.broker} already runs {a.release}"
+    return f"the releases to install are {', '.join(spec.binaries)}, not {a.release}"
 
 
 def installed(

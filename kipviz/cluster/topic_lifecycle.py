@@ -31,15 +31,15 @@ def why_no_removal(spec: ClusterSpec, world: World, action: DeleteTopic) -> str 
     """Say why an operator does not delete a topic now."""
     if action.topic not in spec.deletable_topics:
         names = ", ".join(spec.deletable_topics) or "none"
-        return f"{action.topic} is not deleted here; topics that may be: {names}"
+        return f"{action.topic} cannot be deleted here; topics that can: {names}"
     gone = action.topic not in world.image.topic_ids
-    return f"{action.topic} is deleted already" if gone else None
+    return f"{action.topic} is already deleted" if gone else None
 
 
 def why_no_creation(spec: ClusterSpec, world: World, action: CreateTopic) -> str | None:
     """Say why an operator does not make a topic now."""
     if action.topic not in spec.later_topics:
         names = ", ".join(spec.later_topics) or "none"
-        return f"{action.topic} is not made here; topics that may be: {names}"
+        return f"{action.topic} cannot be created here; topics that can: {names}"
     there = action.topic in world.image.topic_ids
-    return f"there is a topic {action.topic} already" if there else None
+    return f"topic {action.topic} already exists" if there else None

@@ -20,12 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "scenario", nargs="?", default="kip-1289-small", metavar="SCENARIO", help="kip-1289-small"
     )
     parser.add_argument("--design", default="repaired", metavar="DESIGN", help="repaired")
-    parser.add_argument("--rules", type=names, metavar="RULE,…", help="all of them if left out")
+    parser.add_argument("--rules", type=names, metavar="RULE,…", help="default: all")
     parser.add_argument(
         "--faults",
         action="append",
         metavar="FAULTS",
-        help="a fault budget to search; may be given again. Smaller ones first",
+        help="a fault budget to search; may be repeated. Smaller ones first",
     )
     parser.add_argument("--alone", action="store_true", help="each rule alone, no pairs")
     parser.add_argument(
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=count,
         default=0,
         metavar="N",
-        help="so many seeded runs where a search was too large and broke nothing; none if left out",
+        help="number of seeded runs where a search was too large and broke nothing; default: none",
     )
     parser.add_argument(
         "--profile", default="hostile", metavar="PROFILE", help="their fault profile (hostile)"

@@ -78,11 +78,11 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="see `kipviz list scenarios`; or a permalink, kv2.…",
     )
-    parser.add_argument("--design", metavar="DESIGN", help="the scenario's own if left out")
+    parser.add_argument("--design", metavar="DESIGN", help="default: the scenario's own")
     parser.add_argument(
         "--from-trace",
         metavar="FILE",
-        help="a run that was saved, instead; or a trace that TLC, Apalache or Quint found (ITF, or TLC's text or JSON)",
+        help="use a saved run instead; or a trace that TLC, Apalache or Quint found (ITF, or TLC's text or JSON)",
     )
     parser.add_argument(
         "--module",
@@ -100,7 +100,7 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     """Let a subcommand take one seeded run."""
     parser.add_argument("--scenario", required=True, metavar="SCENARIO")
     parser.add_argument("--design", required=True, metavar="DESIGN")
-    parser.add_argument("--faults", default="calm", metavar="PROFILE", help="calm if left out")
+    parser.add_argument("--faults", default="calm", metavar="PROFILE", help="default: calm")
     parser.add_argument("--seed", required=True, type=seed, metavar="N")
     add_steps_max(parser)
 
@@ -108,5 +108,9 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 def add_steps_max(parser: argparse.ArgumentParser) -> None:
     """Let a subcommand say where a seeded run is cut."""
     parser.add_argument(
-        "--steps-max", type=count, default=600, metavar="N", help="where a run is cut (600)"
+        "--steps-max",
+        type=count,
+        default=600,
+        metavar="N",
+        help="maximum number of steps of a run (600)",
     )

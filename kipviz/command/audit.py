@@ -15,9 +15,7 @@ from kipviz.command.output import Progress, answer
 if TYPE_CHECKING:
     from kipviz.spark.audit import AuditResult
 
-HELP = (
-    "find every duplicate, loss and stuck record in an event log, or what is wrong in brokers' logs"
-)
+HELP = "find every duplicate, lost and stuck record in an event log, or anomalies in brokers' logs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         Refused: if neither an event log nor brokers' logs are named, or both.
     """
     if (arguments.log is None) == (arguments.logs is None):
-        raise Refused("name an event log, or brokers' folders behind --logs")
+        raise Refused("name an event log, or brokers' folders after --logs")
     if arguments.logs is not None:
         return audit_logs.run(arguments)
     if arguments.topics or arguments.no_checksums or arguments.spark:

@@ -93,8 +93,7 @@ def _lines(found: LogAudit) -> Iterator[str]:
     yield f"{size}: {_counts(found) or 'nothing found'}"
     if not found.coordinators_complete:
         yield (
-            "Not all partitions of __transaction_state are here, or nothing says how many there are: what no "
-            "coordinator here knows may be known elsewhere."
+            "Not all partitions of __transaction_state are here, or nothing says how many there are: a transaction unknown to the coordinators here may be known elsewhere."
         )
     if found.replicas:
         yield f"Other copies of the same partitions are not audited: {len(found.replicas)}."
@@ -120,6 +119,6 @@ def _of_finding(each: LogFinding, window: str, *, first: bool) -> Iterator[str]:
     if first:
         yield f"  {each.meaning}"
     yield f"  {each.what}"
-    yield f"  who notices: {each.affected}"
-    yield from (f"  what mends it: {mend}" for mend in each.mends)
-    yield f"  see it: {window}"
+    yield f"  affected: {each.affected}"
+    yield from (f"  repair: {mend}" for mend in each.mends)
+    yield f"  open: {window}"

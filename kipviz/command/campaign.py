@@ -41,16 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         metavar="DIR",
-        help="keep finished parts in this folder, and go on from those that are there",
+        help="save finished parts in this folder, and continue from those already there",
     )
     parser.add_argument("--events", metavar="DIR", help="write every event of every run as Parquet")
     parser.add_argument(
-        "--shrink", action="store_true", help="tell a minimal story of the first run of each kind"
+        "--shrink", action="store_true", help="print a minimal story of the first run of each kind"
     )
     parser.add_argument(
         "--coverage",
         action="store_true",
-        help="make the runs again here and list which rules fired",
+        help="repeat the runs here and list which rules fired",
     )
     add_rules(parser, "the design repaired, to be named in --designs")
     add_json(parser)
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.events is not None:
         check_place(arguments.events)
         if Path(arguments.events).exists():
-            raise Refused(f"there is something at {arguments.events} already: choose another place")
+            raise Refused(f"{arguments.events} already exists: choose another place")
     with Progress() as progress:
         with explaining():
             work = _campaign(arguments)
@@ -155,7 +155,7 @@ def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterato
         yield
     except Cancelled:
         if folder is not None:
-            print(f"kipviz: what was finished is kept in {folder}", file=sys.stderr)
+            print(f"kipviz: finished parts are saved in {folder}", file=sys.stderr)
         raise KeyboardInterrupt from None
     finally:
         signal.signal(signal.SIGINT, before)

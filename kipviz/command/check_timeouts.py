@@ -9,15 +9,15 @@ from kipviz.command.arguments import add_json, count
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
 
-HELP = "check how lock duration, transaction time-out and the work on a batch go together"
+HELP = "check lock duration, transaction timeout and batch work time against each other"
 OPTIONS = {
     "lock": "group.share.record.lock.duration.ms",
     "timeout": "transaction.timeout.ms",
-    "work": "how long the application works on a batch at most, in ms",
+    "work": "the longest time the application works on a batch, in ms",
     "scan": "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-    "look_up": "how often a leader looks up what became of its votes (our inference)",
+    "look_up": "how often a leader looks up the outcome of transactional acknowledgements (our inference)",
     "deliveries": "group.share.delivery.count.limit",
-    "aborts": "how many aborts in a row a record has to outlive",
+    "aborts": "how many consecutive aborts a record must survive",
 }
 
 

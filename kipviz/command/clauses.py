@@ -21,9 +21,7 @@ out; "open" says what is missing.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument(
-        "--kip", type=names, metavar="NUMBERS", help="such as 98,890; all if left out"
-    )
+    parser.add_argument("--kip", type=names, metavar="NUMBERS", help="such as 98,890; default: all")
     parser.add_argument("--how", choices=HOW, help="only the rows of this kind")
     parser.add_argument("--into", metavar="FILE", help="write it as a page, such as KIPS.md")
     add_json(parser)

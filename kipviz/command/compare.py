@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kipviz.views.role_cards.own_view import View
     from kipviz.widgets.line import Line
 
-HELP = "play one story under two or more designs, or two stories, and show where they part"
+HELP = "play one story under two or more designs, or two stories, and show where they diverge"
 Pair = tuple[int, int]
 
 
@@ -26,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", metavar="SCENARIO", help="another story for the right side: the other of a pair"
     )
-    parser.add_argument("--left", metavar="DESIGN", help="default: what the story was written for")
+    parser.add_argument("--left", metavar="DESIGN", help="default: the story's own design")
     parser.add_argument("--right", metavar="DESIGN", help="the same for the right side")
     parser.add_argument(
         "--designs",
         type=names,
         metavar="A,B,C",
-        help="three and more designs in columns, each held against the first one",
+        help="three or more designs in columns, each compared with the first",
     )
     add_rules(parser, "the design repaired, to be named in --left, --right or --designs")
     add_views(parser)

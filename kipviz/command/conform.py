@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kipviz.conforming.programs import Program
     from kipviz.conforming.rounds import Refusal, Round
 
-HELP = "play random programs at a real broker, and ask the model for every answer"
+HELP = "run random programs against a real broker, and check every response with the model"
 PROGRAMS, STEPS, AT_ONE_BROKER, MUTANTS = 50, 40, 50, 2_000
 # So many refused programs are shrunk and kept, one for each kind of refusal.
 KEPT_MAX = 5
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kafka",
         required=True,
         metavar="FOLDER_OF_JARS",
-        help="the libs folder of a Kafka release; its broker runs on 127.0.0.1 in a folder that does not stay",
+        help="the libs folder of a Kafka release; its broker runs on 127.0.0.1 in a temporary folder",
     )
     parser.add_argument(
         "--programs", type=count, default=PROGRAMS, metavar="N", help=f"how many ({PROGRAMS})"
@@ -44,16 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how many steps each has ({STEPS})",
     )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first one (1)")
-    parser.add_argument("--program", metavar="FILE", help="play the program that was kept instead")
+    parser.add_argument("--program", metavar="FILE", help="run the saved program instead")
     parser.add_argument(
         "--mutants",
         type=_from_0,
         default=MUTANTS,
         metavar="N",
-        help=f"change so many answers by one in one number, and say which the model accepts ({MUTANTS}; 0: none)",
+        help=f"change one number in this many responses by one, and report which the model accepts ({MUTANTS}; 0: none)",
     )
     parser.add_argument(
-        "--keep", metavar="FOLDER", help="keep each refused program there, as short as it gets"
+        "--keep",
+        metavar="FOLDER",
+        help="save each rejected program there, shortened as far as possible",
     )
     add_json(parser)
 
@@ -157,7 +159,7 @@ def _place(to: str | None) -> Path | None:
         return None
     place = Path(to)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise Refused(f"--keep takes a folder that is empty or not there yet, and {to} is neither")
+        raise Refused(f"--keep takes an empty or new folder, and {to} is neither")
     return place
 
 
@@ -207,7 +209,7 @@ def _lines(found: _Found, kept: list[tuple[Refusal, str]], release: str) -> Iter
     from kipviz.conforming.judging import lines_of_mutants
 
     yield (
-        f"Kafka {release}, one broker: {found.played} programs, {found.asked:,} answers compared: "
+        f"Kafka {release}, one broker: {found.played} programs, {found.asked:,} responses compared: "
         f"{found.accepted:,} accepted, {found.refused:,} refused, {found.doubted:,} that cannot be judged."
     )
     for refusal, place in kept:

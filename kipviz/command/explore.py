@@ -30,14 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--faults",
         default="",
         metavar="FAULTS",
-        help="crash_broker=1,expire_lock=1, or a profile; none if left out",
+        help="crash_broker=1,expire_lock=1, or a profile; default: none",
     )
     parser.add_argument(
         "--cut",
         action="append",
         default=[],
         metavar="SIDES",
-        help="also try this cut between sets of hosts, such as 'B1 B3 | B5 app-1' or 'B1 | *'; may "
+        help="also try this network partition between sets of hosts, such as 'B1 B3 | B5 app-1' or 'B1 | *'; may "
         "be repeated, and takes cut=1 or more in --faults",
     )
     parser.add_argument(
@@ -54,18 +54,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="another setting, such as record_lock_duration_ms=15000; may be repeated",
     )
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
-    parser.add_argument("--depth-max", type=count, metavar="N", help="how deep; no end if left out")
+    parser.add_argument("--depth-max", type=count, metavar="N", help="how deep; default: unlimited")
     parser.add_argument(
         "--reduce",
         type=names,
         default=(),
         metavar="R[,R]",
-        help="symmetry (interchangeable applications), order (lone steps first); none if left out",
+        help="symmetry (interchangeable applications), order (lone steps first); default: none",
     )
     parser.add_argument(
         "--resume",
         metavar="FILE",
-        help="go on with the search in this file, and keep it there if it stops again",
+        help="continue the search saved in this file, and save it there if it stops again",
     )
     parser.add_argument(
         "--full-states",
@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep up to 100,000 full states beside their digests and compare",
     )
     _add_spark(parser)
-    parser.add_argument(
-        "--shrink", action="store_true", help="leave out of a counterexample what is not needed"
-    )
+    parser.add_argument("--shrink", action="store_true", help="shorten each counterexample")
     parser.add_argument(
         "--saves",
         action="store_true",
@@ -101,7 +99,7 @@ def _add_spark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--go-on",
         action="store_true",
-        help="with --folder: go on with the levels that an earlier search has left there",
+        help="with --folder: continue from the levels that an earlier search left there",
     )
 
 
@@ -128,9 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         spec, under = changed(scenario.spec, design, settings)
         model = scenario.but(spec=spec).model(under, budget)
     if arguments.cut and not budget.cut:
-        raise Refused(
-            "a search that tries a cut between sets of hosts takes --faults cut=1 or more"
-        )
+        raise Refused("a search with a network partition takes --faults cut=1 or more")
     bounds = Bounds(states_max=arguments.states_max)
     if arguments.depth_max is not None:
         bounds = bounds.but(depth_max=arguments.depth_max)
@@ -316,7 +312,7 @@ def _lines(
         if blame := _blame(each):
             lines += [
                 f"      {THE_PROGRAM}: {blame}",
-                "      Below that state nothing more was asked of the design.",
+                "      The search did not continue below that state.",
             ]
     for each, tried in zip(broken, decided, strict=True):
         if tried:

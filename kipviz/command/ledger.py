@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kipviz.studies.kip_claims.claims import Entry
     from kipviz.studies.kip_claims.statements import JudgedStatement, Text
 
-HELP = "judge every guarantee that the KIPs state, with the bound that was searched"
+HELP = "judge every guarantee that the KIPs state, with the bounds of the search"
 HEAD = """# What the KIPs promise, and what a search says of it
 
 Made by `kipviz ledger --into LEDGER.md`; a test makes it again. Each row is one guarantee, told in

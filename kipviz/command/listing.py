@@ -14,7 +14,7 @@ KINDS = ("scenarios", "designs", "slots", "faults")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
-    parser.add_argument("what", nargs="?", choices=KINDS, help="one catalogue; all if left out")
+    parser.add_argument("what", nargs="?", choices=KINDS, help="one catalogue; default: all")
     add_json(parser)
 
 

@@ -13,11 +13,8 @@ from kipviz.command.arguments import add_json, count, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer, check_place, write_whole
 
-NOTHING = (
-    "Nothing is written in this log: so is one to which nothing was ever written, or from which all was "
-    "deleted, and also a file that was copied badly."
-)
-HELP = "tell what stands in a partition's log, as a broker wrote it"
+NOTHING = "This log is empty: nothing was ever written, everything was deleted, or the file was copied badly."
+HELP = "print a partition's log as a broker wrote it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,16 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER|FILE",
         help="a partition's folder, such as __transaction_state-45, or a broker's whole folder of logs",
     )
-    parser.add_argument("--topic", help="the topic; taken from the folder's name if left out")
+    parser.add_argument("--topic", help="the topic; default: from the folder's name")
     parser.add_argument(
         "--torn-tail",
         action="store_true",
-        help="the file was copied from a running broker: what is cut off at its end is no damage",
+        help="the file was copied from a running broker: a truncated end is no damage",
     )
     parser.add_argument(
         "--open",
         action="store_true",
-        help="say who holds the last stable offsets back, and open the logs in the stepper; "
+        help="report what holds back the last stable offsets, and open the logs in the stepper; "
         "FOLDER may be a broker's whole folder of logs",
     )
     parser.add_argument(
@@ -89,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.path)
     if not path.exists():
-        raise Refused(f"there is nothing at {path}; name a partition's folder or a .log file")
+        raise Refused(f"{path} does not exist; name a partition's folder or a .log file")
     if why := _why_not_together(arguments):
         raise Refused(why)
     if arguments.accept:
@@ -131,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _why_not_together(arguments: argparse.Namespace) -> str:
     """Say which option is for another one that is not there, or nothing."""
     if arguments.open and arguments.accept:
-        return "--open and --accept are two ways to look at logs: name one of them"
+        return "--open and --accept exclude each other: name one of them"
     if arguments.requests is not None and not arguments.accept:
         return "--requests is for --accept"
     needed = {
@@ -189,7 +186,7 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     lines = [run.scenario.sentence, *(f"not read: {each}" for each in not_read)]
     lines += [line for row in rows for line in lines_of_open(row)]
     lines += [line for row in pending for line in lines_of_pending(row)]
-    lines += [] if rows else ["No last stable offset is behind its high watermark."]
+    lines += [] if rows else ["Every last stable offset equals its high watermark."]
     answer(document, [*lines, "", f"{to}: step {step}"], as_json=arguments.json)
     if not arguments.no_browser:
         import webbrowser

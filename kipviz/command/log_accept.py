@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         action="extend",
-        help="with --accept: what the broker's logger kafka.request.logger wrote at DEBUG; the files of a "
+        help="with --accept: the output of the broker's logger kafka.request.logger at DEBUG; the files of a "
         "log that was rolled, in any order",
     )
     parser.add_argument(

@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # a shell may start a program without one
             sys.stdout.flush()
         if status == 0 and was_cut_short():
-            print("kipviz: interrupted; what is told is what was found so far", file=sys.stderr)
+            print("kipviz: interrupted; showing the results so far", file=sys.stderr)
             return INTERRUPTED
     except Refused as refused:
         _say(f"kipviz: {sentence(str(refused))}")
@@ -133,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.errno not in CANNOT_BE_WRITTEN or error.filename is not None:
             return _mistake()
         _leave_stdout()
-        _say(f"kipviz: the answer cannot be written: {error.strerror}")
+        _say(f"kipviz: the output cannot be written: {error.strerror}")
         return BAD_INPUT
     except Exception as error:  # noqa: BLE001  it must not end with a status that says something else
         if not _is_readers_own(error):
@@ -172,9 +172,8 @@ def parser() -> Parser:
     """Give the parser of the whole command."""
     whole = Parser(
         prog="kipviz",
-        description="Step through Kafka's transaction and share-group protocol, search it for "
-        "broken promises, and compare proposed designs.",
-        epilog="Exit status: 0, or 1 when a property does not hold, or 2 for bad input.",
+        description="Step through Kafka's transaction and share-group protocol, search it for violations, and compare proposed designs.",
+        epilog="Exit status: 0, 1 if a property does not hold, 2 for bad input.",
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"kipviz {__version__}")

@@ -20,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_rules(parser, "--design")
     add_views(parser)
-    parser.add_argument(
-        "--to", metavar="FILE", help="where the page is kept; a new file if left out"
-    )
+    parser.add_argument("--to", metavar="FILE", help="where the page is kept; default: a new file")
     parser.add_argument("--no-browser", action="store_true", help="write the page, and say where")
     parser.add_argument("--json", action="store_true", help="say in JSON what was opened")
 

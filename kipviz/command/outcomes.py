@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds",
         type=count,
         metavar="N",
-        help="so many seeded runs; every interleaving if left out",
+        help="number of seeded runs; default: every interleaving",
     )
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
     parser.add_argument("--row", type=count, default=1, metavar="N", help="the row to save (1)")
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
     if (arguments.save is not None or arguments.row > 1) and arguments.row > len(found.groups):
-        raise Refused(f"there are {len(found.groups)} rows, and no row {arguments.row}")
+        raise Refused(f"there is no row {arguments.row}; rows are 1 to {len(found.groups)}")
     if arguments.save is not None:
         run_report.save(found.run(found.groups[arguments.row - 1]), arguments.save)
     document = {

@@ -156,7 +156,7 @@ def gathered(
                 break
             found.append(each)
     if go_on.stopped and path is not None:
-        raise Refused(f"interrupted before everything was judged: {path} stays as it is")
+        raise Refused(f"interrupted before everything was judged: {path} is unchanged")
     return found
 
 
@@ -174,7 +174,7 @@ def check_place(path: str | None) -> None:
     if not os.path.isdir(folder):  # noqa: PTH112  a name that is too long is no folder either
         raise Refused(f"cannot write {path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
-        raise Refused(f"cannot write {path}: the folder {folder} is closed to writing")
+        raise Refused(f"cannot write {path}: the folder {folder} is not writable")
 
 
 def write_whole(path: str, text: str) -> None:

@@ -13,7 +13,7 @@ from kipviz.command.output import answer
 if TYPE_CHECKING:
     from kipviz.scenarios.pains import Pain
 
-HELP = "list what users run into, with cause, way out and the story that shows it"
+HELP = "list common symptoms, with cause, remedy and the story that shows each"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.scenarios.pains import PAINS, UnknownPain, pain
 
     if arguments.open and arguments.number is None:
-        raise Refused("which symptom is to be opened? `kipviz pains` lists their numbers")
+        raise Refused("name the symptom to open: `kipviz pains` lists their numbers")
     try:
         chosen = PAINS if arguments.number is None else (pain(arguments.number),)
     except UnknownPain as unknown:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kipviz.checking.single_run.runs import Run
     from kipviz.checking.single_run.violation import Breaking
 
-HELP = "make one seeded run of a campaign again and tell it"
+HELP = "repeat one seeded run of a campaign and print it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--saves",
         action="store_true",
-        help="if a promise breaks, say which single decision would have saved this run",
+        help="if a property breaks, say which single decision would have prevented it",
     )
     add_form(parser)
 

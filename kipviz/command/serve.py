@@ -21,18 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--design", help="the design; the story's first one, or kafka")
     parser.add_argument("--topic", action="append", default=[], help="a topic, of three partitions")
-    parser.add_argument("--by", default="running", help="running, or hand: deliveries wait")
+    parser.add_argument(
+        "--by", default="running", help="running, or hand: deliveries wait for a command"
+    )
     parser.add_argument(
         "--time",
         default="clock",
-        help="clock: polls and transactions end by this machine's clock; model: when a script says so",
+        help="clock: polls and transactions time out by this machine's clock; model: when a script says so",
     )
     parser.add_argument(
         "--rule",
         action="append",
         default=[],
         metavar="RULE",
-        help='what happens to deliveries: "hold EndTxn", "lose every 3rd answer", '
+        help='rules for deliveries: "hold EndTxn", "lose every 3rd answer", '
         '"crash the coordinator at PREPARE_COMMIT"',
     )
     parser.add_argument(
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--script",
         action="store_true",
-        help='read {"do": …} from stdin, a JSON object a line, and answer each with one',
+        help='read {"do": …} from stdin, one JSON object per line, and answer each with one',
     )
 
 

@@ -13,7 +13,7 @@ from kipviz.command.own_code import add_rules
 if TYPE_CHECKING:
     from kipviz.studies.study import Answer
 
-HELP = "answer a debated question about the drafts, such as B8; list them if none is named"
+HELP = "answer a debated question about the drafts, such as B8; without a name list them"
 TIMES = (
     ("round-trip", "from a client to a broker and back"),
     ("broker-round-trip", "from a broker to another broker and back"),
@@ -40,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "study",
         nargs="?",
         metavar="STUDY",
-        help="B1, B2, …, `findings` of a KIP, or `corners` of KIP-1289; a list if left out",
+        help="B1, B2, …, `findings` of a KIP, or `corners` of KIP-1289; default: a list",
     )
     parser.add_argument(
         "--kip",
         metavar="KIP",
-        help="with `findings`: 1289, 1310, 1319, 447 or all; 1289 if left out",
+        help="with `findings`: 1289, 1310, 1319, 447 or all; default: 1289",
     )
     parser.add_argument(
         "--into",
@@ -97,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.study is None:
         listed = [{"name": s.name, "question": s.question, "source": s.source} for s in STUDIES]
         lines = [f"{s.name:<10} {s.question}" for s in STUDIES]
-        lines += ["", f"{FINDINGS:<10} What contradicts what in KIP-1289; --kip names another text"]
-        lines += [f"{CORNERS:<10} What KIP-1289 claims of its corner cases, and what happens"]
+        lines += ["", f"{FINDINGS:<10} Contradictions in KIP-1289; --kip names another text"]
+        lines += [f"{CORNERS:<10} What KIP-1289 claims about its corner cases, and what happens"]
         answer({"studies": listed}, lines, as_json=arguments.json)
         return 0
     with run_report.refusing():

@@ -21,7 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", default=100, type=count, metavar="N", help="how many (100)")
     parser.add_argument("--designs", type=names, metavar="D[,D]", help="kafka,repaired")
     parser.add_argument(
-        "--steps-max", type=count, default=400, metavar="N", help="where a run is cut (400)"
+        "--steps-max",
+        type=count,
+        default=400,
+        metavar="N",
+        help="maximum number of steps of a run (400)",
     )
     add_json(parser)
 

@@ -19,7 +19,9 @@ from kipviz.core.printable import shown
 if TYPE_CHECKING:
     from kipviz.watching.cluster_query import Look
 
-HELP = "watch a running cluster: open transactions, what they hold back, share groups' backlogs; read-only"
+HELP = (
+    "watch a running cluster: open transactions, what they block, share groups' backlogs; read-only"
+)
 EVERY_S, TIMEOUT_S = 5.0, 10.0
 INTERRUPTED = 130
 # How soon an interrupt is noticed between two looks.
@@ -38,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     often = parser.add_mutually_exclusive_group()
     often.add_argument(
-        "--every", type=_seconds, default=EVERY_S, metavar="SECONDS", help="look so often (5)"
+        "--every", type=_seconds, default=EVERY_S, metavar="SECONDS", help="query interval (5)"
     )
     often.add_argument(
-        "--once", action="store_true", help="look once; the exit status is 1 if something is wrong"
+        "--once", action="store_true", help="query once; the exit status is 1 if something is wrong"
     )
     parser.add_argument(
         "--command-config",
@@ -53,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=TIMEOUT_S,
         metavar="SECONDS",
-        help="how long an answer may take (10)",
+        help="timeout of a response (10)",
     )
     add_json(parser)
 
@@ -123,7 +125,7 @@ def _looked(ask: Any, arguments: argparse.Namespace) -> int:
         sentence = f"no broker of {arguments.bootstrap_server} answers: {why}"
         if arguments.once:
             raise Refused(sentence) from None
-        print(f"kipviz: {shown(sentence)}; asking again", file=sys.stderr, flush=True)
+        print(f"kipviz: {shown(sentence)}; retrying", file=sys.stderr, flush=True)
         return 1
     (_show if arguments.once else _show_again)(found, arguments)
     return int(found.is_wrong)

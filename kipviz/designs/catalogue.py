@@ -22,8 +22,7 @@ REPAIRED = Design(
     "repaired",
     "KIP-1289, repaired",
     "our inference",
-    "The vote is in the share coordinator's log before it is promised, the partition of that log "
-    "is the participant, and only the transaction's end frees the record.",
+    "The transactional acknowledgement is in the share coordinator's log before it is promised. The partition of that log is the participant, and only the end of the transaction releases the record.",
     "the findings of our review of KIP-1289 (draft of 2026)",
     tuple(slot.options[0].name for slot in SLOTS),
 )
@@ -32,8 +31,7 @@ AS_WRITTEN = Design(
     "as-written",
     "KIP-1289 as written",
     "draft",
-    "TX_PENDING lives in memory, markers are broadcast on the brokers they reach and filtered by "
-    "the epoch staged with, an expired lock frees the record.",
+    "TX_PENDING is kept in memory. Each broker that receives a marker applies it to every record with the staged epoch. An expired lock releases the record.",
     "KIP-1289, state Voting; where its text says two things: registered participant (Flow), "
     "abort to ACQUIRED (javadoc), the enlistment sent to the coordinator",
     (
@@ -66,7 +64,7 @@ KAFKA = Design(
     "Kafka 4.4.0 as it is",
     "shipped",
     "Transactions of producers and regular consumer groups, and share groups beside them; a share "
-    "group cannot take part in a transaction, so the questions of KIP-1289 are never asked.",
+    "group cannot take part in a transaction, so the questions of KIP-1289 do not arise.",
     "Kafka 4.4.0, transaction version 2, share version 2",
     AS_WRITTEN.chosen,
     stages_shares=False,
@@ -78,7 +76,7 @@ KIP_939 = Design(
     "kip-939",
     "KIP-939, two-phase commit",
     "draft",
-    "Kafka 4.4.0, and what KIP-939 has besides: InitProducerId may keep an open transaction, for a "
+    "Kafka 4.4.0 plus KIP-939: InitProducerId may keep an open transaction, for a "
     "producer that asks an external database how it has to end.",
     "KIP-939 (accepted; version 6 of InitProducerId is unstable, keepPreparedTxn is pull request "
     "21735, open)",
@@ -91,8 +89,7 @@ KIP_1309 = Design(
     "kip-1309",
     "KIP-1309, heartbeats of transactions",
     "draft",
-    "KIP-939, and a coordinator that aborts a transaction when its producer was not heard of for "
-    "three heartbeat intervals, also one of a two-phase commit: the text makes no exception.",
+    "KIP-939, with a coordinator that aborts a transaction after three heartbeat intervals without a heartbeat. The text makes no exception for a two-phase commit.",
     "KIP-1309 (draft, revision 3), KAFKA-20381; on KIP-939",
     KIP_939.but(liveness="every_transaction").chosen,
     stages_shares=False,
@@ -132,9 +129,7 @@ KIP_1310 = Design(
     "kip-1310",
     "KIP-1310 as written",
     "our inference",
-    "A TransactionSession with the methods that the page has and no others: it does not know the "
-    "producers that are bound to it, so it does not wait for their batches nor hear of their "
-    "failures.",
+    "A TransactionSession with exactly the methods on the page. It does not know its bound producers, so it neither waits for their batches nor learns of their failures.",
     "KIP-1310, under discussion, on the repaired KIP-1289",
     REPAIRED.but(**WRITTEN, silence="one_session_timeout").chosen,
 )
@@ -158,9 +153,8 @@ _IMPLEMENTED = {
 DRAFT_EARLY = _implemented(
     "draft-early",
     "KIP-1289 as first implemented: in memory (draft implementation, seen in source)",
-    "The vote is in the share-partition leader's memory. The leader adds the participant at the coordinator "
-    "object of its own broker. A marker resolves votes on the broker that receives it, before it is appended, "
-    "and the share coordinator does not learn of it. The lock's only timer finds the record staged.",
+    "The transactional acknowledgement is in the share-partition leader's memory. The leader adds the participant at the coordinator "
+    "object of its own broker. A marker resolves acknowledgements on the broker that receives it, before it is appended, and the share coordinator does not learn of it. The lock's only timer finds the record staged.",
     f"{EARLY}; what becomes of the lock timer is our reading",
     **_IMPLEMENTED,
     enlistment="own_broker",
@@ -171,7 +165,7 @@ DRAFT_EARLY = _implemented(
 DRAFT_MIDDLE = _implemented(
     "draft-middle",
     "KIP-1289 as implemented next: a persisted vote (draft implementation, seen in source)",
-    "The leader adds the participant and writes the vote as delivery state 5 before it responds; staging "
+    "The leader adds the participant and writes the acknowledgement as delivery state 5 before it responds; staging "
     "cancels the lock's timer. A marker for a state partition resolves votes of exactly its epoch in the "
     "memory of the broker that receives it, and the outcome is one more state write.",
     f"{MIDDLE}; how the outcome passes the merge, and which correction lets its tests commit under transaction "
@@ -185,7 +179,7 @@ DRAFT_MIDDLE = _implemented(
 DRAFT_LATE = _implemented(
     "draft-late",
     "KIP-1289 as implemented last: the share coordinator resolves (draft implementation, seen in source)",
-    "The vote is delivery state 5 as before. The marker goes to the share coordinator, which completes the "
+    "The acknowledgement is delivery state 5 as before. The marker goes to the share coordinator, which completes the "
     "records; the share-partition leader reads the state again and takes the outcome over.",
     f"{LATE}; the coordinator's epoch rule is not known: the narrowest one that lets its tests commit",
     **_IMPLEMENTED | {"member_epoch": "the_current_or_the_one_before"},
@@ -224,8 +218,7 @@ BEFORE_447 = _of_kip_447(
     "before-447",
     "Kafka before KIP-447",
     "shipped",
-    "Nobody looks at members when a producer brings offsets, nor at pending offsets when a consumer "
-    "asks: one producer per partition has to fence the one before it (exactly_once, until 2.5).",
+    "The group coordinator checks neither members when a producer sends offsets nor pending offsets when a consumer fetches them. One producer per partition has to fence its predecessor (exactly_once, until 2.5).",
     pending_offset="the_committed_one",
     zombie_offsets="anybody",
 )
@@ -308,8 +301,7 @@ CATALOGUE: tuple[Design, ...] = (
     _older(
         "kafka-tv0",
         "Kafka, transaction version 0, nothing verified",
-        "As KIP-98 began: clients add partitions themselves, and a leader appends whatever carries "
-        "the right epoch.",
+        "As KIP-98 began: clients add partitions themselves, and a leader appends every batch with the right epoch.",
         "Kafka 0.11 to 3.5; Kafka 4.4.0 with transaction.version 0 and "
         "transaction.partition.verification.enable=false",
         transaction_version=0,
@@ -319,22 +311,21 @@ CATALOGUE: tuple[Design, ...] = (
     _finding(
         "finding-I",
         "repaired, but markers must carry the staged epoch",
-        "A vote is resolved only by a marker with exactly the epoch it was staged with; "
+        "An acknowledgement is resolved only by a marker with exactly its staged epoch; "
         "transaction version 2 bumps the epoch with the decision.",
         marker_epoch="equal",
     ),
     _finding(
         "finding-D",
         "repaired, but the lock runs on",
-        "The acquisition lock of a staged record runs out as always and frees the record.",
+        "The acquisition lock of a staged record expires as usual and releases the record.",
         lock_expiry="back_to_available",
     ),
     AS_WRITTEN,
     _reading(
         "as-written-broadcast",
         "KIP-1289 as written, no participant",
-        "The other reading: the coordinator does not track share-partitions at all, the broadcast "
-        "is said to be enough.",
+        "The other reading: the coordinator does not track share-partitions at all, the broadcast is supposed to be enough.",
         participant="nowhere",
     ),
     _reading(
@@ -365,8 +356,7 @@ FINDINGS: tuple[Design, ...] = (
         "finding-X9",
         "repaired, but share.version 2 turns it on",
         "our inference",
-        "Whoever has the code uses it from the level on that dead-letter queues have: no level is left "
-        "to wait for.",
+        "Every broker with the code uses it from the level of dead-letter queues on: no separate level has to be finalized.",
         REPAIRED.source,
         REPAIRED.chosen,
         levels=(("staging_level", 2),),

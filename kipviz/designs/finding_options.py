@@ -147,7 +147,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "outcome_write",
-        "What of a marker whose outcome for a vote in memory cannot be made durable?",
+        "What happens to a marker whose outcome for an acknowledgement in memory cannot be made durable?",
         "X43",
         True,
         (
@@ -167,7 +167,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "state_marker",
-        "Does the share coordinator hear of a marker that is written to its log?",
+        "Is the share coordinator notified of a marker that is written to its log?",
         "X3",
         True,
         (
@@ -187,7 +187,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "outcome_join",
-        "How does the outcome of a vote enter the durable state?",
+        "How does the outcome of an acknowledgement enter the durable state?",
         "X15",
         True,
         (
@@ -202,7 +202,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "member_check",
-        "Whose word does the share-partition leader take for who the member is?",
+        "How does the share-partition leader check the member?",
         "X8",
         True,
         (
@@ -222,7 +222,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "marker_below_level",
-        "Does a marker resolve votes in memory when the feature is downgraded?",
+        "Does a marker resolve acknowledgements in memory after a downgrade?",
         "S",
         True,
         (

@@ -148,7 +148,7 @@ def it_joins_first() -> bool:
 GROUP_SLOTS: tuple[Slot, ...] = (
     Slot(
         "pending_offset",
-        "What is a consumer told whose group's offset is pending?",
+        "What response does a consumer get while its group's offset is pending?",
         "KIP-447",
         True,
         (
@@ -167,7 +167,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "zombie_offsets",
-        "Is a producer's TxnOffsetCommit held against the group's members?",
+        "Is a producer's TxnOffsetCommit checked against the group's members?",
         "KIP-447",
         True,
         (
@@ -199,7 +199,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "producer_member",
-        "In whose name does a producer send offsets?",
+        "As which member does a producer send offsets?",
         "KIP-447",
         False,
         (
@@ -270,7 +270,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "older_transaction",
-        "What becomes of a transaction that an older generation has left open?",
+        "What happens to a transaction that an older generation left open?",
         "KIP-447",
         True,
         (
@@ -292,7 +292,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "name_beside_id",
-        "Is a topic whose id nobody knows looked for by a name beside the id?",
+        "Is a topic with an unknown id looked up by a name beside the id?",
         "KIP-1319",
         True,
         (

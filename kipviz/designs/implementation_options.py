@@ -172,7 +172,7 @@ def with_delivery_counts(deliveries: Deliveries) -> Deliveries:
 IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     Slot(
         "vote_form",
-        "In which form does a vote become durable?",
+        "In which form does an acknowledgement become durable?",
         "as implemented",
         True,
         (
@@ -182,7 +182,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "pending_resolver",
-        "Who resolves a TX_PENDING that is part of the durable state?",
+        "Which role resolves a durable TX_PENDING?",
         "as implemented",
         True,
         (
@@ -207,7 +207,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "marker_hook",
-        "When does a marker resolve votes in memory?",
+        "When does a marker resolve acknowledgements in memory?",
         "as implemented",
         True,
         (
@@ -223,7 +223,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "abort_limit",
-        "Is the delivery limit asked when a transaction aborts?",
+        "Is the delivery limit checked when a transaction aborts?",
         "as implemented",
         True,
         (
@@ -273,7 +273,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "refresh_match",
-        "Which votes does the answer to a refresh resolve?",
+        "Which acknowledgements does the response to a refresh resolve?",
         "as implemented",
         True,
         (
@@ -303,7 +303,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "drain",
-        "Do decisions leave the consumer when they are drained for a transaction?",
+        "Does draining for a transaction remove acknowledgements from the consumer?",
         "as implemented",
         False,
         (

@@ -39,7 +39,7 @@ def one_session_timeout(told_ms: int) -> int:
 LIVENESS_SLOTS: tuple[Slot, ...] = (
     Slot(
         "liveness",
-        "Whose transaction is aborted because no heartbeat came for three intervals?",
+        "Which transactions are aborted after three intervals without a heartbeat?",
         "KIP-1309",
         True,
         (

@@ -284,7 +284,7 @@ __all__ = ["KAFKAS_OWN", "SLOTS", "STATUSES", "Option", "Slot", "UnknownDesign"]
 SLOTS: tuple[Slot, ...] = (
     Slot(
         "staged_acks",
-        "What of a vote is durable before the producer is told that it is staged?",
+        "What part of an acknowledgement is durable before the producer is told that it is staged?",
         "E",
         True,
         (
@@ -296,7 +296,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "participant",
-        "Which partition stands for the vote in the transaction?",
+        "Which partition represents the acknowledgement in the transaction?",
         "C",
         True,
         (
@@ -317,7 +317,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "enlistment",
-        "Which broker is asked to enlist the participant?",
+        "Which broker is asked to add the participant?",
         "X2",
         True,
         (
@@ -338,7 +338,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "lock_expiry",
-        "What when the acquisition lock of a TX_PENDING record runs out?",
+        "What happens when the acquisition lock of a TX_PENDING record expires?",
         "D",
         True,
         (
@@ -360,7 +360,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "marker_epoch",
-        "Which marker resolves a vote?",
+        "Which marker resolves an acknowledgement?",
         "I",
         True,
         (
@@ -393,7 +393,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "outcome_news",
-        "Who begins, when a marker has resolved votes on records that another broker leads?",
+        "Who acts first when a marker has resolved acknowledgements of records that another broker leads?",
         "B2",
         True,
         (
@@ -419,7 +419,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "stage_retry",
-        "What does an equal second staging by the same transaction answer?",
+        "What is the response to an identical second staging by the same transaction?",
         "K",
         True,
         (
@@ -429,7 +429,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "eviction",
-        "May a share-partition with a pending vote be dropped from memory?",
+        "May a share-partition with a pending acknowledgement be dropped from memory?",
         "X5",
         True,
         (
@@ -439,7 +439,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "next_poll",
-        "What does the next poll() say of the batch before it?",
+        "How does the next poll() acknowledge the previous batch?",
         "X1",
         False,
         (
@@ -450,7 +450,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "epoch_check",
-        "Does a log refuse an older epoch of a producer?",
+        "Does a log reject an older epoch of a producer?",
         KAFKAS_OWN,
         True,
         (
@@ -465,7 +465,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "sequence_check",
-        "Does a log look at the sequences of batches?",
+        "Does a log check the sequences of batches?",
         KAFKAS_OWN,
         True,
         (
@@ -480,7 +480,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "verification_guard",
-        "How long is the coordinator's yes to a new partition good for?",
+        "How long is the coordinator's confirmation of a new partition valid?",
         KAFKAS_OWN,
         True,
         (
@@ -492,7 +492,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "marker_fencing",
-        "Does a log refuse the markers of an older coordinator?",
+        "Does a log reject the markers of an older coordinator?",
         KAFKAS_OWN,
         True,
         (
@@ -509,7 +509,7 @@ SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "lock_timeout",
-        "Does the acquisition lock of a record run out?",
+        "Does the acquisition lock of a record expire?",
         KAFKAS_OWN,
         True,
         (

@@ -225,7 +225,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "session_failure",
-        "Is what fails at a bound client the session's failure, too?",
+        "Does a failure of a bound client also fail the session?",
         "B18",
         False,
         (
@@ -241,7 +241,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "session_identity",
-        "What does a bound producer take over when its session has the next identity?",
+        "What does a bound producer adopt when its session gets the next identity?",
         "B19",
         False,
         (
@@ -322,7 +322,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "session_timeout",
-        "What does a session tell its coordinator of transaction.session.timeout.ms?",
+        "What does a session send its coordinator as transaction.session.timeout.ms?",
         "KIP-1309",
         False,
         (
@@ -389,7 +389,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "session_and_id",
-        "By which identity does a producer go that is given a session and a transactional.id?",
+        "Which identity does a producer with both a session and a transactional.id use?",
         "KIP-1310",
         False,
         (
@@ -410,7 +410,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "session_threads",
-        "What does a thread's call on a session find while another thread is in one?",
+        "What happens when a thread calls a session while another thread is using it?",
         "KIP-1310",
         False,
         (

@@ -108,7 +108,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "reset_while_pending",
-        "What comes of a reset of a share group while a vote of it is pending?",
+        "What happens to a reset of a share group while one of its acknowledgements is pending?",
         "X13",
         True,
         (
@@ -124,7 +124,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "initialize_again",
-        "Is the state of a share-partition made anew by the same request once more?",
+        "Does a repeated request initialize the state of a share-partition again?",
         "KIP-932",
         True,
         (
@@ -161,7 +161,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "member_epoch",
-        "Is a staging held against the member's epoch?",
+        "Is a staging checked against the member's epoch?",
         "L",
         True,
         (

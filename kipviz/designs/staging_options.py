@@ -108,7 +108,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "poll_while_staging",
-        "Does poll() wait for the answer to a staging?",
+        "Does poll() wait for the response to a staging?",
         "X25",
         False,
         (
@@ -123,7 +123,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "dropped_staging",
-        "Whose is a record whose staging was refused, or given up with its transaction?",
+        "Who holds a record whose staging was rejected, or abandoned with its transaction?",
         "X26",
         False,
         (
@@ -138,7 +138,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "stage_parts",
-        "What becomes of what was staged when another partition of the request is refused?",
+        "What happens to the staged records when another partition of the request is rejected?",
         "Q",
         True,
         (

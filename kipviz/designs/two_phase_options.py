@@ -44,7 +44,7 @@ def as_kept(producer_id: int, epoch: int, fresh: int) -> Identity:
 TWO_PHASE_SLOTS: tuple[Slot, ...] = (
     Slot(
         "keep_prepared",
-        "Under which identity can a transaction be ended that InitProducerId has kept?",
+        "Which identity can end a transaction that InitProducerId has kept?",
         "KIP-939",
         True,
         (

@@ -70,7 +70,7 @@ KIP = Kip(
         ),
         Row(
             "Prefixes (KIP-290)",
-            "A name that ends in a star stands for all names that begin so.",
+            "A name that ends in a star matches all names that begin so.",
             MODELLED,
             handler="brokers.authorizer.may",
             scenario="pain-refused-at-start",

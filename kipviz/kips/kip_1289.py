@@ -184,7 +184,7 @@ KIP = Kip(
             handler="brokers.share_leaders.share_partition_leader.on_txn_share_acknowledge",
             scenario="kip-1289-corner-8",
             test="studies/test_corners.py::test_a_claim_holds_or_not_as_pinned_in_each_reading[case 8]",
-            note="here the end of a share session stands for it; with members that join, see kip-1289-corner-8-snapshot",
+            note="here the end of a share session matches it; with members that join, see kip-1289-corner-8-snapshot",
             page="45-review-of-a-draft-kip-1289",
         ),
         Row(

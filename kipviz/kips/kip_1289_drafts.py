@@ -140,7 +140,7 @@ AS_IMPLEMENTED = (
     ),
     _seen(
         "an abort makes a record AVAILABLE and does not ask for the delivery limit",
-        "A record whose transaction is aborted each time is never archived.",
+        "A record whose transaction is aborted every time is never archived.",
         "brokers.share_transactions.share_outcomes.aborted",
         "kip-1289-draft-poison",
     ),

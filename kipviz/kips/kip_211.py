@@ -1,4 +1,4 @@
-"""KIP-211: when the offsets of a consumer group are forgotten."""
+"""KIP-211: when the offsets of a consumer group are deleted."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ KIP = Kip(
         ),
         Row(
             "KIP-429: fetching while a JoinGroup waits",
-            "poll() goes on with what the member keeps, and looks at the answer to a JoinGroup when it is called again.",
+            "poll() goes on with what the member keeps, and looks at the response to a JoinGroup when it is called again.",
             MODELLED,
             handler="clients.groups.classic_consumer.poll",
             scenario="kip-429-cooperative",

@@ -150,7 +150,7 @@ KIP = Kip(
         ),
         Row(
             "WriteTxnMarkerRequest: answers",
-            "A marker is sent again, is not needed, or is refused for good, by the error of its partition.",
+            "A marker is sent again, is not needed, or is failed for good, by the error of its partition.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_markers_answered",
             test="brokers/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
@@ -368,7 +368,7 @@ KIP = Kip(
         Row(
             "max.in.flight.requests.per.connection in a transaction",
             "A commit sends what is left, an abort waits for what a leader can have, and the batches "
-            "behind one that is refused for good take its place.",
+            "behind one that is failed for good take its place.",
             MODELLED,
             handler="clients.sending.pipelined_producer.on_response",
             scenario="kip-98-in-flight-transaction",

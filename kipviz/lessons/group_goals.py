@@ -1,4 +1,4 @@
-"""Goals about groups of the classic protocol: what a learner is to have seen of them."""
+"""Goals about groups of the classic protocol: what a learner is assigned seen of them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _answered(moment: Any, error: Errors) -> bool:
 
 
 def _told_to_join(moment: Any) -> bool:
-    """A member has just been told, by the answer to its heartbeat, that the group rebalances."""
+    """A member has just been told, by the response to its heartbeat, that the group rebalances."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, HeartbeatResponse)

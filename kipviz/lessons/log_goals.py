@@ -145,7 +145,7 @@ def _answers_of_two_kinds(moment: Any) -> bool:
 
 
 def _batch_repeated(moment: Any) -> bool:
-    """A leader has just answered a batch with the offset of one that was in its log already."""
+    """A leader already runs just answered a batch with the offset of one that was in its log."""
     appended = [e for e in moment.events if isinstance(e, BatchAppended) and not e.control]
     return not appended and any(
         isinstance(event, MessageSent)

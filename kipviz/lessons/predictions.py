@@ -125,7 +125,7 @@ def what_is_answered(answer: Answer) -> Prediction:
         Option(words_of(error), error is answer.error, meaning_of(error))
         for error in (answer.error, *wrong)
     ]
-    text = f"{answer.request} is about to arrive at {answer.where}. What will it be answered with?"
+    text = f"{answer.request} is about to arrive at {answer.where}. What is the response?"
     return Prediction("answer", text, _mixed(options, salt), answer.step)
 
 

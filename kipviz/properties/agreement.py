@@ -181,10 +181,8 @@ class Agreement:
 class OneOutcome(Agreement):
     """What the database says of a prepared transaction is what Kafka does with it."""
 
-    name = "prepared has one outcome"
-    sentence = (
-        "A prepared transaction whose state the database has committed is committed by Kafka, too."
-    )
+    name = "prepared transactions have one outcome"
+    sentence = "If the database has committed a prepared transaction's state, Kafka commits it too."
 
     def finding(self, stores: Stores) -> Finding:
         """Say whether it still holds."""

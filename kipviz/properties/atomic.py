@@ -173,8 +173,7 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
             record = f"{partition}@{offset}"
             if not ledger.committed.get(record, 0):
                 return ledger.but(
-                    broken=f"{record} is acknowledged for good, but no output of it is committed: "
-                    "it is lost"
+                    broken=f"{record} is acknowledged, but none of its outputs is committed: it is lost"
                 )
     return ledger
 
@@ -212,8 +211,7 @@ def _committed(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
             return ledger.but(broken=f"{record} has {count} committed outputs: it is duplicated")
         if record in ledger.free:
             return ledger.but(
-                broken=f"the output of {record} is committed, but the record is free to be "
-                "delivered again"
+                broken=f"the output of {record} is committed, but the record is available to be delivered again"
             )
     return ledger
 
@@ -339,7 +337,7 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -
         if not ledger.committed.get(record, 0) and not _is_hidden(world, event.partition, offset):
             gone = (
                 "which retention or DeleteRecords took from the log before an output of it was "
-                "committed: nobody can read it any more, and no transaction has lost it"
+                "committed: it can no longer be read, and no transaction lost it"
                 if record in ledger.taken
                 else "but no output of it is committed: it is lost"
             )

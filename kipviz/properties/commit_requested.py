@@ -28,8 +28,8 @@ class CommitsAsAsked:
     The identity of an epoch would not tell them apart where one epoch lasts for many transactions.
     """
 
-    name = "commits as asked"
-    sentence = "A transaction is committed only if its application has called commitTransaction()."
+    name = "commit only when requested"
+    sentence = "A transaction commits only if its application called commitTransaction()."
 
     def initial(self, world: Any) -> Asked:
         """Start with nothing asked."""

@@ -85,8 +85,8 @@ class Expectation(ABC):
 class OwnVote(Expectation):
     """Finding K: the answer to a staging was lost, and its repetition is refused."""
 
-    name = "own vote counts"
-    sentence = "A producer is not refused for records that are staged in its own transaction."
+    name = "own acknowledgement is no conflict"
+    sentence = "A producer is not rejected because of records it staged in its own transaction."
     source = "KIP-1289 State machine additions; finding K"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
@@ -107,8 +107,10 @@ class OwnVote(Expectation):
 class CommitIsTrue(Expectation):
     """Finding X11: a transaction of acknowledgements alone sends no EndTxn."""
 
-    name = "commit is true"
-    sentence = "When commitTransaction() returns, what was staged in it is decided."
+    name = "commit means decided"
+    sentence = (
+        "When commitTransaction() returns, every record staged in the transaction is decided."
+    )
     source = "KIP-1289 Pseudo code, 'true synchronisation point'; findings X7 and X11"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
@@ -127,7 +129,7 @@ class CommitIsTrue(Expectation):
             if record.state is S.TX_PENDING and vote == mine:
                 return (
                     f"commitTransaction() of {event.application} has returned, and "
-                    f"{share.partition}@{offset} is staged in a transaction that nobody has decided"
+                    f"{share.partition}@{offset} is staged in an undecided transaction"
                 )
         return ""
 
@@ -140,8 +142,8 @@ class NoWaitForOneself(Expectation):
     way: who gave a record back and was told that it could not be written knows that it holds it.
     """
 
-    name = "nobody waits for itself"
-    sentence = "A member that waits in poll() does not hold the records that it waits for."
+    name = "no self-deadlock"
+    sentence = "A member blocked in poll() does not hold the records it is waiting for."
     source = "KIP-1289 'Records will be re-delivered on next poll()'"
 
     def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
@@ -189,8 +191,10 @@ class _GivenBack(Expectation):
 class AbortBringsAgain(_GivenBack):
     """Finding F: the next poll() waits for the record that the abort gave to its own member."""
 
-    name = "an abort brings it again"
-    sentence = "After an abort the next poll() gets the record, it does not wait for its lock."
+    name = "abort releases records"
+    sentence = (
+        "After an abort, the next poll() returns the record without waiting for its lock to expire."
+    )
     source = "KIP-1289 'Records will be re-delivered on next poll()'; finding F"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
@@ -204,7 +208,7 @@ class AbortBringsAgain(_GivenBack):
 class AbortIsNoFailure(_GivenBack):
     """Finding M: an aborted transaction uses up the last delivery of a record."""
 
-    name = "an abort is no failure"
+    name = "abort is no failed delivery"
     sentence = "A record of an aborted transaction is delivered again, not archived."
     source = "KIP-1289 Test Plan; KIP-932 group.share.delivery.count.limit; finding M"
 
@@ -216,8 +220,7 @@ class AbortIsNoFailure(_GivenBack):
             if name in seen.watched:
                 return (
                     f"{name} was given back by an aborted transaction and is ARCHIVED, because "
-                    f"{event.because} after delivery {event.delivery_count}: nobody ever failed "
-                    "to process it"
+                    f"{event.because} after delivery {event.delivery_count}: no consumer ever failed to process it"
                 )
         return ""
 
@@ -225,7 +228,7 @@ class AbortIsNoFailure(_GivenBack):
 class RejectionStays(Expectation):
     """Finding G: what was rejected in a transaction is acknowledged when it commits."""
 
-    name = "a rejection stays one"
+    name = "rejected records are archived"
     sentence = "A record that was rejected in a transaction is archived, never acknowledged."
     source = "KIP-1289 javadoc, 'REJECT records transition to ARCHIVING/ARCHIVED'; finding G"
 
@@ -273,8 +276,8 @@ class RejectionStays(Expectation):
 class LockThatEnds(Expectation):
     """Finding X18: the timer of a lock fires once, and there is no other one."""
 
-    name = "a lock can end"
-    sentence = "A record that a member holds comes back when the member is too slow."
+    name = "every lock expires"
+    sentence = "A record held by a slow member becomes available when its lock expires."
     source = "KIP-932 acquisition lock; SharePartition.AcquisitionLockTimerTask; finding X18"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
@@ -285,7 +288,7 @@ class LockThatEnds(Expectation):
             if record.state is S.ACQUIRED and not record.ongoing and record.lock < 0:
                 return (
                     f"{share.partition}@{offset} is ACQUIRED by {record.member_id} because "
-                    f"{event.because}, and its timer has fired already: nothing takes it back"
+                    f"{event.because}, but its timer has already fired, so nothing will release it"
                 )
         return ""
 
@@ -294,7 +297,7 @@ class PollGoesOn(Expectation):
     """Finding X27: in explicit mode a record that is staged is not acknowledged to the consumer."""
 
     name = "poll() goes on"
-    sentence = "An application that has staged all records of a batch can call poll() again."
+    sentence = "An application that has staged every record of a batch can call poll() again."
     source = "KIP-1289 Pseudo code, 'Do NOT call shareConsumer.acknowledge(...)'; finding X27"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
@@ -355,8 +358,7 @@ def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
                 return ""
     return (
         f"{asked.partition}@{asked.acknowledgements[0].first} is staged by producer {voter[0]}, epoch "
-        f"{voter[1]}, and the same producer is told INVALID_RECORD_STATE: it has to abort a "
-        "transaction with which nothing is wrong"
+        f"{voter[1]}, and the same producer receives INVALID_RECORD_STATE: it has to abort a correct transaction"
     )
 
 
@@ -384,10 +386,7 @@ def _of_session(world: World, share: Any) -> set[str]:
 
 
 def _waiting(name: str, member: str) -> str:
-    return (
-        f"{member} waits in poll(), and {name} is ACQUIRED by {member}, which does not know it: "
-        "nothing but the lock of the record brings it back"
-    )
+    return f"{member} waits in poll(), and {name} is ACQUIRED by {member}, which does not know it: only the expiry of the record's lock releases it"
 
 
 def _names(event: RecordsMoved) -> list[str]:

@@ -162,10 +162,7 @@ def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
         return ""
     for record in _records(event):
         if facts.outcomes.get(record) == "abort":
-            return (
-                f"the acknowledgement of {record} was aborted, but it is ACKNOWLEDGED without "
-                f"having been free again: {event.because}"
-            )
+            return f"the acknowledgement of {record} was aborted, but it is ACKNOWLEDGED without having been available again: {event.because}"
     return ""
 
 
@@ -175,10 +172,7 @@ def _vote_forgotten(facts: Facts, event: Event, world: World) -> str:
     for record in _forgotten(event, facts.votes):
         pid, epoch = facts.votes[record]
         if facts.decided.get((pid, epoch)) != "abort":
-            return (
-                f"producer {pid} was told that {record} is staged at epoch {epoch}, but the new "
-                "share-partition leader knows nothing of it"
-            )
+            return f"producer {pid} was promised that {record} is staged at epoch {epoch}, but the new share-partition leader has no trace of it"
     return ""
 
 
@@ -194,7 +188,7 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
         group, _, partition = _share_partition(record.key, world)
         log = world.logs.get(partition)
         if now < before:
-            return f"the start offset of {partition} for {group} went back from {before} to {now}"
+            return f"the start offset of {partition} for {group} moved back from {before} to {now}"
         # What retention took from the log is nobody's any more, though a member may hold it still.
         for offset in range(max(before, log.start_offset if log is not None else 0), now):
             name = f"{group} {partition}@{offset}"
@@ -239,7 +233,7 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
         return _hangs_below_2(facts, event, world)
     return (
         f"{event.partition} took a batch of producer {event.producer_id}, epoch "
-        f"{event.producer_epoch}, after the marker of epoch {ended}: nobody will end it"
+        f"{event.producer_epoch}, after the marker of epoch {ended}: the transaction will never end"
     )
 
 
@@ -249,7 +243,7 @@ def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
         return ""
     return (
         f"{event.partition} took a batch of producer {event.producer_id}, epoch "
-        f"{event.producer_epoch}, and no coordinator has it in a transaction: nobody will end it"
+        f"{event.producer_epoch}, and no coordinator has that partition in a transaction: the transaction will never end"
     )
 
 
@@ -322,11 +316,11 @@ def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
     held = _held_in_group(role, event) if role is not None else {}
     if not held:
         return ""
-    who = event.member_id or "somebody without a name"
+    who = event.member_id or "a request without a member id"
     if event.member_id not in held:
         return f"{who} staged an offset of {event.partition} and is no member of {event.group_id}"
     if event.partition not in held[event.member_id]:
-        return f"{who} staged an offset of {event.partition}, which it does not have any more"
+        return f"{who} staged an offset of {event.partition}, which it no longer owns"
     return ""
 
 
@@ -338,8 +332,8 @@ PROMISES: tuple[Promise, ...] = (
         _delivered_after_commit,
     ),
     Promise(
-        "aborted is undone",
-        "A record whose acknowledgement was aborted is not acknowledged before it was free again.",
+        "abort undoes the acknowledgement",
+        "A record whose acknowledgement was aborted is not acknowledged until it has been available again.",
         "invariant I2",
         _acknowledged_after_abort,
     ),
@@ -356,14 +350,14 @@ PROMISES: tuple[Promise, ...] = (
         _vote_left_alone,
     ),
     Promise(
-        "start moves on",
-        "The start offset never goes back and passes only what is done, or is not in the log any more.",
+        "start offset only advances",
+        "The start offset never moves back. It passes only records that are done or no longer in the log.",
         "invariants I6 and I7; SharePartition.maybeUpdateCachedStateAndOffsets",
         _start_went_wrong,
     ),
     Promise(
         "vote survives",
-        "What a producer was told is staged is known to every later share-partition leader.",
+        "Every later share-partition leader knows each staged acknowledgement that a producer was promised.",
         "invariant I9",
         _vote_forgotten,
     ),
@@ -375,37 +369,37 @@ PROMISES: tuple[Promise, ...] = (
     ),
     Promise(
         "nothing hangs",
-        "No batch joins a transaction in a partition that has its marker already.",
+        "No batch joins a transaction in a partition that already has the transaction's marker.",
         "KIP-890; ProducerAppendInfo.checkProducerEpoch",
         _joined_after_the_end,
     ),
     Promise(
-        "stays in its transaction",
+        "batch stays in its transaction",
         "A batch ends with the transaction in which it was sent.",
         "KIP-890, late messages; one epoch per transaction (transaction version 2)",
         _joins_another,
     ),
     Promise(
-        "complete is complete",
+        "complete means closed",
         "A transaction is complete only when no partition of it is open.",
         "KIP-98; TransactionMarkerChannelManager",
         _complete_too_early,
     ),
     Promise(
-        "fenced cannot commit",
-        "A producer that a newer one has fenced commits nothing.",
+        "fenced producer cannot commit",
+        "A fenced producer commits nothing.",
         "KIP-98, KIP-360; TransactionCoordinator.endTransaction",
         _fenced_commits,
     ),
     Promise(
-        "fenced cannot write",
-        "A producer that a newer one has fenced appends nothing.",
+        "fenced producer cannot write",
+        "A fenced producer appends nothing.",
         "KIP-890; ProducerAppendInfo.checkProducerEpoch",
         _fenced_writes,
     ),
     Promise(
-        "no zombie of a group",
-        "Offsets of a group are staged only in the name of a member that has the partition.",
+        "no zombie offset commits",
+        "Only a member that owns the partition can stage offsets for its group.",
         "KIP-447 Fence zombie; ConsumerGroup.validateOffsetCommit",
         _stranger_stages,
     ),

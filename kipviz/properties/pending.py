@@ -44,11 +44,8 @@ class NothingPending:
     it: for ever means that no continuation without further faults resolves it.
     """
 
-    name = "nothing pending for ever"
-    sentence = (
-        "Every transaction, staged acknowledgement and staged offset is resolved in the end, and "
-        "every last stable offset moves on."
-    )
+    name = "no stuck transactions or records"
+    sentence = "Every transaction, staged acknowledgement and staged offset is eventually resolved, and every last stable offset eventually advances."
 
     def initial(self, world: Any) -> Open:
         """Start with nothing pending."""

@@ -35,11 +35,10 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         1,
         "ProducerFencedException right after a deployment",
-        "The old instance's abort is answered with PRODUCER_FENCED, and its producer is at its end.",
+        "The old instance's abort returns PRODUCER_FENCED, and its producer has failed fatally.",
         "Two live instances have the same transactional.id; the second initTransactions() fences "
         "the first.",
-        "Let the old instance end first, or give every instance a name of its own; a fenced "
-        "producer is closed.",
+        "Stop the old instance first, or give every instance its own transactional id; close a fenced producer.",
         "spring-kafka 1091",
         "pain-two-instances",
         4,
@@ -51,8 +50,7 @@ PAINS: tuple[Pain, ...] = (
         "ProducerFencedException.",
         "The transaction took longer than transaction.timeout.ms; the coordinator aborted it and "
         "bumped the epoch.",
-        "Shorter transactions or a longer timeout; abortTransaction() would have gone on, and a new "
-        "producer does.",
+        "Shorter transactions or a longer timeout; abortTransaction() would have succeeded; now only a new producer helps.",
         "Flink PR 16941",
         "pain-timed-out",
         3,
@@ -60,11 +58,9 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         3,
         "InvalidProducerEpochException on send, and Streams says that the task has migrated",
-        "A batch is refused with INVALID_PRODUCER_EPOCH, although the coordinator has not said a "
-        "word.",
-        "The log has a marker of a higher epoch: somebody else took the name, or the transaction "
-        "timed out.",
-        "For a batch it is abortable; if the abort is fenced, too, close the producer.",
+        "A batch is rejected with INVALID_PRODUCER_EPOCH, without any error from the coordinator.",
+        "The log has a marker with a higher epoch: another producer took over the transactional id, or the transaction timed out.",
+        "For a batch it is abortable; if the abort is fenced too, close the producer.",
         "Kafka PR 9700",
         "pain-two-instances",
         3,
@@ -72,10 +68,9 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         4,
         "InvalidTxnStateException ends a Streams application after a pause of 20 s",
-        "A batch of a fenced producer is answered with INVALID_TXN_STATE instead of an abortable "
-        "error.",
-        "The leader verified the transaction before it looked at the epoch (KAFKA-19690).",
-        "A release with the mended order: 4.1.1, 4.2.0 or later look at the epoch first.",
+        "A fenced producer's batch returns INVALID_TXN_STATE instead of an abortable error.",
+        "The leader verified the transaction before it checked the epoch (KAFKA-19690).",
+        "A release with the corrected order: 4.1.1, 4.2.0 and later check the epoch first.",
         "Kafka PR 20618",
         "pain-order-of-checks",
         3,
@@ -84,8 +79,7 @@ PAINS: tuple[Pain, ...] = (
         5,
         "A read_committed consumer is stuck, the lag grows, and there is no error",
         "The last stable offset does not move; no transactional id is Ongoing.",
-        "A hanging transaction: a late batch came behind its transaction's marker, and no "
-        "coordinator knows of it.",
+        "A hanging transaction: a late batch was appended after its transaction's marker, and no coordinator knows it.",
         "kafka-transactions.sh find-hanging, then abort; transaction version 2 prevents it.",
         "KIP-664; KAFKA-9144",
         "kip-664-hanging",
@@ -93,10 +87,10 @@ PAINS: tuple[Pain, ...] = (
     ),
     Pain(
         6,
-        "Readers see nothing for up to an hour after a Flink job died",
-        "The last stable offset stands at the first record of an open transaction.",
+        "Consumers see nothing for up to an hour after a Flink job crashed",
+        "The last stable offset stays at the first record of an open transaction.",
         "The dead job's transaction stays open until its long timeout.",
-        "A shorter timeout; an operator fences the name (kip-664-fence), or the job is restarted.",
+        "A shorter timeout; an operator fences the transactional id (kip-664-fence), or the job restarts.",
         "Flink PR 238",
         "kip-98-stuck-lso",
         4,
@@ -104,9 +98,9 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         7,
         "Flink has recovered, everything is green, and data is missing",
-        "The commit after the recovery is refused, logged and ignored.",
+        "The commit after the recovery is rejected, logged and ignored.",
         "The transaction of the checkpoint timed out before the recovery, and was aborted.",
-        "transaction.timeout.ms longer than the longest recovery; KIP-939 takes the timeout away.",
+        "transaction.timeout.ms longer than the longest recovery; KIP-939 removes the timeout.",
         "FLINK-8086",
         "pain-recovered-too-late",
         3,
@@ -124,7 +118,7 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         9,
         "INVALID_TXN_STATE on restore, without any traffic",
-        "The commit of a checkpoint without records is refused.",
+        "The commit of a checkpoint without records is rejected.",
         "A transaction without records never reached the broker: there is nothing to commit.",
         "Skip the commit of an empty transaction.",
         "FLINK-31363",
@@ -133,10 +127,10 @@ PAINS: tuple[Pain, ...] = (
     ),
     Pain(
         10,
-        "More records are committed than the checkpoint holds",
+        "More records are committed than the checkpoint contains",
         "Records written after the checkpoint are committed with it.",
         "Two transactions had one producer id and epoch, as before transaction version 2.",
-        "Transaction version 2: every transaction has an epoch of its own.",
+        "Transaction version 2: every transaction has its own epoch.",
         "FLINK-8132",
         "pain-more-than-the-checkpoint",
         3,
@@ -144,16 +138,16 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         11,
         "A topic is blocked after a successful recovery",
-        "An open transaction holds the last stable offset, and its owner does not know of it.",
-        "A name was used again, and the newer transaction under it was left open.",
-        "Abort the names that a recovery does not use; an operator fences them (kip-664-fence).",
+        "An open transaction holds back the last stable offset, and its owner does not know it.",
+        "A transactional id was reused, and its newer transaction was left open.",
+        "Abort the transactional ids that a recovery does not use; an operator fences them (kip-664-fence).",
         "FLINK-40626",
         "pain-recycled-name",
         4,
     ),
     Pain(
         12,
-        "INVALID_PRODUCER_ID_MAPPING once in a blue moon, on restore",
+        "An occasional INVALID_PRODUCER_ID_MAPPING on restore",
         "The identity in the checkpoint is not the coordinator's any more.",
         "The epoch was exhausted, the producer id rotated, and the checkpoint was older than that.",
         "A recovery that ends transactions in version 5: there the identity from before a rotation is "
@@ -174,7 +168,7 @@ PAINS: tuple[Pain, ...] = (
     ),
     Pain(
         14,
-        "CONCURRENT_TRANSACTIONS for ever",
+        "CONCURRENT_TRANSACTIONS without end",
         "initTransactions() does not come back; every answer is CONCURRENT_TRANSACTIONS.",
         "The transaction before is in PREPARE_COMMIT or PREPARE_ABORT: a partition has no leader, "
         "or refused its marker.",

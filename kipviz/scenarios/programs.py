@@ -399,7 +399,7 @@ def per_thread(partitions: int) -> tuple[Line, ...]:
     return (INIT, poll, begin, send, *work, stage, commit)
 
 
-# Outputs in a transaction, offsets beside it: at least once.
+# Outputs in a transaction, offsets outside it: at least once.
 COPY_AND_COMMIT: tuple[Line, ...] = (
     INIT,
     Line(GROUP_POLL, C.POLL),

@@ -72,7 +72,7 @@ def audit_logs_on(
     Args:
         spark: the session.
         paths: the brokers' folders, or a folder that holds them.
-        topics: only these topics, internal ones included; all of them if left out.
+        topics: only these topics, internal ones included; default: all.
         check_crc: compare every batch's checksum.
 
     Raises:

@@ -31,7 +31,7 @@ from kipviz.studies.timed.one_timeout import ONE_TIMEOUT
 from kipviz.studies.timed.time_limits import DELIVERIES, TIME_LIMITS
 
 ATOMIC = "atomic"
-LIVE = "nothing pending for ever"
+LIVE = "no stuck transactions or records"
 GOES_ON = "poll() goes on"
 STATE_PARTITIONS = 50
 TOPIC_ID = "SRC-ID"
@@ -262,7 +262,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B8",
-        "What when the acquisition lock runs out while the record is TX_PENDING?",
+        "What when the acquisition lock expires while the record is TX_PENDING?",
         "KIP-1289 corner cases 6 and 13",
         "Whether another member gets a record whose output is or will be committed; on the timed clock "
         "also whether a healthy transaction that is slower than the lock still commits.",

@@ -7,7 +7,7 @@ from kipviz.studies.study import Rival, Study
 from kipviz.studies.timed import latency
 
 ATOMIC = "atomic"
-LIVE = "nothing pending for ever"
+LIVE = "no stuck transactions or records"
 
 
 def _rival(label: str, design: str = "repaired") -> Rival:

@@ -478,11 +478,11 @@ def _start(node: str) -> Part:
         "kind": "start",
         "actor": "",
         "title": "start",
-        "sentence": "All brokers are up, every coordinator has loaded its state, and no message is on the wire.",
+        "sentence": "All brokers and clients are running. No message is in flight.",
         "why": {
-            "rule": "the run begins here",
+            "rule": "start of the run",
             "guards": [["steps before it", "none"]],
-            "clause": "none: a run has to begin somewhere",
+            "clause": "none: every run starts here",
             "status": "our inference",
             "kafka": "none: our inference",
         },
@@ -517,7 +517,7 @@ def _spec_line(model: ClusterModel) -> str:
         return f"rebuilt from logs: {len(model.entries):,} batches"
     clock = spec.clock.words
     if not spec.clock.timed:
-        clock = f"{clock}: a timer may run out at any moment"
+        clock = f"{clock}: a timer may expire at any moment"
     return (
         f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
         f"replication {spec.replication} · {clock}"

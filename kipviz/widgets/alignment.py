@@ -158,7 +158,7 @@ def first_words(found: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str,
     """Say where two runs first differ, or that they do not, or in names only."""
     if found:
         return f"first difference at {found[0]['at']}: {found[0]['sentence']}"
-    return "no difference but in names" if names else "no difference"
+    return "no difference except names" if names else "no difference"
 
 
 def names_words(names: Sequence[Mapping[str, Any]]) -> str:

@@ -203,7 +203,7 @@ class Lab:
         if told.run is not here.run:
             at = whatif.first_difference(here, told)
             if at is None:
-                said = f"{told.name[:1].upper()}{told.name[1:]} this run comes out just the same."
+                said = f"{told.name[:1].upper()}{told.name[1:]} this run is the same."
                 return {"say": said, "go": {"branch": parent.number, "step": here.at}}
             self._here = len(self._runs)
             self._runs.append(told.run.at(told.trace))
@@ -214,7 +214,7 @@ class Lab:
             same = self._same(parent.tree, path, told.held)
             if same is not None:
                 step = min(here.at + 1, len(path) - 1)
-                said = f"{told.said} There is such a line already." if told.said else ""
+                said = f"{told.said} That branch already exists." if told.said else ""
                 return {"go": {"branch": same, "step": step}, "say": said}
         branch = self._tell(parent, at, self._here, path, told)
         return {"branch": branch, "say": told.said}
@@ -282,7 +282,9 @@ class Lab:
             jumped = msgspec.structs.replace(told, trace=run.trace.jump(line.tip))
             at = whatif.first_difference(here, jumped) or 0
         if at + 1 >= len(path):
-            self.lost.append(f"the line {line.name!r} is gone: none of its steps is possible now")
+            self.lost.append(
+                f"the line {line.name!r} was dropped: none of its steps is possible now"
+            )
             return parent
         self.payload["branches"].append(self._tell(above, at, line.tree, path, told))
         return self._number
@@ -301,7 +303,7 @@ class Lab:
     def _prune(self, command: Mapping[str, Any]) -> Answer:
         line = self._line(command.get("branch"))
         if line.parent < 0:
-            raise ValueError("The main line stays: only branches can be pruned.")
+            raise ValueError("The main branch stays: only other branches can be deleted.")
         gone = [line.number]
         for other in self._lines.values():  # a line is always younger than the one it leaves
             if other.parent in gone:
@@ -312,7 +314,7 @@ class Lab:
         return {
             "gone": gone,
             "go": {"branch": line.parent, "step": line.at},
-            "say": f"“{line.name}”{count} is pruned.",
+            "say": f"“{line.name}”{count} is deleted.",
         }
 
 

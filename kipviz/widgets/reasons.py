@@ -16,8 +16,8 @@ Part = Mapping[str, Any]
 
 # Who has to act, as the page says it.
 HOW = {
-    "never": "nobody will free it",
-    "someone": "somebody has to act",
+    "never": "never resolves",
+    "someone": "needs an action",
     "soon": "under way",
     "idle": "nothing to do",
 }

@@ -114,7 +114,7 @@ def rebuild(
 
     Args:
         path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`.
-        topics: the user topics to read besides Kafka's internal ones; all of them if left out.
+        topics: the user topics to read besides Kafka's internal ones; default: all.
         last: how many batches are steps; what was written before is read at the start.
         internal_partitions: how many partitions each internal topic has; found out if left out.
         torn_tail: the files were copied from a running broker: what is cut off is no damage.

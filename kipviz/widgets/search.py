@@ -148,7 +148,7 @@ def search(
         reduce: what may be left out because it changes no verdict: "order" (steps that nothing
             can get in the way of come first), "symmetry" (members that differ in nothing but
             names), or both with a comma between them. Nothing, if left out.
-        clock: "untimed" (a timer may run out at any moment) or "timed" (when it is due); the
+        clock: "untimed" (a timer may expire at any moment) or "timed" (when it is due); the
             scenario's own, if left out.
         settings: what else is changed, each of the form name=value, such as
             "record_lock_duration_ms=15000" or "app-1.transaction_timeout_ms=60000".

@@ -149,7 +149,7 @@ def _stepper(run: Any) -> Stepper:
             return open_trace(run)
         case _:
             raise ValueError(
-                f"{run!r} is no run: a stepper, a run, a campaign's task or verdict, or the path "
+                f"{run!r} is not a run: give a stepper, a run, a campaign's task or verdict, or the path "
                 "of a trace file, or a scenario's name"
             )
 
@@ -158,7 +158,7 @@ def _word(what: Any) -> str:
     if isinstance(what, str):
         return what
     raise ValueError(
-        f"{what!r} is no name: with three or more of them, give a scenario and designs"
+        f"{what!r} is not a name: with three or more of them, give a scenario and designs"
     )
 
 

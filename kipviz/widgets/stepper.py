@@ -347,7 +347,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             raise ValueError("No message is chosen: click one, or name it by its id, such as 'm1'.")
         found, tables = message_of(self.payload, self.known_branches, self.branch, message)
         if not found.get("bytes"):
-            raise ValueError(f"Nobody wrote down the bytes of message {message!r}.")
+            raise ValueError(f"No bytes are recorded for message {message!r}.")
         return hexdump.dump(found, tables)
 
     def why(self, card: str = "", row: str = "") -> str:

@@ -24,7 +24,7 @@ from kipviz.views.reasons.moments import points
 Part = Mapping[str, Any]
 
 # A cut between two sets of hosts, as the faults are named.
-CUT = re.compile(r"\s*([^|]*)\|([^|]*) are cut apart")
+CUT = re.compile(r"\s*([^|]*)\|([^|]*) are (?:cut apart|partitioned)")
 
 
 class Asking:
@@ -173,7 +173,7 @@ class Asking:
                 possible then, with the reason.
         """
         if not text("a fault", words, "B1 crashes").strip():
-            raise ValueError('Say which fault, such as "B1 crashes"; points() gives all of them.')
+            raise ValueError('Name a fault, such as "B1 crashes"; points() gives all of them.')
         found = self._points(words)
         found = [item for item in found if item["point"] == words] or found
         if not found:
@@ -181,7 +181,7 @@ class Asking:
         able = [item for item in found if item.get("enabled", True)] or found
         names = list(dict.fromkeys(item["text"] for item in able))
         if len(names) > 1:
-            raise ValueError(f"{words!r} may mean several faults: {'; '.join(names[:8])}.")
+            raise ValueError(f"{words!r} matches several faults: {'; '.join(names[:8])}.")
         _can(able[0])
         self.step = self._line.moments[able[0]["moment"]]["step"]
         if "cut" in able[0]:
@@ -283,7 +283,7 @@ class Asking:
         if len(found) != 1:
             known = "; ".join(self.on_the_wire()) or "nothing"
             many = "several messages" if found else "no message"
-            raise ValueError(f"{words!r} means {many} on the wire at step {self.step}: {known}.")
+            raise ValueError(f"{words!r} means {many} in flight at step {self.step}: {known}.")
         return str(found[0]["id"])
 
 

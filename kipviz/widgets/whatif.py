@@ -122,7 +122,7 @@ def cut(here: Standing, command: Command) -> Told:
     try:
         course.take(Cut(*sides(one, other, hosts_of(here.run.model.spec))))
     except BadSides as wrong:
-        raise ValueError(f"That is no cut: {wrong}.") from wrong
+        raise ValueError(f"That is not a network partition: {wrong}.") from wrong
     except NotEnabled as wrong:
         raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
     course.go_on()
@@ -133,7 +133,7 @@ def _hosts(side: Any) -> tuple[str, ...]:
     names = hosts_in(side) if isinstance(side, str) else side
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"A side of a cut is the names of its hosts, such as 'B1 B3', not {side!r}."
+            f"A side of a network partition is the names of its hosts, such as 'B1 B3', not {side!r}."
         )
     return tuple(names)
 
@@ -145,7 +145,7 @@ def hold(here: Standing, command: Command) -> Told:
     course.hold(action, name, number)
     missing = course.follow(here.rest(here.at))
     if course.trace.depth == here.at:
-        raise ValueError(f"Nothing else goes on by itself while “{name}” is held back here.")
+        raise ValueError(f"Nothing else happens by itself while “{name}” is held back here.")
     said = f"“{name}” is held back"
     return _told(here.run, course, f"held back: {name}", said, missing)
 
@@ -190,7 +190,9 @@ def delay(here: Standing, command: Command) -> Told:
     place = sum(k <= until for k in steps)
     missing = course.follow([*rest[:place], Again(name, action, lets), *rest[place:]])
     when = (
-        "once all else was quiet" if after == "quiet" else f"only after “{here.event(until).name}”"
+        "when nothing else can happen"
+        if after == "quiet"
+        else f"only after “{here.event(until).name}”"
     )
     return _told(here.run, course, f"late: {name}", f"“{name}” comes {when}", missing)
 
@@ -208,7 +210,7 @@ def skip(here: Standing, command: Command) -> Told:
     missing = course.follow(here.rest(here.at))
     if course.trace.depth == here.at - 1:
         raise ValueError(
-            f"Without “{event.name}” nothing goes on: everything that followed needs it. "
+            f"Without “{event.name}” nothing else can happen: everything that followed needs it. "
             "Choose what happens instead."
         )
     return _told(
@@ -289,10 +291,10 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
     yield from _roll(course, command, seed, steps, lambda _: False)
     made = course.trace.depth - here.at
     if not made:
-        raise ValueError("Nothing goes on by itself here: only accidents and timers are left.")
+        raise ValueError("Nothing happens by itself here: only faults and timers are left.")
     why = "" if made == steps else ", until nothing was left to do"
-    said = f"Dice with seed {seed} chose {made} {'step' if made == 1 else 'steps'}{why}"
-    return _told(here.run, course, f"run on, seed {seed}", said)
+    said = f"Random choices with seed {seed} made {made} {'step' if made == 1 else 'steps'}{why}"
+    return _told(here.run, course, f"continue with seed {seed}", said)
 
 
 def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
@@ -313,12 +315,9 @@ def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
             f"within {steps} steps" if made == steps else f"before the run ended after {made} steps"
         )
         raise ValueError(
-            f"“{wanted}” did not come about {end}, with seed {seed}. Another seed, more steps or "
-            "other faults may do it."
+            f"“{wanted}” did not happen {end} with seed {seed}. Try another seed, more steps or other faults."
         )
-    said = (
-        f"Dice with seed {seed} came to “{wanted}” after {made} {'step' if made == 1 else 'steps'}"
-    )
+    said = f"Random choices with seed {seed} reached “{wanted}” after {made} {'step' if made == 1 else 'steps'}"
     return _told(here.run, course, f"until {wanted}, seed {seed}", said)
 
 
@@ -345,7 +344,7 @@ def _dice(command: Command) -> tuple[int, int]:
     if type(seed) is not int:
         raise ValueError(f"A seed is a whole number, such as 7, not {seed!r}.")
     if type(steps) is not int or not 1 <= steps <= RUN_STEPS_MAX:
-        raise ValueError(f"A run goes on for 1 to {RUN_STEPS_MAX} steps, not {steps!r}.")
+        raise ValueError(f"A run continues for 1 to {RUN_STEPS_MAX} steps, not {steps!r}.")
     return seed, steps
 
 
@@ -437,7 +436,7 @@ def _message(here: Standing, command: Command) -> tuple[Deliver, str, int]:
     number, wire = int(digits), here.wire(here.at)
     action = wire.place_of(number)
     if action is None:
-        raise ValueError(f"Message {said} is not on the wire at step {here.at}.")
+        raise ValueError(f"Message {said} is not in flight at step {here.at}.")
     return action, _delivery(here.node(here.at).world, action, wire.ahead_of(number)), number
 
 

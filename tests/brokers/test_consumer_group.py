@@ -1,4 +1,4 @@
-"""A group of the consumer protocol as values: who is to have what, who may have it, who may commit."""
+"""A group of the consumer protocol as values: who is assigned what, who may have it, who may commit."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_the_oldest_batch_has_a_timer() -> None:
 
 def test_the_records_of_an_open_transaction_are_deleted_and_it_commits() -> None:
     """The story: the marker is the first thing in the log, the offset is committed, and nobody reads f(a)."""
-    world = after(STORY, "kafka", "app-1 commits: all is well")
+    world = after(STORY, "kafka", "app-1 commits without an error")
     log = world.logs["output-A-0"]
     assert (log.start_offset, log.last_stable_offset) == (1, 2)
     assert [batch.control for batch in log.batches] == ["COMMIT"]

@@ -152,7 +152,7 @@ def test_where_nothing_is_left_to_find_the_model_may_be_asked_to_go_on(show):
     page.keyboard.press("/")
     page.keyboard.type("abort")
     assert found(page) == "0 found"
-    page.get_by_role("button", name="go on until it happens").click()
+    page.get_by_role("button", name="run until it happens").click()
     asked = page.evaluate("() => window.model.get('command')")
     assert {name: asked[name] for name in ("do", "kind", "wanted", "step")} == {
         "do": "until",

@@ -153,7 +153,7 @@ def test_on_a_beamer_beside_the_file_browser_every_tool_is_whole_and_the_diagram
             box = tool.bounding_box()
             assert box["x"] + box["width"] <= row["x"] + row["width"]
     assert page.locator(".kv-view").bounding_box()["width"] > 560
-    page.get_by_role("button", name="yes, the lock is over").click()
+    page.get_by_role("button", name="yes, the lock has expired").click()
     seen = page.evaluate(IN_SIGHT, ".kv-question .kv-link")
     assert seen["tall"] >= seen["whole"] - 1, "how to go on is cut"
 

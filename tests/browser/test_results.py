@@ -148,7 +148,7 @@ def test_a_notebook_that_nobody_ran_shows_the_table_and_the_picture(lab, open_no
     page = open_notebook(name="stored.ipynb", width=1280, height=800).page
     table = page.locator(".jp-RenderedHTML")
     expect(table.locator("summary")).to_have_text(
-        "finding-I: “nothing pending for ever” breaks after 20 steps"
+        "finding-I: “no stuck transactions or records” breaks after 20 steps"
     )
     expect(table.get_by_text("✗ breaks after 20")).to_be_visible()
     image = table.locator("img")

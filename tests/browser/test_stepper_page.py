@@ -122,7 +122,7 @@ def test_an_answer_is_kept_and_the_reveal_says_whether_it_was_right(show):
     assert page.evaluate("() => window.model.get('answers')") == {"again": 1}
     page.get_by_role("button", name="show what happens").click()
     assert step_of(page) == step_named(payload, "acquired again")
-    assert page.locator(".kv-reveal").inner_text().startswith("Not so: it is “yes”.")
+    assert page.locator(".kv-reveal").inner_text().startswith("Not quite: it is “yes”.")
 
 
 def test_playing_stops_before_an_unanswered_question_and_at_a_fault(show):

@@ -57,7 +57,7 @@ def test_a_number_answers_forward_reveals_and_the_next_forward_steps(show):
     assert page.locator(".kv-options [aria-pressed=true]").count() == 1
     press(page, "ArrowRight")
     assert value(page, "step") == 30
-    assert "You were right." in page.locator(".kv-reveal").inner_text()
+    assert "Correct." in page.locator(".kv-reveal").inner_text()
     assert page.locator(".kv-choices").is_visible()
     press(page, "ArrowRight")
     assert value(page, "step") > 30

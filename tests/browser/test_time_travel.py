@@ -135,7 +135,7 @@ def test_a_branch_gets_a_name_and_is_pruned_and_its_reader_stands_where_it_left(
     assert row.locator(".kv-tree-go").inner_text() == "late marker"
     assert page.locator(".kv-branch option:checked").inner_text() == "↳ late marker"
     page.locator(".kv-tree-list li").nth(1).get_by_role("button", name="prune").click()
-    assert page.get_by_role("button", name="really? 1 more grew from it").is_visible()
+    assert page.get_by_role("button", name="really? 1 more started from it").is_visible()
     page.get_by_role("button", name="really?").click()
     wish = trait(page, "command")
     assert (wish["do"], wish["branch"]) == ("prune", 1)

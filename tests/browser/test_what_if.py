@@ -59,7 +59,7 @@ def test_a_message_is_held_back_by_keyboard_and_let_go_by_its_choice(show):
     assert both.place() == [1, PREPARED + 3]
     assert "2 things could no longer happen" in both.page.locator(".kv-story").inner_text()
     assert both.page.locator(".kv-flying .kv-key").all_text_contents().count("‖") == 1
-    both.page.get_by_text("held back: choose it to let it go").click()
+    both.page.get_by_text("held back: choose it to release it").click()
     both.answer()
     assert both.place()[0] == 2
     assert "‖" not in both.page.locator(".kv-flying .kv-key").all_text_contents()
@@ -104,7 +104,7 @@ def test_dice_go_on_and_the_branch_can_be_pruned_in_the_tree(show):
     both = show()
     both.page.keyboard.press("o")
     both.page.get_by_label("seed", exact=True).fill("7")
-    both.press("run on")
+    both.press("continue")
     assert both.place()[0] == 1
     assert "seed 7" in both.page.locator(".kv-story").inner_text()
     both.page.locator(".kv").focus()
@@ -120,24 +120,24 @@ def test_two_sets_of_hosts_are_chosen_by_keyboard_and_cut_apart(show, width):
     both = show(width=width)
     page = both.page
     page.keyboard.press("f")
-    page.get_by_text("Cut hosts apart").focus()
+    page.get_by_text("Partition the network").focus()
     page.keyboard.press("Enter")
     page.get_by_label("app-1", exact=True).focus()
     page.keyboard.type("one")
     page.keyboard.press("Tab")
     page.keyboard.type("one")
-    page.get_by_role("button", name="all others there").focus()
+    page.get_by_role("button", name="all other hosts there").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".kv-cut [role=status]")).to_have_text("app-1 B1 | B3 B4 B5 are cut apart")
     both.press("cut apart")
-    expect(page.locator(".kv-note", has_text="cut off from").first).to_be_visible()
+    expect(page.locator(".kv-note", has_text="partitioned from").first).to_be_visible()
     assert both.place() == [1, PREPARED + 1]
 
 
 def test_a_cut_without_hosts_on_a_side_is_answered_on_the_page(show):
     both = show()
     both.page.keyboard.press("f")
-    both.page.get_by_text("Cut hosts apart").click()
+    both.page.get_by_text("Partition the network").click()
     both.page.get_by_label("B1", exact=True).select_option("one side")
     both.press("cut apart")
     expect(both.page.locator(".kv-error")).to_contain_text("at least one host on either side")

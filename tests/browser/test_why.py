@@ -1,4 +1,4 @@
-"""Who made this so, what holds it back, and the causal cone, in a real browser."""
+"""What caused this, what holds it back, and the causal cone, in a real browser."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_e_says_why_the_lso_is_stuck_and_what_frees_it(show):
     page.keyboard.press("e")
     words = page.locator(".kv-trail").inner_text()
     assert "The last stable offset of output-A-0 stays at 0" in words
-    assert "app-1 is down: nobody will say so." in words
+    assert "app-1 is down and will do neither." in words
     assert "Way out: transaction.timeout.ms (60 s) runs out for my-txn" in words
     page.locator(".kv-trail").get_by_role("button", name="my-txn, state: since").first.click()
     assert page.locator(".kv-say").inner_text().startswith("The producer") is False
@@ -70,10 +70,7 @@ def test_a_click_on_a_value_shows_who_made_it_so_and_each_link_goes_there(show):
         "state",
     )
     assert (
-        page.locator(".kv-trail h3")
-        .inner_text()
-        .lower()
-        .startswith("my-txn, state: so since message")
+        page.locator(".kv-trail h3").inner_text().lower().startswith("my-txn, state: since message")
     )
     links = page.locator(".kv-trail li")
     made = next(
@@ -131,7 +128,7 @@ def test_a_stepper_without_causes_and_holds_says_so_and_draws(open_file, tmp_pat
     wait_painted(page)
     page.locator(".kv").focus()
     page.keyboard.press("e")
-    assert "Nothing stands still here." in page.locator(".kv-trail").inner_text()
+    assert "Nothing is blocked here." in page.locator(".kv-trail").inner_text()
     page.keyboard.press("c")
     page.locator(".kv-fact").first.click()
     assert page.locator(".kv-error").is_hidden()

@@ -17,7 +17,7 @@ from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 
 RUNS = "seeded runs"
-ASKED = (*EVERY_PROPERTY, property_named("commits as asked"))
+ASKED = (*EVERY_PROPERTY, property_named("commit only when requested"))
 STATES_MAX, SEEDS_MAX = 100_000, 200
 
 
@@ -41,12 +41,12 @@ class First(NamedTuple):
 
 
 SMALL = "kip-1289-small"
-LIVE = "nothing pending for ever"
+LIVE = "no stuck transactions or records"
 BROKEN: tuple[Breaks, ...] = (
     Breaks("before-447", "kip-447-generation", "rough", "atomic", RUNS),
     Breaks("kip-1309", "kip-1309-small", "crash_client=1,run_out=1", "atomic"),
     Breaks("kip-1319-two-versions", "kip-1319-by-id", "rough", "atomic", RUNS),
-    Breaks("kafka-tv1", "kip-890-small", "request_timeout=1", "commits as asked"),
+    Breaks("kafka-tv1", "kip-890-small", "request_timeout=1", "commit only when requested"),
     Breaks("kafka-tv0", "kip-890-small", "request_timeout=1,delivery_timeout=1", "nothing hangs"),
     Breaks("finding-I", SMALL, "", LIVE),
     Breaks("finding-D", SMALL, "expire_lock=1", "staged waits"),

@@ -196,7 +196,7 @@ def test_the_first_step_that_the_model_refuses_is_named_with_its_place_and_what_
     step, _, possible = str(told.value).partition("step ")[2].partition(". Possible are ")
     assert step == (
         "31 (line 96), ExpireLock_5_g1_AAAAAAAAAAAAAAAAAAAAAg_0_100, is not possible there: "
-        "locks that run out: this run allows 0, and none is left (setting expire_lock)"
+        "lock expiries: this run allows 0, and they are used up (setting expire_lock)"
     )
     assert possible.startswith(
         "Deliver_B1_markers_3_request (WriteTxnMarkers arrives at B3); Deliver_B1_"

@@ -47,7 +47,7 @@ def test_a_broken_run_says_which_step_would_have_had_to_be_missing(expired: Brea
 
 def test_a_break_without_an_accident_names_an_ordinary_step_and_says_so() -> None:
     row = judge(SMALL, "finding-I")
-    made = told(row, row.cell("nothing pending for ever"))
+    made = told(row, row.cell("no stuck transactions or records"))
     assert made.sentence.endswith("an ordinary step, so no accident is needed to break it.")
     assert made.step == STUCK_AFTER
 

@@ -22,9 +22,9 @@ NOT_IN_RUNS = {"ReadLog", "Receive"}
 # began and another process ends with EndTxn 4, as Flink's reflection does: the marker has the batch's own
 # epoch, so UnifiedLog.updateProducers leaves the guard of what is under way (isV2NextTransactionStarted).
 LISTED = {
-    ("pain-more-than-the-checkpoint", "complete is complete"),
-    ("kip-1319-stale", "no zombie of a group"),
-    ("kip-1319-stale-v5", "no zombie of a group"),
+    ("pain-more-than-the-checkpoint", "complete means closed"),
+    ("kip-1319-stale", "no zombie offset commits"),
+    ("kip-1319-stale-v5", "no zombie offset commits"),
 }
 
 

@@ -56,7 +56,7 @@ def test_a_run_in_which_a_promise_breaks_says_which_one_where_and_why() -> None:
 
 
 def test_what_is_pending_for_ever_breaks_at_no_step_but_at_the_end() -> None:
-    verdict = run(first_seed("nothing pending for ever", SMALL, "finding-I", "calm"))
+    verdict = run(first_seed("no stuck transactions or records", SMALL, "finding-I", "calm"))
     assert (verdict.status, verdict.step) == ("breaks", -1)
     assert verdict.reason == "record src-0@100 is TX_PENDING, and no continuation resolves it"
 
@@ -276,7 +276,7 @@ def test_rows_of_a_run_that_finding_d_breaks_have_a_record_with_two_committed_ou
 
 
 def test_rows_of_a_run_that_finding_i_breaks_leave_a_record_pending() -> None:
-    task = first_seed("nothing pending for ever", SMALL, "finding-I", "calm")
+    task = first_seed("no stuck transactions or records", SMALL, "finding-I", "calm")
     assert [row.state for row in told(task, "record_state")][-1] == "TX_PENDING"
     assert committed(task) == {100: 1}
 

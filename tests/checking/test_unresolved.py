@@ -14,7 +14,7 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 
-PENDING = (property_named("nothing pending for ever"),)
+PENDING = (property_named("no stuck transactions or records"),)
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
     after = classic.on_response(gone, JoinGroupResponse(E.NONE, "C1.1", 1, "C1.1"))
     assert (after.state, after.member_epoch, after.member_id) == (S.UNJOINED, -1, "")
     me, _ = syncing(7)
-    assert me.member_epoch == 7, "the generation stands for the epoch"
+    assert me.member_epoch == 7, "the generation matches the epoch"
     gone = classic.unsubscribe(me)
     after = classic.on_response(gone, SyncGroupResponse(E.NONE, BOTH))
     assert (after.state, after.owned, after.on_wire) == (S.UNJOINED, (), None)

@@ -1,4 +1,4 @@
-"""The consumer of a regular group: it reads on from where its group left off."""
+"""The consumer of a regular group: it continues from where its group left off."""
 
 from __future__ import annotations
 

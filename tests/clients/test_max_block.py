@@ -1,4 +1,4 @@
-"""max.block.ms: a blocking call that comes back without its result, and what may follow it."""
+"""max.block.ms: a blocking call that returns without its result, and what may follow it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_init_transactions_can_time_out_too_and_is_made_again():
     ("steps", "why"),
     [
         (0, "app-1 is in no call that it waits for"),
-        (1, "calls that time out: this run allows 0, and none is left (setting max_block)"),
+        (1, "call timeouts: this run allows 0, and they are used up (setting max_block)"),
     ],
 )
 def test_what_is_not_waited_for_does_not_time_out(steps, why):

@@ -205,7 +205,7 @@ def test_an_abort_drops_what_was_not_sent_and_waits_for_what_was():
 
 
 def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
-    """A send fails while offsets are on the wire: their answer must not end the abort."""
+    """A send fails while offsets are in flight: their answer must not end the abort."""
     produce, offsets, me = sends_both()
     assert isinstance(produce, Produce)
     assert isinstance(offsets, TxnOffsetCommit)

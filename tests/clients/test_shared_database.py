@@ -77,7 +77,7 @@ def test_a_database_that_does_not_know_its_writer_commits_what_kafka_has_aborted
 
 
 def test_two_transactions_of_one_database_have_a_state_each():
-    open_both = after("kip-939-two-at-once", "kip-939", "app-2 as well")
+    open_both = after("kip-939-two-at-once", "kip-939", "app-2 does the same")
     assert database(open_both, "app-1").open_rows == ("src-0@0",)
     assert database(open_both, "app-2").open_rows == ("src-1@0",)
     trace, _ = played("kip-939-two-at-once", "kip-939")

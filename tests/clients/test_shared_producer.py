@@ -180,7 +180,9 @@ def test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction():
     world = after(STRAY.name, "kafka", "Worker: send(f(b))")
     producer = world.applications["app-1"].producer
     assert [(b.partition, len(b.records)) for b in producer.stray] == [("output-A-0", 1)]
-    fact = card_of(world.applications["app-1"])["left by a send() that threw, for output-A-0"]
+    fact = card_of(world.applications["app-1"])[
+        "left over from a send() that threw, for output-A-0"
+    ]
     assert "in no transaction" in str(fact)
     trace, _ = played(STRAY.name, "kafka")
     sent = [

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.calls import CALLS, STAGING
 from kipviz.cluster.actions import Step
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
@@ -32,7 +32,7 @@ def after(story: str, name: str, *steps: str) -> tuple[ClusterModel, World]:
 
 
 def possible(model: ClusterModel, world: World) -> list[str]:
-    return [label(world, action) for action in model.enabled(world)]
+    return [script_name(world, action) for action in model.enabled(world)]
 
 
 def test_a_poll_that_would_forget_what_is_in_the_transaction_is_refused() -> None:
@@ -55,7 +55,7 @@ def test_a_poll_waits_for_a_staging_that_is_under_way(name: str, waits: bool) ->
     assert ("app-1 goes on" not in possible(model, world)) == waits
     reason = model.why_not(world, Step("app-1"))
     assert reason == (
-        "poll() of app-1 waits for the answer to TxnShareAcknowledge" if waits else None
+        "poll() of app-1 waits for the response to TxnShareAcknowledge" if waits else None
     )
 
 

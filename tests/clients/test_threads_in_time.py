@@ -70,7 +70,7 @@ def test_a_pause_that_is_over_for_a_worker_keeps_time_from_passing():
     assert (deadline_of(world, SECOND).after, deadline_of(world, SECOND).by) == (0, 5_000)
     world = after(model, world, Tick())
     assert deadline_of(world, FIRST).after == WORK_MS - 5_000
-    why = "worker of app-1 goes on: that is due now, and time does not pass it by"
+    why = "worker of app-1 goes on: that is due now, so time cannot pass it"
     assert model.why_not(world, Tick()) == why
     world = after(model, world, SECOND)
     assert deadline_of(world, SECOND) is None

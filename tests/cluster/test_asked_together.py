@@ -30,7 +30,7 @@ from kipviz.views.reasons.request_position import at_broker
 from tests.scenarios.story import after, nodes, played
 
 NAME = "kip-890-asked-together"
-HELD = "The first answer"
+HELD = "The first response"
 HOMES = {name: f"{TRANSACTION_STATE}-{partition_for(name, 50)}" for name in ("t", "u")}
 ONE, OTHER = (
     AddPartitionsToTxn("t", 9, 0, ("out-0",)),
@@ -62,7 +62,7 @@ def test_one_lost_answer_refuses_what_was_asked_together_and_every_batch_is_writ
 
 def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() -> None:
     model = scenario(NAME).model(design("kafka"))
-    before = after(NAME, "kafka", "app-2 asks again")
+    before = after(NAME, "kafka", "app-2 retries")
     outcome = model.step(before, CrashBroker(1))
     answers = [
         e.message.error
@@ -163,8 +163,8 @@ def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_kn
 @pytest.mark.parametrize(
     ("title", "words"),
     [
-        ("app-2 asks again", "waits until Broker 1 has answered another one"),
-        (HELD, "is on the wire to Broker 1"),
+        ("app-2 retries", "waits until Broker 1 has responded to an earlier one"),
+        (HELD, "is in flight to Broker 1"),
     ],
 )
 def test_a_batch_says_what_its_question_waits_for(title: str, words: str) -> None:

@@ -148,17 +148,17 @@ def test_a_topic_is_deleted_once_and_made_once_where_that_may_be():
     model = model_of(spec)
     world = model.initial()
     assert model.why_not(world, DeleteTopic("output-A")) == (
-        "output-A is not deleted here; topics that may be: src"
+        "output-A cannot be deleted here; topics that can: src"
     )
     assert model.why_not(world, CreateTopic("src")) == (
-        "src is not made here; topics that may be: output-A"
+        "src cannot be created here; topics that can: output-A"
     )
     assert {DeleteTopic("src"), CreateTopic("output-A")} <= set(model.enabled(world))
     outcome = model.step(world, DeleteTopic("src"))
     assert isinstance(outcome.events[0], TopicDeleted)
     world = model.step(outcome.world, CreateTopic("output-A")).world
-    assert model.why_not(world, DeleteTopic("src")) == "src is deleted already"
-    assert model.why_not(world, CreateTopic("output-A")) == "there is a topic output-A already"
+    assert model.why_not(world, DeleteTopic("src")) == "src is already deleted"
+    assert model.why_not(world, CreateTopic("output-A")) == "topic output-A already exists"
     assert not {DeleteTopic("src"), CreateTopic("output-A")} & set(model.enabled(world))
 
 

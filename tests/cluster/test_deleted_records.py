@@ -10,7 +10,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_leaders import share_acquiring
 from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.actions import DeleteRecords, MoveLeader
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.trace import Trace
@@ -92,7 +92,7 @@ def test_the_oldest_batch_below_the_high_watermark_can_be_deleted_in_a_cluster()
     world = model.initial()
     action = DeleteRecords("src-0")
     assert action in model.enabled(world)
-    assert label(world, action) == "the oldest batch of src-0 is deleted"
+    assert script_name(world, action) == "the oldest batch of src-0 is deleted"
     outcome = model.step(world, action)
     assert outcome.events == (LogPruned("src-0", 100, 101),)
     for _ in range(3):

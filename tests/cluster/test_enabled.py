@@ -137,10 +137,10 @@ def test_what_is_not_enabled_is_refused_with_the_reason_that_why_not_gives():
     model = model_of(small_spec(budget=FaultBudget(crash_broker=1)))
     world = model.step(model.initial(), CrashBroker(7)).world
     assert model.why_not(world, CrashBroker(5)) == (
-        "crashes of brokers: this run allows 1, and none is left (setting crash_broker)"
+        "broker crashes: this run allows 1, and they are used up (setting crash_broker)"
     )
     assert CrashBroker(5) not in model.enabled(world)
-    with pytest.raises(NotEnabled, match="crashes of brokers: this run allows 1"):
+    with pytest.raises(NotEnabled, match="broker crashes: this run allows 1"):
         model.step(world, CrashBroker(5))
 
 

@@ -10,7 +10,7 @@ from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps
 
 SEEDS = 2
 LENGTH = 200
-# The regular group's flow asks no slot: one design stands for all.
+# The regular group's flow asks no slot: one design matches all.
 RUNS = [
     *((d.name, flow) for d in CATALOGUE for flow in ("share", "share-abort")),
     ("repaired", "group"),

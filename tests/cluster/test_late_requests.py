@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.transactions.producer import ProducerState
 from kipviz.cluster.actions import DeliverLate, ExpireBatch, GiveUp, UpgradeFeature
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
@@ -24,7 +24,7 @@ def model():
 
 def take(model, world, *labels):
     for text in labels:
-        (action,) = [a for a in model.enabled(world) if label(world, a) == text]
+        (action,) = [a for a in model.enabled(world) if script_name(world, a) == text]
         world = model.step(world, action).world
     return world
 
@@ -51,7 +51,7 @@ def test_what_is_left_on_its_way_gets_a_name_and_the_client_asks_again(model, as
     world = take(model, outcome.world, f"{PRODUCER} sends InitProducerId")
     assert len(world.connections) == 2
     assert f"late InitProducerId arrives at B{broker}" in [
-        label(world, a) for a in model.enabled(world)
+        script_name(world, a) for a in model.enabled(world)
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_late_request_is_handled_and_its_answer_goes_nowhere(model, asked):
     assert [(t.producer_id, t.producer_epoch) for t in known] == [(9, 0)]
     assert list(outcome.world.connections) == [(PRODUCER, broker)]
     assert model.why_not(outcome.world, late) == (
-        f"nothing from {PRODUCER} #0 is left on its way to broker {broker}"
+        f"no abandoned request from {PRODUCER} #0 is in flight to broker {broker}"
     )
 
 
@@ -83,7 +83,7 @@ def test_what_may_be_late_can_be_given_up_and_nothing_else(model):
     world = take(model, world, f"InitProducerId arrives at B{broker}")
     assert model.why_not(world, GiveUp(PRODUCER, broker)) is None, "the answer may be lost"
     world = take(model, world, f"InitProducerIdResponse arrives at {PRODUCER}")
-    assert "waits for nothing" in model.why_not(world, GiveUp(PRODUCER, broker))
+    assert "waits for no response" in model.why_not(world, GiveUp(PRODUCER, broker))
 
 
 def test_a_crash_of_the_client_does_not_take_back_what_is_on_its_way(asked):
@@ -126,7 +126,7 @@ def test_only_a_batch_that_is_not_on_the_wire_expires(model):
 def test_a_level_that_is_there_or_is_none_is_refused(model):
     world = model.initial()
     again = UpgradeFeature("transaction_version", 2)
-    assert model.why_not(world, again) == "transaction.version 2 is finalized already"
+    assert model.why_not(world, again) == "transaction.version 2 is already finalized"
     with pytest.raises(
         NotEnabled, match="can be finalized at 0, 1, 2, not transaction_version at 3"
     ):

@@ -72,7 +72,7 @@ def test_what_is_on_the_wire_arrives_when_the_cut_is_healed() -> None:
     (delivery,) = [a for a in cluster.enabled(world) if isinstance(a, Deliver)]
     cut = cut_of(SPEC, "app-1 | *")
     apart = cluster.step(world, cut).world
-    assert cluster.why_not(apart, delivery) == f"app-1 and B{delivery.broker} are cut apart"
+    assert cluster.why_not(apart, delivery) == f"app-1 and B{delivery.broker} are partitioned"
     healed = cluster.step(apart, Heal(cut.one, cut.other)).world
     assert healed.connections == world.connections
     assert cluster.why_not(healed, delivery) is None
@@ -90,11 +90,11 @@ def test_where_two_cuts_overlap_hosts_talk_again_when_the_last_of_them_is_healed
 
 def test_a_part_of_a_cut_is_neither_cut_again_nor_healed_alone() -> None:
     world = after(WIDE)
-    assert model().why_not(world, Cut("B1", "B5")) == "B1 and B5 are cut apart already"
+    assert model().why_not(world, Cut("B1", "B5")) == "B1 and B5 are already partitioned"
     assert model().why_not(world, Heal("B1", "B5")) == (
-        "the cut that holds B1 and B5 apart is healed as a whole: B1 B3 | B5 app-1"
+        "the network partition of B1 and B5 heals as a whole: B1 B3 | B5 app-1"
     )
-    assert model().why_not(world, Heal("B1", "B7")) == "B1 and B7 are not cut apart"
+    assert model().why_not(world, Heal("B1", "B7")) == "B1 and B7 are not partitioned"
     assert Cut("B1", "B5") not in model().enabled(world)
 
 
@@ -120,19 +120,22 @@ def test_one_cut_is_written_in_one_way() -> None:
     [
         (
             "B1 B3",
-            "a cut has two sides with a bar between them, such as B1 B3 | B5 app-1, not 'B1 B3'",
+            "a network partition has two sides with a bar between them, such as B1 B3 | B5 app-1, not 'B1 B3'",
         ),
         (
             "B1 | B3 | B5",
-            "a cut has two sides with a bar between them, such as B1 B3 | B5 app-1, not ",
+            "a network partition has two sides with a bar between them, such as B1 B3 | B5 app-1, not ",
         ),
-        ("B1 |", "a cut has at least one host on either side, such as B1 B3 | B5 app-1"),
+        (
+            "B1 |",
+            "a network partition has at least one host on each side, such as B1 B3 | B5 app-1",
+        ),
         ("B1 | B9", "there is no host B9; the hosts are B1, B3, B5, B7, app-1, app-2"),
-        ("B1 B3 | B3", "B3 stands on both sides of the cut, and nothing cuts it from itself"),
-        ("B1 B1 | B3", "B1 stands twice on one side of the cut"),
+        ("B1 B3 | B3", "B3 stands on both sides of the network partition"),
+        ("B1 B1 | B3", "B1 stands twice on one side of the network partition"),
         (
             "app-1 | app-2",
-            "applications do not talk to each other: one side of a cut needs a broker",
+            "applications do not talk to each other: one side of a network partition needs a broker",
         ),
         ("* | *", "* is all hosts but those of the other side: name some on one side"),
     ],
@@ -151,7 +154,9 @@ def test_a_cut_needs_two_hosts_that_run_and_talk() -> None:
         "it takes a broker and a host behind it in B5, B7, app-1, app-2, two that talk"
     )
     assert cluster.why_not(world, Cut("B1/B5", "app-1")) is None
-    assert cluster.why_not(world, Cut("", "B5")).startswith("a cut has at least one host")
+    assert cluster.why_not(world, Cut("", "B5")).startswith(
+        "a network partition has at least one host"
+    )
 
 
 # -- what searches and dice try ------------------------------------------------------------------------

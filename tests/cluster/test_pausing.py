@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import Deliver, Heal, Pause, Resume, Send, Step
-from kipviz.cluster.behaviour.catalogue import label, runs_on
+from kipviz.cluster.behaviour.catalogue import runs_on, script_name
 from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.cluster.timing.clock import clock_named
 from kipviz.core.model import NotEnabled
@@ -32,7 +32,7 @@ def play(model, *instructions):
 
 
 def labels(model, trace):
-    return [label(trace.world, a) for a in model.enabled(trace.world)]
+    return [script_name(trace.world, a) for a in model.enabled(trace.world)]
 
 
 def test_nothing_runs_on_a_host_that_stands_still_and_nothing_breaks(model):
@@ -42,7 +42,7 @@ def test_nothing_runs_on_a_host_that_stands_still_and_nothing_breaks(model):
     assert trace.world.connections is connections
     arrives = Deliver("app-1/producer", 1, "request")
     assert arrives not in model.enabled(trace.world)
-    with pytest.raises(NotEnabled, match="B1 stands still"):
+    with pytest.raises(NotEnabled, match="B1 is paused"):
         trace.take(arrives)
     assert arrives in model.enabled(trace.take(Resume("B1")).world)
 
@@ -50,7 +50,7 @@ def test_nothing_runs_on_a_host_that_stands_still_and_nothing_breaks(model):
 def test_an_application_that_stands_still_neither_calls_nor_sends_nor_reads(model):
     trace = play(model, "quiet", "app-1 goes on").take(Pause("app-1"))
     for action in (Step("app-1"), Send("app-1/producer")):
-        assert model.why_not(trace.world, action) == "app-1 stands still"
+        assert model.why_not(trace.world, action) == "app-1 is paused"
     assert Step("app-2") in model.enabled(trace.world)
 
 
@@ -64,7 +64,7 @@ def test_every_action_that_is_possible_runs_on_a_host_that_does_not_stand_still(
 
 def test_pauses_come_out_of_the_budget_and_waking_up_is_free(model):
     trace = play(model, "B1 stands still", "B3 stands still")
-    assert "this run allows 2, and none is left" in model.why_not(trace.world, Pause("B4"))
+    assert "this run allows 2, and they are used up" in model.why_not(trace.world, Pause("B4"))
     assert not [text for text in labels(model, trace) if text.endswith("stands still")]
     trace = play(model, "B1 stands still", "B1 wakes up")
     assert trace.world.cuts == ()
@@ -72,10 +72,12 @@ def test_pauses_come_out_of_the_budget_and_waking_up_is_free(model):
 
 def test_what_cannot_stand_still_or_wake_up_says_why(model):
     world = play(model, "B1 stands still").world
-    assert model.why_not(world, Pause("B1")) == "B1 stands still already"
-    assert model.why_not(world, Pause("B9")).startswith("'B9' does not run; running are B3, B4")
-    assert model.why_not(world, Resume("B3")) == "B3 does not stand still"
-    assert model.why_not(world, Heal("B1", "B1")) == "B1 and B1 are not cut apart"
+    assert model.why_not(world, Pause("B1")) == "B1 is already paused"
+    assert model.why_not(world, Pause("B9")).startswith(
+        "'B9' is not running; running hosts are B3, B4"
+    )
+    assert model.why_not(world, Resume("B3")) == "B3 is not paused"
+    assert model.why_not(world, Heal("B1", "B1")) == "B1 and B1 are not partitioned"
 
 
 def test_a_zombie_wakes_up_and_is_fenced(model):

@@ -139,8 +139,7 @@ def test_a_request_to_a_broker_without_room_waits_and_time_passes(pause):
         able.sort(key=lambda a: not isinstance(a, Send))
         world = model.step(world, able[0]).world
     assert model.why_not(world, send) == (
-        "as many requests of app-1/producer are on the wire to broker 3 as "
-        "max.in.flight.requests.per.connection allows"
+        "as many requests of app-1/producer are in flight to broker 3 as max.in.flight.requests.per.connection allows"
     )
     assert send not in model.enabled(world)
     assert not any(d.kind == "sent" for d in world.deadlines)

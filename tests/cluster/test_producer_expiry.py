@@ -138,4 +138,4 @@ def test_in_the_story_the_record_stays_and_then_is_there_twice() -> None:
     assert (values(day), heard(day)) == (["f(a)"], False)
     next_one = after(STORY, "kafka", "It sends the next one: sequence 1")
     assert [span.first for span in next_one.logs[OUT].producers[9].batches] == [1]
-    assert values(after(STORY, "kafka", "The same batch once more")) == ["f(a)", "f(b)", "f(b)"]
+    assert values(after(STORY, "kafka", "The same batch again")) == ["f(a)", "f(b)", "f(b)"]

@@ -166,10 +166,10 @@ def test_a_client_sends_nothing_that_its_broker_lacks_and_is_told_by_itself() ->
 def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_another_one() -> None:
     here = model(ROLLING_SPEC)
     world = here.initial()
-    assert here.why_not(world, InstallRelease(7, OLD)) == "broker 7 has 4.4 already"
+    assert here.why_not(world, InstallRelease(7, OLD)) == "broker 7 already runs 4.4"
     assert here.why_not(world, InstallRelease(9, NEW)) == "there is no broker 9"
     other = here.why_not(world, InstallRelease(7, "3.9"))
-    assert other == "there are binaries of 4.4, kip-1289, not of 3.9"
+    assert other == "the releases to install are 4.4, kip-1289, not 3.9"
     offered = [a for a in here.enabled(world) if isinstance(a, InstallRelease)]
     assert offered == [InstallRelease(broker, NEW) for broker in BROKERS]
     plain = model(ROLLING_SPEC.but(binaries=()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.cluster.actions import ClusterAction, CrashBroker, StartBroker
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import World
@@ -22,13 +22,15 @@ def known(world: World) -> TransactionMetadata | None:
 
 
 def waits_for(model: ClusterModel, world: World, text: str) -> list[ClusterAction]:
-    return [a for a in model.enabled(world) if label(world, a) == text]
+    return [a for a in model.enabled(world) if script_name(world, a) == text]
 
 
 def goes_on(model: ClusterModel, world: World) -> World:
     """Take a step without an accident, and not the last answer."""
     kinds = ("fault", "repair", "expiry")
-    found = [a for a in model.enabled(world) if a.KIND not in kinds and label(world, a) != LAST]
+    found = [
+        a for a in model.enabled(world) if a.KIND not in kinds and script_name(world, a) != LAST
+    ]
     return model.step(world, found[-1]).world
 
 

@@ -16,7 +16,7 @@ from tests.scenarios.story import after, played
 
 MODERN, CLASSIC = "kip-211-idle-modern", "kip-211-idle-classic"
 WEEK, CHECK = 60_000, 10_000
-STOPPED = "app-1 is stopped, to be started again"
+STOPPED = "app-1 stops in order to restart"
 GROUP, HERE = "my-group-4", "__consumer_offsets-7"
 
 
@@ -26,11 +26,11 @@ def ages(world: World) -> list[int]:
 
 def test_an_offset_is_as_old_as_its_commit() -> None:
     assert ages(after(MODERN, "kafka", "app-1 processes a and b, and commits")) == [WEEK]
-    assert ages(after(MODERN, "kafka", "A week without anything new")) == [0]
+    assert ages(after(MODERN, "kafka", "A week without new records")) == [0]
 
 
 def test_while_somebody_subscribes_nothing_is_due_however_old_it_is() -> None:
-    world = after(MODERN, "kafka", "A week without anything new")
+    world = after(MODERN, "kafka", "A week without new records")
     assert not running(world, retention.OFFSET)
     assert not any("retention" in name for name, _ in remaining_time.later(world))
 
@@ -71,12 +71,12 @@ def test_a_new_coordinator_goes_on_counting(story: str, kind: str) -> None:
 
 
 def test_what_is_committed_again_is_counted_anew() -> None:
-    gone = after(MODERN, "kafka", "The next check: older than a week, and nobody subscribes")
+    gone = after(MODERN, "kafka", "The next check: older than a week, and without a subscriber")
     assert ages(gone) == []
     assert ages(played(MODERN, "kafka")[0].world) == [WEEK]
 
 
 def test_how_old_an_offset_is_is_in_its_coordinator() -> None:
-    world = after(MODERN, "kafka", "A week without anything new")
+    world = after(MODERN, "kafka", "A week without new records")
     (first,) = running(world, retention.OFFSET_AGE)
     assert causes._set_in(world, first) == [("roles", (4, "group_coordinator", HERE))]

@@ -22,7 +22,7 @@ from kipviz.cluster.actions import (
     Send,
     UpgradeFeature,
 )
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
@@ -44,7 +44,7 @@ def group(**changes: object) -> ClusterModel:
 
 def take(model: ClusterModel, world: World, *labels: str) -> World:
     for text in labels:
-        (action,) = [a for a in model.enabled(world) if label(world, a) == text]
+        (action,) = [a for a in model.enabled(world) if script_name(world, a) == text]
         world = model.step(world, action).world
     return world
 
@@ -61,7 +61,7 @@ def test_nothing_is_sent_to_a_partition_that_nobody_leads() -> None:
     for broker in world.image.leaders[home].replicas:
         world = model.step(world, CrashBroker(broker)).world
     assert model.why_not(world, Send(PRODUCER)) == (
-        f"nobody leads {home}, whose leader InitProducerId is for"
+        f"{home} has no leader to send InitProducerId to"
     )
 
 
@@ -83,11 +83,13 @@ def test_no_message_passes_between_hosts_that_are_cut_apart() -> None:
     assert model.why_not(world, delivery) is None
     cut = Cut(f"B{broker}", "app-1")
     apart = model.step(world, cut).world
-    assert model.why_not(apart, delivery) == f"app-1 and B{broker} are cut apart"
+    assert model.why_not(apart, delivery) == f"app-1 and B{broker} are partitioned"
     late = DeliverLate(f"{PRODUCER} #0", broker)
     left = model.step(world, GiveUp(PRODUCER, broker)).world
     assert model.why_not(left, late) is None
-    assert model.why_not(model.step(left, cut).world, late) == f"app-1 and B{broker} are cut apart"
+    assert (
+        model.why_not(model.step(left, cut).world, late) == f"app-1 and B{broker} are partitioned"
+    )
 
 
 def test_a_late_request_waits_until_the_one_before_it_is_answered() -> None:
@@ -97,7 +99,7 @@ def test_a_late_request_waits_until_the_one_before_it_is_answered() -> None:
     behind = Connection(requests=(asked,), serving=asked, left=True)
     world = world.but(connections=world.connections.set((f"{PRODUCER} #0", 1), behind))
     late = DeliverLate(f"{PRODUCER} #0", 1)
-    assert model.why_not(world, late) == "broker 1 still works on InitProducerId"
+    assert model.why_not(world, late) == "broker 1 is still handling InitProducerId"
 
 
 def test_a_high_watermark_stands_while_too_few_replicas_are_in_sync() -> None:
@@ -111,7 +113,7 @@ def test_a_high_watermark_stands_while_too_few_replicas_are_in_sync() -> None:
     for follower in (b for b in world.image.leaders[home].replicas if b != broker):
         world = model.step(world, CrashBroker(follower)).world
     assert model.why_not(world, Replicate(home)) == (
-        f"fewer than min.insync.replicas of {home} are in sync: its high watermark stands"
+        f"fewer than min.insync.replicas of {home} are in sync: its high watermark does not advance"
     )
 
 
@@ -126,7 +128,7 @@ def test_a_high_watermark_stands_while_too_few_replicas_are_in_sync() -> None:
             ReadLog("src-0", 0, "now"),
             "this cluster is not rebuilt from logs: there is no log to read",
         ),
-        (RemakeTopic("src"), "src is not made again in this cluster; those that may be: none"),
+        (RemakeTopic("src"), "src cannot be created again in this cluster; topics that can: none"),
     ],
 )
 def test_what_this_cluster_does_not_have_is_named(action: ClusterAction, sentence: str) -> None:
@@ -146,10 +148,10 @@ def test_a_topic_is_made_again_once_and_only_where_it_may_be() -> None:
     model = scenario("kip-1319-by-id").model(design("kafka"), FaultBudget())
     world = model.initial()
     assert model.why_not(world, RemakeTopic("output-A")) == (
-        "output-A is not made again in this cluster; those that may be: src"
+        "output-A cannot be created again in this cluster; topics that can: src"
     )
     world = model.step(world, RemakeTopic("src")).world
-    assert model.why_not(world, RemakeTopic("src")) == "src has been made again already"
+    assert model.why_not(world, RemakeTopic("src")) == "src has already been created again"
 
 
 def test_the_inter_broker_protocol_goes_up_once() -> None:
@@ -171,7 +173,7 @@ def test_two_hosts_are_cut_apart_once() -> None:
     model = group(budget=BUDGET.but(cut=2))
     cut = next(a for a in model.enabled(model.initial()) if isinstance(a, Cut))
     world = model.step(model.initial(), cut).world
-    assert model.why_not(world, cut) == f"{cut.one} and {cut.other} are cut apart already"
+    assert model.why_not(world, cut) == f"{cut.one} and {cut.other} are already partitioned"
 
 
 def test_a_batch_of_a_process_that_is_gone_does_not_expire() -> None:

@@ -27,10 +27,10 @@ def test_each_finding_is_told_with_what_it_means_who_notices_and_what_mends_it(h
     at = lines.index("hanging (wrong, possible): out-0 at offset 2")
     told = lines[at + 1 : at + 7]
     assert told[0].startswith("  No coordinator will end this transaction.")
-    assert told[2] == "  who notices: every reader of out-0 with isolation.level=read_committed"
+    assert told[2] == "  affected: every reader of out-0 with isolation.level=read_committed"
     assert "find-hanging --topic out --partition 0" in told[3]
     assert "abort --topic out --partition 0 --start-offset 2, if it hangs" in told[4]
-    assert told[5] == f"  see it: kipviz log {hanging} --open --at out-0:2"
+    assert told[5] == f"  open: kipviz log {hanging} --open --at out-0:2"
     assert sum(line.startswith("duplicate") for line in lines) == 10
     assert "  and 2 more of this kind (--json has all of them)" in lines
 
@@ -77,7 +77,7 @@ def test_logs_without_a_finding_are_status_0(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "name an event log, or brokers' folders behind --logs"),
+        ([], "name an event log, or brokers' folders after --logs"),
         (["log", "--topics", "a"], "--topics, --no-checksums and --spark are for --logs"),
         (["--logs", "nowhere"], "This is no folder"),
         (["--logs", "{folder}", "--topics", "b"], "There is no log of a topic 'b' here."),

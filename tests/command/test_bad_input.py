@@ -36,7 +36,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         (("explore", "kip-0", "--design", "repaired"), "there is no scenario 'kip-0'"),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--cut", "B1 | *"),
-            "a search that tries a cut between sets of hosts takes --faults cut=1 or more",
+            "a search with a network partition takes --faults cut=1 or more",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--cut", "B1 | B9"),
@@ -95,7 +95,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("outcomes", "kip-1289-small", "--design", "repaired", "--seeds", "1", "--row", "99"),
-            "there are 1 rows, and no row 99",
+            "there is no row 99; rows are 1 to 1",
         ),
         (
             (*SEEDED, "--design", "repaired", "--seed", "7.5"),

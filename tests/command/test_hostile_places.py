@@ -72,7 +72,7 @@ def test_a_full_disk_behind_stdout_ends_in_one_sentence(words):
     with open("/dev/full", "w") as full:  # noqa: PTH123
         done = run(words, stdout=full)
     assert done.returncode == 2
-    assert done.stderr == "kipviz: the answer cannot be written: No space left on device\n"
+    assert done.stderr == "kipviz: the output cannot be written: No space left on device\n"
 
 
 def test_a_full_disk_behind_both_streams_ends_with_its_status():

@@ -33,7 +33,7 @@ def test_an_ablation_gives_the_rows_so_far(kipviz, interrupting):
     interrupting("designs", 4)
     done = kipviz("ablate", "kip-1289-small", "--faults", "", "--alone", "--json")
     assert done.status == 130
-    assert done.err.endswith("kipviz: interrupted; what is told is what was found so far\n")
+    assert done.err.endswith("kipviz: interrupted; showing the results so far\n")
     rows = done.document["rows"]
     assert rows[0]["held"] == [{"faults": "", "states": 686, "complete": True}]
     assert 1 < len(rows) < 8

@@ -69,7 +69,7 @@ def test_a_recording_is_told_with_what_was_asked_and_what_was_not(
 ) -> None:
     assert main(["log", str(RELEASE / "share-acknowledge"), "--accept"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("answers compared: 25 accepted, 0 refused, 0 that cannot be judged.")
+    assert lines[0].endswith("responses compared: 25 accepted, 0 refused, 0 that cannot be judged.")
     assert any(line.split() == ["3", "SHARE_ACKNOWLEDGE"] for line in lines)
     assert any(line.split() == ["2", "FIND_COORDINATOR"] for line in lines)
     assert main(["log", str(RELEASE / "reader"), "--accept"]) == 0

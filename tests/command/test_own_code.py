@@ -127,7 +127,7 @@ def test_a_view_is_told_of_two_and_more_designs_wherever_it_changes(kipviz, mine
         (("--view", "{}:print"), "has no function print"),
         (("--rule", "{}:not_newer"), "--rule takes SLOT=FILE.py:FUNCTION, such as"),
         (("--rule", "marker={}:not_newer"), "marker"),
-        (("--rule", "marker_epoch={}:two"), "Which marker resolves a vote?"),
+        (("--rule", "marker_epoch={}:two"), "Which marker resolves an acknowledgement?"),
         (
             ("--rule", "marker_epoch={0}:two", "--rule", "marker_epoch={0}:two"),
             "the slot marker_epoch has two rules",

@@ -34,7 +34,7 @@ def test_a_story_opens_at_the_step_that_shows_the_symptom(kipviz, tmp_path):
     [
         (("pains", "99"), "there is no symptom 99; they are numbered from 1 to 25"),
         (("pains", "0"), "argument NUMBER: it takes a whole number from 1, not '0'"),
-        (("pains", "--open"), "which symptom is to be opened? `kipviz pains` lists their numbers"),
+        (("pains", "--open"), "name the symptom to open: `kipviz pains` lists their numbers"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_one_sentence(refused, words, sentence):

@@ -46,7 +46,7 @@ def test_a_record_that_waits_for_ever_breaks_a_promise_at_the_end_of_a_story(kip
     assert done.status == 1
     found = {v["property"]: v for v in done.document["verdicts"]}
     assert found["atomic"]["status"] == "holds"
-    waiting = found["nothing pending for ever"]
+    waiting = found["no stuck transactions or records"]
     assert waiting["status"] == "broken"
     assert "TX_PENDING" in waiting["reason"]
 
@@ -56,7 +56,7 @@ def test_what_is_only_late_at_the_end_of_a_story_breaks_nothing(kipviz):
     waiting = done.document["verdicts"][1]
     assert waiting["status"] == "holds"
     assert waiting["reason"].endswith("can still be resolved")
-    assert done.document["steps"][-1]["verdicts"]["nothing pending for ever"] == "pending"
+    assert done.document["steps"][-1]["verdicts"]["no stuck transactions or records"] == "pending"
 
 
 def test_the_document_of_a_story_holds_what_the_text_says(kipviz):

@@ -506,7 +506,7 @@ def test_30_lag_is_what_is_not_acknowledged_for_good():
     assert committed(done) == ["f(a)", "f(b)"]
     again = after("kip-1289-share-commit", "repaired", "consumer.poll() again")
     assert not len(shares_of(again)[0].records)
-    undone = after("kip-1289-share-abort", "repaired", "The records are free again")
+    undone = after("kip-1289-share-abort", "repaired", "The records are available again")
     assert (lag(undone), committed(undone)) == (2, [])
     again = after("kip-1289-share-abort", "repaired", "consumer.poll(): delivered again")
     assert [shares_of(again)[0].records[o].delivery_count for o in (100, 101)] == [2, 2]

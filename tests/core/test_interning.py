@@ -1,4 +1,4 @@
-"""What is alike is digested once, and the first stands for all."""
+"""What is alike is digested once, and the first matches all."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Told:
 def main() -> int:
     """Run the targets that were asked for."""
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__.partition("\n")[0])
-    parser.add_argument("--target", choices=tuple(TARGETS), action="append", help="all if left out")
+    parser.add_argument("--target", choices=tuple(TARGETS), action="append", help="default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="of each target; 10 if nothing else is said")
     parser.add_argument("--inputs", type=int, help="of each target, instead of a time")

@@ -77,7 +77,7 @@ def test_no_test_stands_for_two_rows_but_case_by_case() -> None:
         if row.test:
             by_function.setdefault(function_of(row), []).append(row.test)
     for function, tests in by_function.items():
-        assert len(tests) == len(set(tests)), f"{function} stands for two rows"
+        assert len(tests) == len(set(tests)), f"{function} matches two rows"
         if len(tests) > 1:
             assert function not in tests, f"a row of {function} has to name its case"
 

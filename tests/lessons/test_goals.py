@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.checking.single_run import runs
 from kipviz.cluster.actions import CrashBroker, CrashClient
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.core.trace import Trace
 from kipviz.lessons.goals import GOALS, Spans, UnknownGoal
 from kipviz.scenarios.library import LIBRARY
@@ -82,7 +82,7 @@ def test_the_lso_is_set_free_by_the_timeout_or_by_the_producer_that_starts_again
         world = trace.node(trace.line[-1]).world
         able = trace.model.enabled(world)
         calm = [a for a in able if a.KIND not in ("fault", "expiry", "repair")]
-        deed = [a for a in able if turn == 0 and label(world, a) == way]
+        deed = [a for a in able if turn == 0 and script_name(world, a) == way]
         if spans(trace, "lso set free"):
             break
         trace = trace.take(deed[0] if deed else calm[turn % len(calm)])

@@ -129,7 +129,7 @@ BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
         (LogPruned("src-0", 100, 101), staged(101), resolved(101)),
         (
             "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
-            "an output of it was committed: nobody can read it any more, and no transaction has lost it"
+            "an output of it was committed: it can no longer be read, and no transaction lost it"
         ),
     ),
     "a group reads past what the log has, and what it has lost comes later": (
@@ -150,19 +150,19 @@ BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
     ),
     "acknowledged for good before the decision": (
         (*SENT, durable(ACKNOWLEDGED)),
-        "src-0@100 is acknowledged for good, but no output of it is committed: it is lost",
+        "src-0@100 is acknowledged, but none of its outputs is committed: it is lost",
     ),
     "acknowledged for good after an abort": (
         (*SENT, ABORTS, durable(ACKNOWLEDGED)),
-        "src-0@100 is acknowledged for good, but no output of it is committed: it is lost",
+        "src-0@100 is acknowledged, but none of its outputs is committed: it is lost",
     ),
     "one too many is acknowledged": (
         (*SENT, COMMITS, durable(ACKNOWLEDGED, 100, 101)),
-        "src-0@101 is acknowledged for good, but no output of it is committed: it is lost",
+        "src-0@101 is acknowledged, but none of its outputs is committed: it is lost",
     ),
     "a snapshot says that it is acknowledged": (
         (*SENT, durable(ACKNOWLEDGED, snapshot=True)),
-        "src-0@100 is acknowledged for good, but no output of it is committed: it is lost",
+        "src-0@100 is acknowledged, but none of its outputs is committed: it is lost",
     ),
     "the lock runs out after the decision": (
         (*SENT, COMMITS, moves(AVAILABLE, because="the acquisition lock ran out")),
@@ -187,11 +187,11 @@ BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
     ),
     "the lock ran out before the decision": (
         (*SENT, moves(AVAILABLE), COMMITS),
-        "the output of src-0@100 is committed, but the record is free to be delivered again",
+        "the output of src-0@100 is committed, but the record is available to be delivered again",
     ),
     "committed without ever being staged": (
         (moves(ACQUIRED), output(100), COMMITS),
-        "the output of src-0@100 is committed, but the record is free to be delivered again",
+        "the output of src-0@100 is committed, but the record is available to be delivered again",
     ),
     "a new leader finds no trace": (
         (*SENT, COMMITS, dropped(), loaded()),
@@ -202,7 +202,7 @@ BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
     ),
     "a new leader found no trace before the decision": (
         (*SENT, dropped(), loaded(), COMMITS),
-        "the output of src-0@100 is committed, but the record is free to be delivered again",
+        "the output of src-0@100 is committed, but the record is available to be delivered again",
     ),
     "a new leader holds only the other one": (
         (output(100, 101), moves(PENDING, 100, 101), COMMITS, loaded(101)),

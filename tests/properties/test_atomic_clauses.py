@@ -45,7 +45,7 @@ from tests.properties.history import (
 COMMITS, ABORTS = decided(committed=True), decided(committed=False)
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
-FREE = "the output of src-0@100 is committed, but the record is free to be delivered again"
+FREE = "the output of src-0@100 is committed, but the record is available to be delivered again"
 UNTRACED = (
     "the output of src-0@100 is committed, but the new share-partition leader finds no trace of its "
     "acknowledgement: it will be delivered again"
@@ -55,10 +55,10 @@ AGAIN = (
     "delivered again"
 )
 READ = "group cg has read past src-0@100, but no output of it is committed: it is lost"
-LOST = "src-0@100 is acknowledged for good, but no output of it is committed: it is lost"
+LOST = "src-0@100 is acknowledged, but none of its outputs is committed: it is lost"
 TAKEN = (
     "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
-    "an output of it was committed: nobody can read it any more, and no transaction has lost it"
+    "an output of it was committed: it can no longer be read, and no transaction lost it"
 )
 
 

@@ -78,12 +78,12 @@ def test_an_expectation_is_found_by_name_and_not_asked_of_every_search(prop: Exp
 @pytest.mark.parametrize(
     ("story", "faults", "name"),
     [
-        ("kip-1289-small", "time_out=1", "own vote counts"),
-        ("kip-1289-small", "", "commit is true"),
-        ("kip-1289-small-abort", "", "an abort brings it again"),
-        ("kip-1289-small-abort", "", "nobody waits for itself"),
+        ("kip-1289-small", "time_out=1", "own acknowledgement is no conflict"),
+        ("kip-1289-small", "", "commit means decided"),
+        ("kip-1289-small-abort", "", "abort releases records"),
+        ("kip-1289-small-abort", "", "no self-deadlock"),
         pytest.param(
-            *("kip-1289-small-moved", "move_leader=1", "nobody waits for itself"),
+            *("kip-1289-small-moved", "move_leader=1", "no self-deadlock"),
             marks=pytest.mark.thorough,
         ),
     ],
@@ -111,7 +111,7 @@ def test_nobody_waits_for_a_record_that_retention_took_from_the_log(
 ) -> None:
     """The member's own lock holds it there; there is nothing to be delivered again."""
     world = waiting_with(Table.of({100: InFlight(S.ACQUIRED, 1, "M1", 100)}), start)
-    prop = property_named("nobody waits for itself")
+    prop = property_named("no self-deadlock")
     seen = prop.observe(
         prop.initial(world), None, Outcome(world, (moved(S.AVAILABLE, S.ACQUIRED),))
     )
@@ -129,19 +129,19 @@ def test_who_could_not_give_back_two_records_knows_of_both(because: str, status:
         RecordsMoved("src-0", "g1", o, o, S.AVAILABLE, S.ACQUIRED, 1, "M1", because, -1, -1)
         for o in (100, 101)
     )
-    prop = property_named("nobody waits for itself")
+    prop = property_named("no self-deadlock")
     seen = prop.observe(prop.initial(world), None, Outcome(world, events))
     assert prop.finding(seen).status == status
     assert prop.observe(seen, None, Outcome(world, events)) == seen
 
 
 def committing(record: InFlight, call: str = "commitTransaction", raised: str = "") -> str:
-    """What "commit is true" says of a commit of A1, producer 9 with epoch 0, while a record is in flight."""
+    """What "commit means decided" says of a commit of A1, producer 9 with epoch 0, while a record is in flight."""
     world = waiting_with(Table.of({100: record}), 100)
     world.applications = Table.of(
         {"A1": SimpleNamespace(producer=SimpleNamespace(producer_id=9, producer_epoch=0))}
     )
-    prop = property_named("commit is true")
+    prop = property_named("commit means decided")
     event = CallReturned("A1", 3, call, raised)
     return prop.finding(prop.observe(prop.initial(world), None, Outcome(world, (event,)))).status
 
@@ -177,7 +177,7 @@ def test_a_fetch_of_a_session_waits_for_itself_where_it_waits_for_that_partition
     share = SharePartition("k", "g1", "src-0", 0, start_offset=100, next_offset=102)
     leader = ShareLeader(shares=Table.of({"k": share.but(records=held)}), waiting=(call,))
     world = SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
-    prop = property_named("nobody waits for itself")
+    prop = property_named("no self-deadlock")
     taken = moved(S.AVAILABLE, S.ACQUIRED)
     seen = prop.observe(prop.initial(world), None, Outcome(world, (taken,)))
     assert prop.finding(seen).status == status

@@ -105,7 +105,7 @@ def test_a_batch_that_was_sent_before_the_level_was_lowered_belongs_to_the_trans
     ended = TransactionDecided("my-txn", 9, 1, True)
     marker = BatchAppended("out-0", 4, (), 9, 1, "COMMIT")
     late = (*first[:2], (ended, at_1), (marker, at_1), (BEGINS, at_1), (APPENDED, at_1))
-    assert set(broken_by(*late)) == {"stays in its transaction"}
+    assert set(broken_by(*late)) == {"batch stays in its transaction"}
 
 
 def test_an_older_clients_batch_belongs_to_the_transaction_that_is_open() -> None:

@@ -22,16 +22,16 @@ from tests.properties.hostile import MISUSED, broken_in, each_once, playable, st
 
 # A marker that reaches every vote on its broker does not reach one whose state is kept on another
 # broker: an ABORT passes it by, and the COMMIT of the next transaction acknowledges it. Where a vote
-# is lost the record comes again, and a database that has it already gets it twice.
+# is lost the record comes again, and a database that already runs it gets it twice.
 IN_MEMORY = {
     "atomic",
     "committed stays",
-    "aborted is undone",
+    "abort undoes the acknowledgement",
     "vote survives",
     "stores agree",
     STUCK,
 }
-UNMARKED = {"complete is complete", STUCK}
+UNMARKED = {"complete means closed", STUCK}
 # What each finding of the review may break besides the promise that its own run breaks; one that
 # breaks an expectation, or only wastes work, breaks nothing here.
 OF_THE_REVIEW: dict[str, set[str]] = {
@@ -59,24 +59,24 @@ OF_OTHER_DRAFTS: dict[str, set[str]] = {
     "B15": {"atomic"},
     "B17": {"atomic"},
     "B18": {"atomic"},
-    "B19": {"atomic", "stays in its transaction"},
+    "B19": {"atomic", "batch stays in its transaction"},
     "KIP-1310": {"atomic"},
-    "KIP-1309": {"one outcome", "stores agree", "prepared has one outcome"},
+    "KIP-1309": {"one outcome", "stores agree", "prepared transactions have one outcome"},
     # A vote that is written after the marker of its transaction (draft implementation, late stage).
-    "as implemented": {"nothing pending for ever"},
+    "as implemented": {"no stuck transactions or records"},
 }
 # What KIP-890 was made for: part 2 where an epoch lasts for many transactions, part 1 where nobody
 # verifies a batch, so that one of a fenced producer is taken and stays open behind its marker. And
 # what KIP-447 was made for.
-UNVERIFIED = {"fenced cannot write", "complete is complete"}
+UNVERIFIED = {"fenced producer cannot write", "complete means closed"}
 OF_OLDER_DESIGNS = {
     # A late record may be verified for the next transaction, which has the same epoch.
-    "kafka-tv1": {"stays in its transaction"},
-    "kafka-tv0": {"nothing hangs", "stays in its transaction"} | UNVERIFIED,
-    "before-447": {"no zombie of a group"},
-    "kip-447-first-draft": {"no zombie of a group"},
+    "kafka-tv1": {"batch stays in its transaction"},
+    "kafka-tv0": {"nothing hangs", "batch stays in its transaction"} | UNVERIFIED,
+    "before-447": {"no zombie offset commits"},
+    "kip-447-first-draft": {"no zombie offset commits"},
     # The draft: a producer knows its member as it was when it was initialised, which may be none.
-    "kip-447-group-id": {"no zombie of a group"},
+    "kip-447-group-id": {"no zombie offset commits"},
 }
 
 # A connector that polls on before it stages can hold the same record twice. The repaired design has the
@@ -193,12 +193,12 @@ def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> No
         ("kip-1289-share-commit", "finding-I", 0, STUCK),
         ("kip-1289-share-commit", "finding-D", 0, "committed stays"),
         ("kip-1289-share-commit", "as-written", 3, "atomic"),
-        ("kip-1289-share-commit", "finding-A", 0, "complete is complete"),
+        ("kip-1289-share-commit", "finding-A", 0, "complete means closed"),
         ("kip-1289-share-commit", "finding-E", 45, "vote survives"),
         ("kip-1310-share-session", "kip-1310-unaware", 0, "atomic"),
-        ("pain-recycled-name", "kafka-tv0", 8, "fenced cannot write"),
-        ("kip-1289-group-commit", "kafka-tv0", 1849, "complete is complete"),
-        ("kip-345-two-of-one", "before-447", 16, "no zombie of a group"),
+        ("pain-recycled-name", "kafka-tv0", 8, "fenced producer cannot write"),
+        ("kip-1289-group-commit", "kafka-tv0", 1849, "complete means closed"),
+        ("kip-345-two-of-one", "before-447", 16, "no zombie offset commits"),
         ("kip-1319-by-id", "kafka-tv1", 13, "atomic"),
     ],
 )

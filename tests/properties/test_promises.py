@@ -93,7 +93,7 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
         (TAKEN, *STAGED, COMMITS, DONE, dropped(), loaded()),
     ),
     "acknowledged straight after the abort": (
-        "aborted is undone",
+        "abort undoes the acknowledgement",
         (
             TAKEN,
             *STAGED,
@@ -104,13 +104,13 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
     ),
     "given to a second member": ("one owner", (TAKEN, moves(S.ACQUIRED, S.ACQUIRED, member="M2"))),
     "freed while undecided": ("staged waits", (TAKEN, *STAGED, FREED)),
-    "a start offset that goes back": ("start moves on", (start_at(102), start_at(101))),
+    "a start offset that goes back": ("start offset only advances", (start_at(102), start_at(101))),
     "a start offset past a record in use": (
-        "start moves on",
+        "start offset only advances",
         (start_at(100), TAKEN, start_at(101)),
     ),
     "a start offset past a vote that no log had": (
-        "start moves on",
+        "start offset only advances",
         (
             start_at(100),
             TAKEN,
@@ -122,7 +122,7 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
         ),
     ),
     "a start offset past a vote that is aborted": (
-        "start moves on",
+        "start offset only advances",
         (
             start_at(100),
             TAKEN,
@@ -144,8 +144,11 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
     "both decisions": ("one outcome", (COMMITS, ABORTS)),
     "two kinds of marker": ("one outcome", (marker("COMMIT"), marker("ABORT", to="out-1"))),
     "a batch behind its marker": ("nothing hangs", (marker("ABORT"), output(100))),
-    "a fenced producer's commit": ("fenced cannot commit", (output(100), fresh(3), COMMITS)),
-    "a fenced producer's batch": ("fenced cannot write", (fresh(3), output(100))),
+    "a fenced producer's commit": (
+        "fenced producer cannot commit",
+        (output(100), fresh(3), COMMITS),
+    ),
+    "a fenced producer's batch": ("fenced producer cannot write", (fresh(3), output(100))),
 }
 HOLDING: dict[str, tuple[Event, ...]] = {
     "nothing": (),
@@ -269,7 +272,9 @@ def test_a_start_offset_may_pass_what_retention_took_though_a_member_holds_it() 
         logs=Table.of({"src-0": log}), roles=Table.of(), image=WORLD.image, budget=WORLD.budget
     )
     assert after((start_at(100), TAKEN, start_at(101)), world).broken == Table.of()
-    assert "start moves on" in after((start_at(100), TAKEN, start_at(102)), world).broken
+    assert (
+        "start offset only advances" in after((start_at(100), TAKEN, start_at(102)), world).broken
+    )
 
 
 def test_a_start_offset_that_was_not_replicated_is_forgotten_with_its_leader() -> None:
@@ -303,10 +308,10 @@ def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_pro
     logs = Table.of({"out-0": SimpleNamespace(open=((5, 9),))})
     world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image, budget=WORLD.budget)
     facts = after((completed(),), world)
-    assert "its transaction is open in out-0" in facts.broken["complete is complete"]
+    assert "its transaction is open in out-0" in facts.broken["complete means closed"]
     assert after((completed("out-1"),), world).broken == Table.of()
     nameless = completed().but(partitions=())
-    assert "complete is complete" in after((nameless,), world).broken, "as a coordinator says it"
+    assert "complete means closed" in after((nameless,), world).broken, "as a coordinator says it"
 
 
 @pytest.mark.parametrize(
@@ -314,9 +319,9 @@ def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_pro
     [
         ("C1", "src-0", ""),
         ("C1", "src-1", ""),  # it has not let go of it yet
-        ("C1", "src-9", "C1 staged an offset of src-9, which it does not have any more"),
+        ("C1", "src-9", "C1 staged an offset of src-9, which it no longer owns"),
         ("C9", "src-0", "C9 staged an offset of src-0 and is no member of g"),
-        ("", "src-0", "somebody without a name staged an offset of src-0"),
+        ("", "src-0", "a request without a member id staged an offset of src-0"),
     ],
 )
 def test_who_stages_offsets_is_a_member_that_has_the_partition(
@@ -330,7 +335,7 @@ def test_who_stages_offsets_is_a_member_that_has_the_partition(
     roles = Table.of({(4, "group_coordinator", home): role})
     world = SimpleNamespace(logs=Table.of(), roles=roles, image=image, budget=WORLD.budget)
     facts = after((OffsetStaged("g", partition, 102, 9, member),), world)
-    assert facts.broken.get("no zombie of a group", "").startswith(words)
+    assert facts.broken.get("no zombie offset commits", "").startswith(words)
     assert bool(facts.broken) == bool(words)
 
 
@@ -356,7 +361,11 @@ def test_of_a_classic_group_only_who_was_assigned_a_partition_stages_offsets_of_
 
 
 def test_every_promise_has_a_story_that_breaks_it() -> None:
-    asks_the_world = {"complete is complete", "no zombie of a group", "stays in its transaction"}
+    asks_the_world = {
+        "complete means closed",
+        "no zombie offset commits",
+        "batch stays in its transaction",
+    }
     told = {name for name, _ in BREAKING.values()} | asks_the_world
     assert told == {promise.name for promise in PROMISES}
 
@@ -448,7 +457,7 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
     facts = after((*first, begun, late), world)
     assert facts.broken == Table.of(
         {
-            "stays in its transaction": (
+            "batch stays in its transaction": (
                 "out-0 took a batch that producer 9 sent in its transaction 1, and it will end with "
                 "transaction 2"
             )
@@ -463,7 +472,7 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
         ("kip-1289-group-abort", "kafka-tv0", set()),
         ("kip-98-zombie", "kafka-tv1", set()),
         ("kip-890-too-late", "kafka-tv1", set()),
-        ("kip-890-hanging", "kafka-tv0", {"nothing hangs", "fenced cannot write"}),
+        ("kip-890-hanging", "kafka-tv0", {"nothing hangs", "fenced producer cannot write"}),
         ("kip-890-hanging", "kafka-tv1", set()),
         ("kip-890-late-commit", "kafka-tv1", set()),
         ("kip-890-upgrade", "kafka-tv1", set()),

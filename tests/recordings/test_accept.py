@@ -212,7 +212,7 @@ def test_a_batch_is_looked_up_by_what_the_other_requests_were_told() -> None:
         exchange = acceptor.exchanges[number]
         (asked,) = acceptor.of(number, exchange)
         offset = dict(asked.recorded)["at"]
-        # -1 stands for an error: a producer that is not known yet, say.
+        # -1 matches an error: a producer that is not known yet, say.
         assert {dict(said)["at"] for said in asked.possible} - {-1} == {offset}
         for which, answer in changes(exchange.response):
             if "baseOffset" in which:

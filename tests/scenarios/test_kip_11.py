@@ -27,7 +27,7 @@ def test_who_loses_its_name_can_end_nothing_and_another_principal_can() -> None:
         ("sendOffsetsToTransaction", f"TxnOffsetCommit: {error}"),
         ("initTransactions", f"FindCoordinator: {error}"),
     ]
-    refused = after("kip-11-name-lost", "kafka", "The next process is refused, too")
+    refused = after("kip-11-name-lost", "kafka", "The next process is rejected too")
     assert refused.logs["output-A-0"].last_stable_offset == 0
     assert refused.applications["app-1"].producer.state is ProducerState.FATAL_ERROR
     assert markers(trace.world)["output-A-0"] == ["ABORT"]

@@ -26,14 +26,14 @@ def read_by(reset: str) -> list[str]:
 
 
 def test_a_record_of_the_time_between_two_questions_is_read_by_nobody() -> None:
-    world = after(STORY, "kafka", "app-1 asks again, 30 s after the first time")
+    world = after(STORY, "kafka", "app-1 asks again, 30 s after its first request")
     reader = world.applications["app-1"].consumer
     assert [record.offset for record in reader.records] == [1]
     assert (reader.error, world.logs["src-0"].start_offset) == ("", 0)
 
 
 def test_a_duration_that_is_longer_than_the_wait_passes_over_nothing() -> None:
-    world = after(STORY, "kafka", "app-1 asks again, 30 s after the first time")
+    world = after(STORY, "kafka", "app-1 asks again, 30 s after its first request")
     (of_b,) = world.applications["app-1"].consumer.records
     assert read_by("by_duration:PT31S")[-1] == of_b.value
     assert len(read_by("by_duration:PT31S")) == 2

@@ -18,12 +18,12 @@ from tests.scenarios.story import committed_outputs, played, states_of
 # Of each design: the states that record 100 goes through in memory, the committed outputs, and what breaks.
 ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
     "kip-1289-draft-late-stage": (
-        ("draft-late", "ACQUIRED TX_PENDING", 0, "nothing pending for ever"),
+        ("draft-late", "ACQUIRED TX_PENDING", 0, "no stuck transactions or records"),
         ("repaired", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
         ("draft-late+vote_form=batch_of_the_transaction", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
     ),
     "kip-1289-draft-epoch": (
-        ("draft-middle", "ACQUIRED TX_PENDING", 1, "nothing pending for ever"),
+        ("draft-middle", "ACQUIRED TX_PENDING", 1, "no stuck transactions or records"),
         ("draft-middle+marker_epoch=equal_or_next", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),
         (
             "draft-middle+marker_epoch=equal_or_next+state_rank=pending_below_outcomes",
@@ -37,7 +37,7 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
             "draft-middle+marker_epoch=equal_or_next",
             "ACQUIRED TX_PENDING ACKNOWLEDGED",
             1,
-            "nothing pending for ever",
+            "no stuck transactions or records",
         ),
         (
             "draft-middle+marker_epoch=equal_or_next+state_rank=pending_below_outcomes",
@@ -113,7 +113,7 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
             "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next",
             "ACQUIRED TX_PENDING",
             1,
-            "nothing pending for ever",
+            "no stuck transactions or records",
         ),
     ),
     "kip-1289-draft-closed-abort": (
@@ -123,7 +123,7 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
             "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next",
             "ACQUIRED TX_PENDING",
             0,
-            "nothing pending for ever",
+            "no stuck transactions or records",
         ),
     ),
     "kip-1289-draft-hook-first": (
@@ -231,9 +231,9 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
             "draft-late+keep_prepared=next_epoch",
             "ACQUIRED TX_PENDING",
             0,
-            "nothing pending for ever",
+            "no stuck transactions or records",
         ),
-        ("repaired", "ACQUIRED TX_PENDING", 0, "nothing pending for ever"),
+        ("repaired", "ACQUIRED TX_PENDING", 0, "no stuck transactions or records"),
     ),
     "kip-1289-ingress": (
         ("draft-late", "ACQUIRED TX_PENDING ACKNOWLEDGED", 1, ""),

@@ -27,7 +27,7 @@ def consumer_of(world: World) -> ShareConsumer:
 
 
 def test_the_staging_says_the_epoch_of_the_snapshot_though_the_consumer_knows_another_one() -> None:
-    consumer = consumer_of(after(OLD, "repaired", "app-2 joins, app-1 beats"))
+    consumer = consumer_of(after(OLD, "repaired", "app-2 joins, app-1 sends a heartbeat"))
     assert consumer.member_epoch == 4
     assert consumer.snapshot == ("M1", 3)
     trace, _ = played(OLD, "repaired")

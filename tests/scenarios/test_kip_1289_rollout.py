@@ -42,7 +42,7 @@ def test_every_cell_of_the_matrix_is_as_the_text_has_it() -> None:
 
 
 def test_a_level_that_is_taken_back_is_told_by_a_broker_and_ends_the_producer() -> None:
-    """Not synchronously, and not without a byte on the wire: the client believes what it was told."""
+    """Not synchronously, and not without a byte in flight: the client believes what it was told."""
     cells = {row[0]: row[1:] for row in rollout.matrix()[1]}
     new, old = cells["taken back while the client is connected"]
     assert new == "throws TxnShareAcknowledge: UNSUPPORTED_VERSION, after 1 staging on the wire"

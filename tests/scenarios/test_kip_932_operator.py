@@ -62,12 +62,12 @@ def delivered(name: str, under: str, since: int = 0) -> list[int]:
 
 def test_a_reset_is_refused_while_somebody_is_in_the_group_and_then_begins_anew() -> None:
     name = "kip-932-reset"
-    assert offsets_told(after(name, "kafka", "--describe: a lag that is behind")) == [(100, 1)]
+    assert offsets_told(after(name, "kafka", "--describe: a lag that is outdated")) == [(100, 1)]
     trace, _ = played(name, "kafka")
     refused = first_step(trace, CallReturned, call="alterShareGroupOffsets")
     event = next(e for e in nodes(trace)[refused].events if isinstance(e, CallReturned))
     assert event.raised == "AlterShareGroupOffsets: NON_EMPTY_GROUP"
-    assert offsets_told(after(name, "kafka", "--describe: all of it again")) == [(100, 3)]
+    assert offsets_told(after(name, "kafka", "--describe: everything again")) == [(100, 3)]
     reset = first_step(trace, ShareStateReset, start_offset=100)
     assert delivered(name, "kafka", reset) == [100, 101]
 

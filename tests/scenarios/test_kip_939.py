@@ -144,7 +144,7 @@ def test_when_the_database_decides_no_crash_of_the_application_tears_the_two_sto
 
 def test_with_what_is_released_one_crash_is_enough():
     broken, _ = searched(programs.DUAL_WRITE_RELEASED, "crash_client=1", "kafka")
-    assert set(broken) == {"atomic", "stores agree", "prepared has one outcome"}
+    assert set(broken) == {"atomic", "stores agree", "prepared transactions have one outcome"}
 
 
 @pytest.mark.parametrize("program", [programs.KAFKA_FIRST_UNDOES, programs.KAFKA_FIRST_COMMITS])

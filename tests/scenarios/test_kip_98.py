@@ -55,14 +55,14 @@ def test_an_open_transaction_cannot_be_deleted_away():
 def test_nothing_is_logged_while_a_replica_of_the_coordinators_log_is_missing():
     story = ("kip-98-too-few-replicas", "kafka")
     before = after(*story, "Broker 6 crashes")
-    during = after(*story, "app-1 commits, and is told to come again")
+    during = after(*story, "app-1 commits, and is told to retry")
     assert before.logs[LOG] == during.logs[LOG]
     assert coordinator(during, 1).state is TransactionState.ONGOING
 
 
 def test_a_given_up_decision_is_in_the_log_and_not_in_memory_until_another_one_reads_it():
     story = ("kip-98-given-up-decision", "kafka")
-    given_up = after(*story, "Broker 6 crashes, and Broker 1 gives up")
+    given_up = after(*story, "Broker 6 crashes, and Broker 1 times out")
     assert coordinator(given_up, 1).state is TransactionState.ONGOING
     (record,) = given_up.logs[LOG].batches[-1].records
     assert record.state is TransactionState.PREPARE_COMMIT

@@ -25,7 +25,7 @@ def consumer(world):
 
 
 def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
-    world = after(STORY, "kafka", "It reads on at 103")
+    world = after(STORY, "kafka", "It continues at 103")
     assert [(r.offset, r.value) for r in consumer(world).records] == [(103, "d")]
     assert consumer(world).error == ""
     assert committed_outputs(world) == {"src-0@100": 1}
@@ -43,7 +43,7 @@ def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
     [("latest", 104, ""), ("none", 101, "OffsetOutOfRangeException: src-0@101")],
 )
 def test_under_another_policy_the_consumer_waits_or_throws(policy, position, error):
-    world = after(STORY, "kafka", "app-1 is away, and retention goes on")
+    world = after(STORY, "kafka", "app-1 is away, and retention continues")
     app = world.applications["app-1"]
     told = app.consumer.but(auto_offset_reset=policy)
     world = world.but(applications=world.applications.set("app-1", app.with_client(told)))

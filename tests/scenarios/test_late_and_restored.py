@@ -54,9 +54,7 @@ def test_a_repeated_question_is_a_zombies_after_the_coordinator_moved():
         "app-1",
         "InitProducerId: PRODUCER_FENCED",
     )
-    before = after(
-        "kip-360-fenced-by-nobody", "kafka-tv1", "Answered with epoch 1, and the answer is lost"
-    )
+    before = after("kip-360-fenced-by-nobody", "kafka-tv1", "The response with epoch 1 is lost")
     known = before.roles[1, "transaction_coordinator", "__transaction_state-45"]
     assert known.transactions["my-txn"].last_producer_epoch == 0
     moved = after("kip-360-fenced-by-nobody", "kafka-tv1", "The coordinator moves")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, scenario
@@ -104,6 +104,6 @@ def test_a_played_story_is_the_same_story_again(story: Scenario) -> None:
 def test_no_two_things_that_can_happen_at_once_have_the_same_label(story: Scenario) -> None:
     trace, _ = played(story.name, story.designs[0])
     for node in nodes(trace):
-        labels = [label(node.world, action) for action in trace.model.enabled(node.world)]
+        labels = [script_name(node.world, action) for action in trace.model.enabled(node.world)]
         twice = {text for text in labels if labels.count(text) > 1}
         assert not twice, f"a script cannot tell them apart: {twice}"

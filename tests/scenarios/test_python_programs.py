@@ -345,7 +345,7 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
         ("except:\n    pass", "3: 'except:' takes what is no KafkaException, too: an IllegalState"),
         ("except Exception:\n    pass", "3: 'except Exception' takes what is no KafkaException"),
         ("except IllegalStateException:\n    pass", "3: 'except IllegalStateException' takes what"),
-        ("except ApiException:\n    pass", "3: 'ApiException' stands for many exceptions"),
+        ("except ApiException:\n    pass", "3: 'ApiException' matches many exceptions"),
         (
             "except TimeoutException:\n    pass\nexcept KafkaException:\n    pass",
             "3: Two 'except' that do something are more than a program has",
@@ -604,7 +604,7 @@ def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) ->
     path = tmp_path / "mine.md"
     path.write_text(TEXT.lstrip(), encoding="utf-8")
     assert main(["play", str(path)]) == 0
-    assert "sendOffsetsToTransaction() comes back to app-1." in capsys.readouterr().out
+    assert "sendOffsetsToTransaction() returns to app-1." in capsys.readouterr().out
     path.write_text(TEXT.lstrip().replace("except KafkaException", "except Exception"), "utf-8")
     assert main(["play", str(path)]) == 2
     assert f"{path}:31: 'except Exception' takes what is no" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -25,7 +25,7 @@ def start() -> Trace:
 def told(trace: Trace) -> list[str]:
     """The labels of the steps that were taken."""
     path = [trace.node(n) for n in trace.line]
-    return [label(before.world, node.action) for before, node in pairwise(path)]
+    return [script_name(before.world, node.action) for before, node in pairwise(path)]
 
 
 def test_a_label_takes_the_one_step_that_it_names() -> None:
@@ -100,7 +100,7 @@ def test_an_instruction_for_nothing_possible_is_answered_with_what_is() -> None:
     )
     possible = text.partition("possible: ")[2].split("; ")
     world = start().world
-    assert possible == [label(world, action) for action in MODEL.enabled(world)]
+    assert possible == [script_name(world, action) for action in MODEL.enabled(world)]
 
 
 def test_an_instruction_for_several_things_is_answered_with_those() -> None:

@@ -34,7 +34,7 @@ def searched(name, faults, under="repaired"):
 @pytest.mark.parametrize(
     ("recovery", "broken"),
     [
-        ("initialize", {*TORN, "prepared has one outcome"}),
+        ("initialize", {*TORN, "prepared transactions have one outcome"}),
         ("keeps", set()),
         ("resumes", set()),
         ("undoes", TORN),

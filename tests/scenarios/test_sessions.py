@@ -231,7 +231,7 @@ def test_a_batch_of_a_second_producer_is_refused_as_out_of_order() -> None:
 
 def test_a_batch_of_a_second_producer_is_taken_for_a_duplicate_and_lost() -> None:
     first, second = answers("kip-1310-silent-loss", "kip-1310", ProduceResponse)
-    assert first == second  # the answer to f(c), f(d) has the offset of f(a)
+    assert first == second  # the response to f(c), f(d) has the offset of f(a)
     log = played("kip-1310-silent-loss", "kip-1310")[0].world.logs["output-A-0"]
     assert [r.value for b in log.batches if not b.control for r in b.records] == ["f(a)", "f(b)"]
 

@@ -150,7 +150,7 @@ def test_under_finding_d_one_record_ends_with_two_committed_outputs() -> None:
 
 def test_under_the_repaired_design_the_lock_of_a_staged_record_does_not_run_out() -> None:
     trace, chapters = played(LOCK, "repaired")
-    (expiry,) = [c for c in chapters if c.title == "The lock runs out"]
+    (expiry,) = [c for c in chapters if c.title == "The lock expires"]
     assert expiry.first == expiry.end
     assert AVAILABLE not in states_of(trace, 100)
     assert committed_outputs(trace.world) == {"src-0@100": 1}

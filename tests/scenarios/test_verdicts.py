@@ -157,7 +157,7 @@ SHIPPED: dict[str, Row] = {
     "kip-98-topic-deleted-tv1": FINE,
     "kip-98-topic-awaited": FINE,
     "kip-1319-by-id": FINE,
-    "kip-1319-remade-v5": LOST,  # a name stands for another topic
+    "kip-1319-remade-v5": LOST,  # a name matches another topic
     "kip-1319-remade": FINE,
     "kip-1319-remade-first": LOST,  # an id is looked up too late
     "kip-1319-remade-tv1": LOST,  # an id is looked up and may not be sent

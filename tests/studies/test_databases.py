@@ -21,7 +21,7 @@ from tests.scenarios.story import committed_outputs, played, states_of
 
 FLUSHES = "repaired+prepare_waits=for_batches_alone"
 REPAIRED_WORDS, FLUSHES_WORDS, IN_MEMORY_WORDS = (words for words, _, _ in databases.RIVALS)
-PROMISES = ("stores agree", "atomic", "nothing pending for ever")
+PROMISES = ("stores agree", "atomic", "no stuck transactions or records")
 
 
 @pytest.mark.parametrize("schedule", [PROMPT, HASTY])
@@ -85,7 +85,7 @@ def test_who_decides_before_the_vote_commits_the_output_of_a_record_that_is_free
     trace, _ = played("kip-1289-database-too-early", FLUSHES)
     found = PROPERTIES[0].finding(trace.observations[0])
     assert found.status == BROKEN
-    assert "but the record is free to be delivered again" in found.reason
+    assert "but the record is available to be delivered again" in found.reason
     assert trace.world.applications["app-1"].others["database"].rows == ("src-0@100",)
     trace, _ = played("kip-1289-database-too-early", "repaired")
     assert PROPERTIES[0].finding(trace.observations[0]).status == HOLDS

@@ -43,21 +43,31 @@ ADDED = "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_ne
     [
         (APART, LATE, "", ""),
         pytest.param(
-            APART, LATE, "time_out=1", "nothing pending for ever", marks=pytest.mark.thorough
+            APART,
+            LATE,
+            "time_out=1",
+            "no stuck transactions or records",
+            marks=pytest.mark.thorough,
         ),
         pytest.param(
-            TOGETHER, "draft-middle", "", "nothing pending for ever", marks=pytest.mark.thorough
+            TOGETHER,
+            "draft-middle",
+            "",
+            "no stuck transactions or records",
+            marks=pytest.mark.thorough,
         ),
         pytest.param(
             APART,
             "draft-middle+marker_epoch=equal_or_next",
             "",
-            "nothing pending for ever",
+            "no stuck transactions or records",
             marks=pytest.mark.thorough,
         ),
         (TOGETHER, "draft-middle+marker_epoch=equal_or_next", "", ""),
         (TOGETHER, ADDED, "", ""),
-        pytest.param(APART, ADDED, "", "nothing pending for ever", marks=pytest.mark.thorough),
+        pytest.param(
+            APART, ADDED, "", "no stuck transactions or records", marks=pytest.mark.thorough
+        ),
         (APART, "repaired", "", ""),
         (ONE, WITH_KIP_939, "", ""),
         (ONE, WITH_KIP_939, "expire_lock=1", ""),

@@ -120,9 +120,9 @@ def test_the_stored_verdict_of_a_story_is_what_the_story_gives(text: Text, each:
             NOT_SEEN,
             "not seen",
         ),
-        (kept("s", "c.", "kip-447-zombie", "kafka", "no zombie of a group"), HOLDS, "holds"),
+        (kept("s", "c.", "kip-447-zombie", "kafka", "no zombie offset commits"), HOLDS, "holds"),
         (
-            kept("s", "c.", "kip-447-zombie", "before-447", "no zombie of a group"),
+            kept("s", "c.", "kip-447-zombie", "before-447", "no zombie offset commits"),
             BREAKS_PLAYED,
             "breaks in the story after 80 steps",
         ),

@@ -221,7 +221,7 @@ def test_a_version_that_goes_down_strands_a_prepared_transaction() -> None:
     asked = study("B34")
     stays, down = (r for r in asked.rivals if r.faults and not r.faults.endswith("upgrade=2"))
     found = answer(asked.but(rivals=(stays, down)))
-    live = [row.cell("nothing pending for ever") for row in found.judged]
+    live = [row.cell("no stuck transactions or records") for row in found.judged]
     assert [cell.verdict for cell in live] == ["holds", "breaks"]
     assert "my-txn is ONGOING" in live[1].reason
     words = [str(action) for action in live[1].actions]
@@ -235,7 +235,7 @@ def test_each_answer_to_a_lock_that_ends_early_has_its_own_price() -> None:
     found = answer(study("B8").but(rivals=study("B8").rivals[:1]))
     assert found.times is not None
     free, longer, aborted, waits = (row[4:] for row in found.times[1])
-    assert "is committed, but the record is free to be delivered again" in free[1]
+    assert "is committed, but the record is available to be delivered again" in free[1]
     assert (longer, waits) == (("commits", "nothing"), ("commits", "nothing"))
     assert aborted == ("is aborted every time", "nothing")
 

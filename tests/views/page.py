@@ -136,7 +136,7 @@ def picture(line: Part, step: int) -> Part:
 
 
 def wire_of(world: World) -> Counter[tuple[str, str, str, str]]:
-    """What is really on the wire: from, to, way and label of every message."""
+    """What is really in flight: from, to, way and label of every message."""
     found: Counter[tuple[str, str, str, str]] = Counter()
     for (source, broker), connection in world.connections.items():
         there, here = host_of(source), f"B{broker}"

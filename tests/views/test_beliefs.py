@@ -1,4 +1,4 @@
-"""Two views of one moment: what the client believes, what the brokers know, where they disagree."""
+"""Two views of one moment: client's view and brokers' view, where they disagree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_before_the_answer_the_client_does_not_know_what_is_decided(commit):
     assert row.broker == "PREPARE_COMMIT: 2 markers missing"
     assert (row.verdict, row.words) == (
         "differs",
-        "It is decided to commit, and the client does not know it.",
+        "The coordinator decided to commit. The client does not know it.",
     )
 
 
@@ -62,7 +62,7 @@ def test_after_the_answer_the_client_is_ahead_of_the_logs_until_the_last_marker(
     assert seen[done - 1]["transaction"].broker == "PREPARE_COMMIT: 1 marker missing"
     output = seen[returned]["output-A-0"]
     assert output.client == "what it sent is committed"
-    assert output.words == "Written, but from offset 0 on nobody who reads committed data sees it."
+    assert output.words == "Written, but read_committed consumers see nothing from offset 0 on."
 
 
 def test_a_transaction_that_is_open_only_for_the_client_is_marked(commit):
@@ -75,7 +75,7 @@ def test_a_call_is_blocked_while_its_answer_is_on_its_way_back(commit):
     run, seen = commit
     row = seen[at(run, "EndTxn arrives at B1")]["call"]
     assert row.client == "blocked in commitTransaction()"
-    assert row.broker == "EndTxnResponse of B1 is on its way back"
+    assert row.broker == "EndTxnResponse of B1 is on its way"
     assert row.verdict == "differs"
 
 
@@ -95,8 +95,8 @@ def test_a_regular_consumers_position_is_ahead_of_what_its_group_has_committed()
     run = runs.play(GROUP)
     seen = views(run.trace.last(), run.model.spec)
     row = seen[at(run, "FetchResponse arrives at app-1/consumer")]["position"]
-    assert (row.client, row.broker) == ("reads on from 102", "nothing committed yet")
-    assert row.words == "If the process died now, the group would go on from the beginning."
+    assert (row.client, row.broker) == ("continues from 102", "nothing committed yet")
+    assert row.words == "If the process died now, the group would resume from the beginning."
     staged = [view["position"].broker for view in seen]
     assert "nothing committed yet, pending 102" in staged
 
@@ -115,7 +115,7 @@ def test_a_transaction_that_timed_out_is_open_for_the_client_and_aborted_for_the
     done = quiet(after, run.model, "")
     last = views(done, run.model.spec)[-1]
     assert last["producer"].words == (
-        "The client's epoch is not the coordinator's: its next request is refused."
+        "The client's epoch is not the coordinator's: its next request will be rejected."
     )
     failed = done.world.applications["app-1"].producer.state
     assert failed in {ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR}
@@ -128,7 +128,7 @@ def test_a_process_that_is_down_believes_nothing_and_its_next_life_starts_afresh
     run = runs.play(COMMIT)
     trace = run.trace.last().take(CrashClient("app-1"))
     (row,) = views(trace, run.model.spec)[-1].values()
-    assert (row.topic, row.client) == ("process", "down: it believes nothing")
+    assert (row.topic, row.client) == ("process", "down")
     again = trace.take(StartClient("app-1"))
     assert views(again, run.model.spec)[-1]["transaction"].client == "no transaction yet"
 
@@ -219,7 +219,7 @@ def test_an_exception_has_the_name_that_it_has_in_java():
 
 
 def test_who_holds_records_of_several_partitions_has_a_row_for_each() -> None:
-    world = after("kip-1289-several-partitions", "repaired", "Three votes")
+    world = after("kip-1289-several-partitions", "repaired", "Three acknowledgements")
     (spec,) = scenario("kip-1289-several-partitions").spec.applications
     rows = {row.topic: row for row in beliefs(spec, world, Heard())}
     assert rows["records of src-1"].client == "200 staged"
@@ -263,7 +263,7 @@ def test_what_is_left_to_do_follows_from_the_state_of_the_client_in_every_story(
 
 
 def test_a_batch_whose_time_is_over_leaves_a_transaction_to_abort():
-    """delivery.timeout.ms is over: the client does not ask again."""
+    """delivery.timeout.ms expires: the client does not ask again."""
     words = set()
     trace, _ = scenario("kip-98-in-flight-given-up").play(design("kafka"))
     made = Beliefs(scenario("kip-98-in-flight-given-up").model(design("kafka")).spec)

@@ -148,12 +148,12 @@ def test_a_card_whose_world_did_not_change_is_the_very_same_card() -> None:
 def test_the_strip_has_the_in_flight_window_and_says_how_each_lock_stands() -> None:
     held, staged = at("consumer.poll()")[SHARES], at("TX_PENDING")[SHARES]
     assert (held["SPSO"]["at"], held["SPEO"]["at"]) == (100, 101)
-    assert held["offset 100"]["lock"] == "locked: the lock may run out at any moment"
+    assert held["offset 100"]["lock"] == "locked: the lock may expire at any moment"
     assert held["offset 100"]["member"] == "M1"
-    assert staged["offset 100"]["lock"] == "its lock does not run while it is staged"
+    assert staged["offset 100"]["lock"] == "its lock is stopped while it is staged"
     assert staged["offset 100"]["staged"] == "9/0"
     written = at("TX_PENDING", under="as-written")[SHARES]
-    assert written["offset 100"]["lock"] == "locked: the lock may run out at any moment"
+    assert written["offset 100"]["lock"] == "locked: the lock may expire at any moment"
     done = at("ACKNOWLEDGED")[SHARES]
     assert done["SPSO"]["at"] == 102
     assert "SPEO" not in done
@@ -233,7 +233,7 @@ def test_counters_add_up_what_has_happened_and_are_not_in_the_world() -> None:
         metrics.ACKNOWLEDGED: 2,
     }
     assert done["requests sent · WriteTxnMarkers"]["value"] == 2
-    expired = at("The lock runs out", "kip-1289-lock-expiry", "as-written")["metrics"]
+    expired = at("The lock expires", "kip-1289-lock-expiry", "as-written")["metrics"]
     assert expired[metrics.EXPIRED]["value"] == 1
 
 
@@ -256,8 +256,8 @@ def test_the_coordinator_of_a_group_shows_generations_and_its_producers_know_the
     assert old["state"] == "PREPARE_ABORT"
     assert old["generation"] == "1 of my-group-4, over: 3 was seen; has src-0, src-1"
     assert new["state"] == "unknown yet"
-    shown = at("app-2 goes on", story, story)
-    assert "generation" not in facts(at("app-2 goes on", story, "kafka")["transaction:my-txn"])
+    shown = at("app-2 continues", story, story)
+    assert "generation" not in facts(at("app-2 continues", story, "kafka")["transaction:my-txn"])
     assert facts(shown["transaction:my-txn-2"])["generation"] == "3 of my-group-4; has src-0, src-1"
     clients = next(facts(card) for key, card in shown.items() if key == "clients:app-2")
     assert clients["identity for generation"] == "3 of my-group-4"

@@ -1,4 +1,4 @@
-"""Who made this so: the steps that led to a step, and the honesty of naming no other ones."""
+"""What caused this: the steps that led to a step, and the honesty of naming no other ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.actions import CrashBroker, Tick
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.timers import ages
 from kipviz.core.trace import Node
@@ -158,12 +158,12 @@ def test_what_the_time_brought_about_has_the_passing_of_time_among_its_causes() 
     assert isinstance(model, ClusterModel)
     found = causes_of(model, path)
     (tick,) = (k for k, node in enumerate(path) if isinstance(node.action, Tick))
-    told = [k for k, causes in enumerate(found) if [tick, "changed how late it is"] in causes]
+    told = [k for k, causes in enumerate(found) if [tick, "changed the time"] in causes]
     asked = [
         k
         for k in told
-        if "ListTransactions arrives" in label(path[k - 1].world, path[k].action)
-        or "DescribeTransactions arrives" in label(path[k - 1].world, path[k].action)
+        if "ListTransactions arrives" in script_name(path[k - 1].world, path[k].action)
+        or "DescribeTransactions arrives" in script_name(path[k - 1].world, path[k].action)
     ]
     assert told
     assert told == asked, "nothing else looks at the time in this story"

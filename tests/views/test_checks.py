@@ -398,7 +398,7 @@ def test_an_acl_that_is_created_is_shown_with_its_name_and_whether_it_exists():
 
 def test_where_all_parts_are_refused_with_one_the_page_says_which_was_well_by_itself():
     trace, _ = played("kip-1289-corner-11-one-leader", "as-written")
-    refused = ("staged with the others", "of src-0 · well by itself: yes → INVALID_RECORD_STATE")
+    refused = ("staged with the others", "of src-0 · valid on its own: yes → INVALID_RECORD_STATE")
     assert any(
         refused in checks.rows(checks.checks_of(trace.model, before.world, node.action))
         for before, node in pairwise(nodes(trace))

@@ -21,7 +21,7 @@ from kipviz.cluster.actions import (
     StartClient,
     TimeOutTransaction,
 )
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.trace import Node
@@ -72,7 +72,7 @@ def test_every_step_of_a_hostile_run_has_a_rule_guards_a_clause_and_a_kafka_clas
 def before(name: str, under: str, title: str) -> tuple[ClusterModel, World, ClusterAction]:
     trace, _ = played(name, under)
     for here, node in pairwise(nodes(trace)):
-        if label(here.world, node.action) == title:
+        if script_name(here.world, node.action) == title:
             return trace.model, here.world, node.action
     raise AssertionError(f"no step {title}")
 
@@ -115,7 +115,7 @@ def test_a_lock_that_runs_out_says_who_holds_what_and_how_often_it_may_be_delive
         (CrashBroker(1), "leads", "transactions-45"),
         (MoveLeader("src-0", 4), "leader", "Broker 5, epoch 0"),
         (LoseConnection("app-1/producer", 1), "messages lost", "EndTxn"),
-        (Cut("B1", "app-1"), "messages held up", "EndTxn"),
+        (Cut("B1", "app-1"), "messages delayed", "EndTxn"),
         (CrashClient("app-1"), "at", "commitTransaction()"),
         (TimeOutTransaction(1, "__transaction_state-45", "my-txn"), "state", "ONGOING"),
     ],
@@ -128,8 +128,8 @@ def test_an_accident_says_what_it_takes_away(action, name, value):
 @pytest.mark.parametrize(
     ("accident", "repair", "name", "value"),
     [
-        (CrashBroker(1), StartBroker(1), "comes back with", "transactions-45"),
-        (Cut("B1", "app-1"), Heal("B1", "app-1"), "messages that go on", "EndTxn"),
+        (CrashBroker(1), StartBroker(1), "restarts with", "transactions-45"),
+        (Cut("B1", "app-1"), Heal("B1", "app-1"), "messages that resume", "EndTxn"),
         (CrashClient("app-1"), StartClient("app-1"), "transactional id", "my-txn"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What holds this back: what is said of a value that stands still, and of the way out."""
+"""What blocks this: what is said of a value that stands still, and of the way out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kipviz.cluster.actions import (
     StartClient,
     TimeOutTransaction,
 )
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
@@ -39,7 +39,7 @@ def world_of(name: str, under: str, title: str, *, before: bool = False) -> Worl
     """The world after (or before) the first step of this label."""
     path = nodes(played(name, under)[0])
     for here, node in pairwise(path):
-        if label(here.world, node.action) == title:
+        if script_name(here.world, node.action) == title:
             world: World = (here if before else node).world
             return world.but(budget=FaultBudget(9, 9, 9, 9, 9, 9, 9))
     raise AssertionError(f"no step {title}")
@@ -79,14 +79,12 @@ def test_the_stuck_lso_is_told_plainly_with_the_way_out() -> None:
     hold = held(model, last_of("kip-98-stuck-lso", "kafka"), LSO)
     assert hold.rows == ("LSO",)
     assert hold.text == (
-        "The last stable offset of output-A-0 stays at 0, and there is more in the log: no "
-        "read_committed consumer gets anything from there on. Offset 0 is the first record of an "
+        "The last stable offset of output-A-0 stays at 0, and the log goes further: read_committed consumers see nothing from there on. Offset 0 is the first record of an "
         "open transaction, of producer id 9 in epoch 0. Its coordinator, Broker 1, has my-txn "
-        "ONGOING. It waits for app-1 to commit or abort, but app-1 is down: nobody will say so."
+        "ONGOING. It waits for app-1 to commit or abort, but app-1 is down and will do neither."
     )
     assert hold.free == (
-        "transaction.timeout.ms (60 s) runs out for my-txn and Broker 1 aborts it; or app-1 starts "
-        "again and its initTransactions() ends the old one."
+        "transaction.timeout.ms (60 s) runs out for my-txn and Broker 1 aborts it; or app-1 restarts, and its initTransactions() ends the old transaction."
     )
     assert hold.how == "someone"
     assert hold.see == ((LSO, "offset 0"), (TXN, "state"), ("clients:app-1", "process"))
@@ -107,8 +105,7 @@ def test_a_reader_that_gets_nothing_is_told_of_the_transaction_before_it() -> No
     model = model_of("kip-98-stuck-lso", "kafka")
     hold = held(model, last_of("kip-98-stuck-lso", "kafka"), "program:reader")
     assert hold.text.startswith(
-        "reader waits in poll(). Fetch is at Broker 3, which has not answered. It asks for committed "
-        "records from offset 0 on, and the last stable offset of output-A-0 stays at 0."
+        "reader waits in poll(). Fetch is at Broker 3, which has not responded. It fetches committed records from offset 0 on, and the last stable offset of output-A-0 stays at 0."
     )
     assert (LSO, "LSO") in hold.see
 
@@ -129,8 +126,7 @@ def test_an_lso_behind_a_decided_transaction_waits_for_a_marker_on_the_wire() ->
     world = world_of("kip-1289-group-commit", "kafka", "EndTxn arrives at B1")
     hold = held(model, world, LSO)
     assert hold.text.endswith(
-        "Its coordinator, Broker 1, has decided my-txn: PREPARE_COMMIT. The marker for output-A-0 is on "
-        "the wire to Broker 3."
+        "Its coordinator, Broker 1, has decided my-txn: PREPARE_COMMIT. The marker for output-A-0 is in flight to Broker 3."
     )
     assert (hold.free, hold.how) == ("it arrives.", "soon")
 
@@ -139,8 +135,8 @@ def test_a_marker_between_two_hosts_that_are_cut_apart_waits_for_the_cut_to_be_h
     model = model_of("kip-1289-group-commit", "kafka")
     world = world_of("kip-1289-group-commit", "kafka", "EndTxn arrives at B1")
     hold = held(model, taken(model, world, Cut("B1", "B3")), LSO)
-    assert "The marker for output-A-0 does not arrive: B1 and B3 are cut apart." in hold.text
-    assert (hold.free, hold.how) == ("the cut is healed.", "someone")
+    assert "The marker for output-A-0 does not arrive: B1 and B3 are partitioned." in hold.text
+    assert (hold.free, hold.how) == ("the network partition heals.", "someone")
 
 
 def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_broker_to_start() -> None:
@@ -149,8 +145,8 @@ def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_broker_to_start(
     # Broker 5 leads the coordinator once Broker 1 is gone, and nobody has output-A-0.
     world = at_rest(model, taken(model, world, CrashBroker(3), CrashBroker(1)))
     hold = held(model, world, LSO)
-    assert "Its marker cannot be sent: nobody leads output-A-0." in hold.text
-    assert (hold.free, hold.how) == ("Broker 3 or Broker 1 starts again.", "someone")
+    assert "Its marker cannot be sent: output-A-0 has no leader." in hold.text
+    assert (hold.free, hold.how) == ("Broker 3 or Broker 1 restarts.", "someone")
     waits = held(model, world, TXN)
     assert waits.text.endswith("until every participant has its marker; missing: output-A-0.")
     assert (waits.free, waits.see[0]) == ("what frees the LSO of output-A-0.", (LSO, "LSO"))
@@ -160,7 +156,7 @@ def test_a_producer_that_was_started_again_frees_its_old_transaction_itself() ->
     model = model_of("kip-98-stuck-lso", "kafka")
     world = taken(model, last_of("kip-98-stuck-lso", "kafka"), StartClient("app-1"))
     hold = held(model, world, LSO)
-    assert "It waits for a producer that is no more: app-1 was started again." in hold.text
+    assert "It waits for a producer that no longer exists: app-1 was restarted." in hold.text
     assert hold.free.startswith("app-1 calls initTransactions(); or transaction.timeout.ms")
 
 
@@ -173,8 +169,7 @@ def test_votes_whose_marker_has_another_epoch_are_held_for_ever_and_the_words_sa
     assert hold.rows == ("offset 100", "offset 101")
     assert hold.text == (
         "src-0@100, 101 are TX_PENDING. Producer id 9 staged this in epoch 0. my-txn is "
-        "COMPLETE_COMMIT. Its marker stands in share state-16 with epoch 1, and this design resolves a "
-        "vote only by a marker of epoch 0: it never fits, and no other marker will come."
+        "COMPLETE_COMMIT. Its marker stands in share state-16 with epoch 1, but this design resolves an acknowledgement only by a marker of epoch 0: it never matches, and no other marker will come."
     )
     assert hold.how == "never"
 
@@ -182,7 +177,7 @@ def test_votes_whose_marker_has_another_epoch_are_held_for_ever_and_the_words_sa
 def test_votes_in_memory_that_no_marker_reaches_are_held_for_ever() -> None:
     name, under = "kip-1289-share-commit", "as-written"
     hold = held(model_of(name, under), last_of(name, under), KEY)
-    assert "The vote is in Broker 5's memory alone" in hold.text
+    assert "The acknowledgement is only in Broker 5's memory" in hold.text
     assert hold.how == "never"
 
 
@@ -198,11 +193,11 @@ def test_a_vote_that_is_being_written_waits_for_the_share_coordinator() -> None:
     name, under = "kip-1289-share-commit", "repaired"
     world = world_of(name, under, "TxnShareAcknowledge arrives at B5")
     hold = held(model_of(name, under), world, KEY)
-    assert "The write at the share coordinator is on the wire to Broker 7." in hold.text
+    assert "The write at the share coordinator is in flight to Broker 7." in hold.text
     later = world_of(name, under, "TxnWriteShareGroupState arrives at B7")
     hold = held(model_of(name, under), later, KEY)
     assert (
-        "It first enlists its partition. The question to the transaction coordinator is on the wire"
+        "It first adds its partition to the transaction. The request to the transaction coordinator is on the wire"
         in hold.text
     )
 
@@ -210,7 +205,7 @@ def test_a_vote_that_is_being_written_waits_for_the_share_coordinator() -> None:
 def test_a_share_consumer_without_a_free_record_is_told_what_has_them() -> None:
     name, under = "kip-1289-share-commit", "finding-I"
     hold = held(model_of(name, under), last_of(name, under), "program:app-1")
-    assert "No record of src-0 is free from offset 100 on: 2 TX_PENDING." in hold.text
+    assert "No record of src-0 is available from offset 100 on: 2 TX_PENDING." in hold.text
     assert (KEY, "offset 100") in hold.see
 
 

@@ -47,7 +47,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
     UpgradeFeature,
 )
-from kipviz.cluster.behaviour.catalogue import clause_of, label, lane_of
+from kipviz.cluster.behaviour.catalogue import clause_of, lane_of, script_name
 from kipviz.cluster.real.external_clients import receive
 from kipviz.core.model import Event
 from kipviz.designs.options import STATUSES
@@ -83,41 +83,45 @@ ACTIONS: dict[ClusterAction, str] = {
     Deliver("app-1/producer", 1, "request"): "Broker 1 takes ",
     Replicate("src-0"): "Every in-sync replica has src-0 to its end",
     Load(1, "transaction_coordinator", "__transaction_state-45"): "Broker 1 has read __transaction",
-    ExpireLock(5, KEY, 100): "The acquisition lock of src-0@100 runs out on Broker 5.",
+    ExpireLock(5, KEY, 100): "The acquisition lock of src-0@100 expires on Broker 5.",
     TimeOutTransaction(1, "__transaction_state-45", "my-txn"): "my-txn took longer than ",
     RunOut(
         5, "share_partition_leader", "", "the session of M1"
-    ): "The session of M1 runs out on Broker 5.",
-    DeleteTopic("src"): "An operator deletes src for good.",
-    CreateTopic("src"): "An operator makes src.",
-    RemakeTopic("src"): "Somebody deletes src and makes a topic of the same name.",
+    ): "The session of M1 expires on Broker 5.",
+    DeleteTopic("src"): "An operator deletes src.",
+    CreateTopic("src"): "An operator creates src.",
+    RemakeTopic("src"): "An operator deletes src and creates a topic of the same name.",
     ClientTimer("app-1/consumer", "the retry back-off"): (
         "The retry back-off of the consumer of app-1 is over."
     ),
     DelayOver(5, "group_coordinator", "__consumer_offsets-7", "the initial delay of g"): (
         "The initial delay of g is over on Broker 5."
     ),
-    Refresh(5, KEY): "Broker 5 asks what became of the votes for src-0.",
+    Refresh(
+        5, KEY
+    ): "Broker 5 looks up the outcome of the transactional acknowledgements for src-0.",
     CrashBroker(5): "Broker 5 crashes. ",
-    StartBroker(5): "Broker 5 starts again.",
-    MoveLeader("src-0", 3): "The controller gives src-0 to Broker 3.",
+    StartBroker(5): "Broker 5 restarts.",
+    MoveLeader("src-0", 3): "The controller makes Broker 3 the leader of src-0.",
     LoseConnection("app-1/producer", 1): "The connection from the producer of app-1 to Broker 1 ",
     GiveUp("app-1/producer", 1): "request.timeout.ms is over: the producer of app-1 closes ",
     DeliverLate("app-1/producer #0", 1): "Broker 1 takes nothing from a connection that the ",
     DeleteRecords("src-0"): "Retention, or an operator, deletes the oldest batch of src-0.",
-    TimeOutCall("app-1"): "max.block.ms is over for a call of app-1; what it asked for goes on.",
+    TimeOutCall(
+        "app-1"
+    ): "max.block.ms expires for a call of app-1. The operation itself continues.",
     MissPoll(
         "app-1/consumer"
-    ): "max.poll.interval.ms is over: the consumer of app-1 leaves its group",
+    ): "max.poll.interval.ms expires: the consumer of app-1 leaves its group",
     ExpireBatch(
         "app-1/producer"
-    ): "delivery.timeout.ms is over for a batch of the producer of app-1",
+    ): "delivery.timeout.ms expires for a batch of the producer of app-1",
     UpgradeFeature("transaction_version", 1): "An operator finalizes transaction.version 1.",
-    Cut("B1", "B3"): "B1 and B3 are cut apart",
+    Cut("B1", "B3"): "B1 and B3 are partitioned",
     Heal("B1", "B3"): "B1 and B3 can talk again.",
-    Pause("B3"): "B3 stands still: nothing runs on it",
+    Pause("B3"): "B3 is paused: nothing runs on it",
     Resume("B3"): "B3 wakes up",
-    InstallRelease(5, "4.4"): "An operator stops Broker 5 and gives it the binary of 4.4.",
+    InstallRelease(5, "4.4"): "An operator stops Broker 5 and installs 4 on it.4.",
     CreateAcls(READS): "An operator creates an ACL: app-1 may READ TOPIC src.",
     DeleteAcls(READS): "An operator deletes the ACL 'app-1 may READ TOPIC src'.",
     CrashClient("app-1"): "app-1 dies, ",
@@ -125,7 +129,7 @@ ACTIONS: dict[ClusterAction, str] = {
     ReadLog(
         "src-0", 4, "2026-11-03 10:00:00.000"
     ): "src-0 has a batch at offset 4, written 2026-11-03 10:00:00.000.",
-    Tick(): "Time passes, and nothing else happens.",
+    Tick(): "Time passes. Nothing else happens.",
 }
 
 
@@ -149,7 +153,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
     assert told.sentence.endswith(".")
     assert told.title
     assert told.tone in ("calm", "warning", "gone")
-    assert label(here, action)  # type: ignore[arg-type]
+    assert script_name(here, action)  # type: ignore[arg-type]
     assert lane_of(here, action) in ("app-1", "app-9", "B1", "B3", "B5", "")
 
 
@@ -159,7 +163,7 @@ def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
     said = tell(trace[at - 1].world, TimeOutCall("app-1"), ())
     assert (
         said.sentence
-        == "max.block.ms is over: send() returns to app-1, its records are in no buffer."
+        == "max.block.ms expires: send() returns to app-1, and its records are in no buffer."
     )
 
 
@@ -177,7 +181,7 @@ def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_o
 R, T = RecordState, TransactionState
 # One event of every class that a sentence tells, and the sentence.
 SPOKEN: list[tuple[Event, str]] = [
-    (events.TimePassed(2_500), "2.5 s are over."),
+    (events.TimePassed(2_500), "2.5 s pass."),
     (
         events.TransactionMoved("my-txn", 9, 1, T.ONGOING, T.PREPARE_COMMIT, ("output-A-0",)),
         "my-txn is PREPARE_COMMIT, producer id 9, epoch 1. From here it can only commit.",
@@ -188,7 +192,7 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (
         events.TransactionMoved("my-txn", 9, 0, T.ONGOING, T.ONGOING, ("output-A-0",), "9:1"),
-        "my-txn is kept: it stays ONGOING with producer id 9, epoch 0, and only 9:1 may end it.",
+        "my-txn is kept: it stays ONGOING with producer id 9, epoch 0, and only 9:1 can end it.",
     ),
     (
         events.DatabaseChanged("app-1", "committed", ("src-0@0", "src-0@1"), "9:0"),
@@ -215,15 +219,15 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (
         events.AcknowledgementsCompleted("app-1", "src-0", 0, 2, "NONE"),
-        "The callback of app-1 hears of src-0@0-2: durable.",
+        "The callback of app-1 is called for src-0@0-2: durable.",
     ),
     (
         events.LockRenewed("src-0", "g1", 0, 2, "M1", 3),
-        "M1 keeps src-0@0-2: its lock starts again.",
+        "M1 keeps src-0@0-2: its lock restarts.",
     ),
     (
         events.ShareStartFollowed("src-0", "g1", 100, 102),
-        "src-0 begins at 102 in its log: the start offset of g1 goes there from 100.",
+        "src-0 now starts at 102 in its log: the start offset of g1 moves there from 100.",
     ),
     (
         events.SessionGiven("app-1", "app-1/producer", "app-1/session"),
@@ -256,28 +260,28 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (
         events.TopicRemade("src", "A", "B"),
-        "src has the id B now, not A any more, and other records.",
+        "src now has the id B instead of A, and different records.",
     ),
     (
         events.TopicDeleted("src", "A"),
-        "src is gone: its records, its id, and what was known of it.",
+        "src is deleted with its records, its id and everything known about it.",
     ),
-    (events.TopicCreated("src", "A"), "There is a topic src now, with the id A."),
+    (events.TopicCreated("src", "A"), "Topic src now exists, with the id A."),
     (
         events.AssignmentMoved("cg", "C1", 2, 3, ("src-0", "src-1"), ("src-0",), "it let go"),
-        "C1 of cg is at epoch 3 and may have src-0: it let go.",
+        "C1 of cg is at epoch 3 and may own src-0: it let go.",
     ),
     (
         events.AssignmentMoved("cg", "C1", 3, 0, ("src-0",), (), "it left"),
-        "C1 of cg is a member no more: it left.",
+        "C1 of cg is no longer a member: it left.",
     ),
     (
         events.AssignmentMoved("cg", "C1.1", 1, 2, (), ("src-0",), "it was told", "generation"),
-        "C1.1 of cg is at generation 2 and may have src-0: it was told.",
+        "C1.1 of cg is at generation 2 and may own src-0: it was told.",
     ),
     (
         events.OffsetsExpired("cg", ("src-0", "src-1"), True),
-        "The offsets of cg for src-0 and src-1 are forgotten. The group cg is deleted.",
+        "The offsets of cg for src-0 and src-1 are deleted. The group cg is deleted.",
     ),
     (
         events.ClassicGroupMoved("cg", "STABLE", "PREPARING_REBALANCE", 2, ("C1.1", "C2.2")),
@@ -285,17 +289,17 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (
         events.GenerationSeen("cg", 3),
-        "Generation 3 of cg counts here: older ones are over.",
+        "Generation 3 of cg is current here: older ones are fenced.",
     ),
-    (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, epoch 1."),
-    (events.LeaderMoved("src-0", 5, -1, 1), "Nobody leads src-0 now."),
+    (events.LeaderMoved("src-0", 5, 3, 1), "Broker 3 leads src-0 now, in epoch 1."),
+    (events.LeaderMoved("src-0", 5, -1, 1), "src-0 has no leader now."),
     (
         events.TransactionForgotten("my-txn"),
-        "my-txn is forgotten: its next producer begins with a new producer id.",
+        "my-txn expires: its next producer gets a new producer id.",
     ),
     (
         events.ProducerForgotten("out-0", 9),
-        "The log of out-0 knows nothing of producer 9 any more.",
+        "The log of out-0 has expired its state for producer 9.",
     ),
     (
         events.LeftOnItsWay("app-1/producer", 1, "app-1/producer #0", (EndTxn("t", 9, 0, True),)),
@@ -303,32 +307,32 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (
         events.FeatureFinalized("transaction_version", 1),
-        "Brokers act on it at once; a client hears of it when it opens a connection.",
+        "Brokers apply it at once. A client learns it when it opens a connection.",
     ),
-    (events.ReleaseInstalled(7, "4.4"), "Broker 7 runs it when it starts again."),
+    (events.ReleaseInstalled(7, "4.4"), "Broker 7 runs it after its restart."),
     (
         events.NotSent("app-1/producer", 1, EndTxn("t", 9, 0, True)),
         "Broker 1 does not know EndTxn: nothing is sent.",
     ),
     (
         events.AclsChanged("app-1 may READ TOPIC src", False),
-        "Every request that arrives from now on is judged without it; nobody is told.",
+        "Every request that arrives from now on is checked without it. No client is notified.",
     ),
     (
         events.ShareStateReset("g1:AAAAAAAAAAAAAAAAAAAAAg:0", 4, 100),
-        "g1 begins anew in partition 0, from offset 100, at state epoch 4.",
+        "g1 restarts in partition 0 from offset 100, at state epoch 4.",
     ),
     (
         events.ShareStateReset("g1:AAAAAAAAAAAAAAAAAAAAAg:0", 4, -1),
-        "g1 begins anew in partition 0, from where its reset policy says, at state epoch 4.",
+        "g1 restarts in partition 0 from the position chosen by its reset policy, at state epoch 4.",
     ),
     (
         events.ShareStateReset("g1:AAAAAAAAAAAAAAAAAAAAAg:0", -1, -1),
-        "What g1 knew of partition 0 is deleted.",
+        "The state of g1 for partition 0 is deleted.",
     ),
     (
         events.LogPruned("__share_group_state-16", 0, 3),
-        "__share_group_state-16 begins at offset 3 now, not at 0.",
+        "__share_group_state-16 now starts at offset 3 instead of 0.",
     ),
     (
         events.CallReturned("app-1", 5, "commitTransaction", "TimeoutException"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import Step
-from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.choices import action_of, choice_id, choices
@@ -26,7 +26,7 @@ def at_work():
 
 def test_a_step_of_a_thread_is_told_in_the_threads_name():
     world, model = at_work()
-    assert label(world, WORKER) == "worker of app-1 goes on"
+    assert script_name(world, WORKER) == "worker of app-1 goes on"
     assert title(world, WORKER) == "poll()"
     outcome = model.step(world, WORKER)
     assert tell(world, WORKER, outcome.events).sentence.startswith("worker of app-1 calls poll().")

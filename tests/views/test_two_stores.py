@@ -35,7 +35,7 @@ def test_what_is_prepared_and_what_is_in_the_database_stands_beside_the_producer
 
 
 def test_a_database_in_doubt_says_so():
-    title = "app-1 dies before database.commitTransaction(dbTxnId)"
+    title = "app-1 crashes before database.commitTransaction(dbTxnId)"
     assert client_at(title, "kip-1310-kafka-first")["in doubt"] == "yes"
 
 

@@ -50,7 +50,7 @@ def test_a_payload_without_bytes_is_still_shown() -> None:
     payload = flow.share_payload()
     read(payload)
     message = payload["messages"][0]["id"]
-    with pytest.raises(ValueError, match=rf"^Nobody wrote down the bytes of message '{message}'"):
+    with pytest.raises(ValueError, match=rf"^No bytes are recorded for message '{message}'"):
         Stepper(payload).bytes(message)
 
 

@@ -223,8 +223,8 @@ PAIRS = {
     "streams": "",
     "source": "",
     "sink": "",
-    "share": "Left: The network thread of app-1/producer puts TxnShareAcknowledge on the wire. Right: The "
-    "network thread of app-1/consumer puts TxnShareAcknowledge on the wire.",
+    "share": "Left: The network thread of app-1/producer sends TxnShareAcknowledge. Right: The "
+    "network thread of app-1/consumer sends TxnShareAcknowledge.",
     "flink": "Left: Broker 1 takes EndTxn from the producer of app-2. my-txn is PREPARE_COMMIT, producer id 9, "
     "epoch 0. From here it can only commit. Right: Broker 1 takes EndTxn from the session of app-2. my-txn is "
     "PREPARE_COMMIT, producer id 9, epoch 1. From here it can only commit.",
@@ -237,7 +237,7 @@ def test_a_producer_and_a_session_differ_first_in_more_than_the_name_of_a_call(c
     both = kipviz.compare(f"kip-1310-{case}-producer", f"kip-1310-{case}-session")
     found = both.payload["differences"]
     assert (found[0]["sentence"] if found else "") == PAIRS[case]
-    assert ("no difference but in names" in repr(both)) == (not found)
+    assert ("no difference except names" in repr(both)) == (not found)
 
 
 def test_the_other_name_of_a_call_is_a_note_and_no_difference() -> None:

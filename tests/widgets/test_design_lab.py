@@ -15,7 +15,7 @@ def test_a_verdict_table_is_markdown_and_opens_what_breaks_where_it_breaks():
     assert "| finding-I (our inference) | holds | breaks after 20 |" in found.page()
     stepper = found.open("finding-I")
     assert stepper.step == 20
-    assert "nothing pending for ever" in repr(stepper)
+    assert "no stuck transactions or records" in repr(stepper)
 
 
 def test_a_study_tells_its_question_and_opens_the_rival_that_breaks():

@@ -99,7 +99,9 @@ def test_a_fault_on_a_branch_makes_a_branch_of_the_branch() -> None:
     take(stepper, CrashClient("app-1"))
     assert [(b["id"], b["parent"]) for b in stepper.branches] == [(1, 0), (2, 1), (3, 2)]
     words = [step["sentence"] for step in line(stepper).steps]
-    told = [w for w in words if w.startswith(("Broker 5 crashes", "Broker 5 starts", "app-1 dies"))]
+    told = [
+        w for w in words if w.startswith(("Broker 5 crashes", "Broker 5 starts", "app-1 crashes"))
+    ]
     assert len(told) == 3
     assert len(line_of(stepper.payload, stepper.branches, 0).steps) == 43
 
@@ -243,7 +245,7 @@ def test_a_campaigns_row_opens_as_the_run_that_its_verdict_judged(task: Task) ->
 def test_a_campaigns_run_can_be_branched_within_what_its_faults_left() -> None:
     stepper = open_seeded(TWO, "repaired", "calm", 1)
     with pytest.raises(
-        ValueError, match=r"^That is not possible here: crashes of brokers: this run allows 0"
+        ValueError, match=r"^That is not possible here: broker crashes: this run allows 0"
     ):
         lab_of(stepper).respond(
             {"do": "take", "choice": choice_id(CrashBroker(5)), "branch": 0, "step": 3}

@@ -82,7 +82,7 @@ def test_a_search_shows_its_counterexample_as_a_picture_with_one_sentence_above(
     made_from = (scenario(SMALL), design("finding-I"), FaultBudget())
     found = Search(*made_from, judged.judged[0].explored)  # the same search, not once more
     (broken,) = [block for block in found.payload()["blocks"] if block["kind"] == "broken"]
-    assert broken["run"] == "nothing pending for ever"
+    assert broken["run"] == "no stuck transactions or records"
     page = found.html()
     assert page.index("Without step") < page.index("<img ") < page.index("<ol>")
     assert found.open_run(broken["run"]).step == 20

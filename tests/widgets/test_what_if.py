@@ -48,7 +48,7 @@ def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> No
     with pytest.raises(ValueError, match=r"No fault of this line is called 'B9 melts'"):
         stepper.fault_at("B9 melts")
     with pytest.raises(
-        ValueError, match=r"No fault of this line is called 'zzz'; the faults are: B1"
+        ValueError, match=r"No fault on this branch is called 'zzz'; the faults are:  B1"
     ):
         stepper.points("zzz")
     with pytest.raises(ValueError, match="may mean several faults"):
@@ -65,7 +65,7 @@ def test_every_fault_is_listed_possible_or_greyed_with_a_reason() -> None:
     stepper = at(0).change("crash_broker=0")
     greyed = {i["text"]: i["why"] for i in stepper._line.choices_at(0) if not i["enabled"]}
     assert greyed["B1 crashes"] == (
-        "crashes of brokers: this run allows 0, and none is left (setting crash_broker)"
+        "broker crashes: this run allows 0, and they are used up (setting crash_broker)"
     )
 
 
@@ -138,7 +138,7 @@ def test_events_change_places_or_it_is_said_why_not() -> None:
     ]
     stepper.branch, stepper.step = 0, 34
     stepper.move(33, "before")
-    assert stepper.said.endswith("There is such a line already.")
+    assert stepper.said.endswith("That branch already exists.")
     stepper.branch, stepper.step = 0, 34
     with pytest.raises(ValueError, match=r"cannot come before .*: there is no connection"):
         stepper.move(3, "before")
@@ -193,7 +193,7 @@ def test_a_setting_that_cannot_be_is_refused(change: str, sentence: str) -> None
 def test_the_same_seed_goes_on_in_the_same_way_and_says_how_far() -> None:
     runs = [at(15).run_on(seed=7) for _ in range(2)]
     assert titles(runs[0]) == titles(runs[1])
-    assert runs[0].said.startswith("Dice with seed 7 chose ")
+    assert runs[0].said.startswith("Random choices with seed 7 made ")
     assert titles(at(15).run_on(seed=8)) != titles(runs[0])
 
 
@@ -209,7 +209,7 @@ def test_a_run_ends_where_what_was_wanted_came_about_or_says_that_it_did_not() -
 def test_the_page_is_told_how_far_long_work_is_and_can_stop_it() -> None:
     stepper = at(15)
     stepper.command = {"id": 1, "do": "run", "branch": 0, "step": 15, "seed": 7}
-    assert stepper.answer["branch"]["name"] == "run on, seed 7"
+    assert stepper.answer["branch"]["name"] == "continue with seed 7"
     stepper.command = {"id": 2, "do": "stop"}
     work = stepper._ask({"do": "run", "branch": 0, "step": 15, "seed": 9})
     stepper._work_on(3, work)  # type: ignore[arg-type]
@@ -320,7 +320,7 @@ def test_nonsense_from_the_page_is_answered_with_one_sentence() -> None:
 
 
 def test_no_words_at_all_are_asked_to_say_which_fault():
-    with pytest.raises(ValueError, match='Say which fault, such as "B1 crashes"'):
+    with pytest.raises(ValueError, match='Name a fault, such as "B1 crashes"'):
         open_run("kip-1289-group-commit").fault_at(" ")
 
 
@@ -347,10 +347,22 @@ def test_sets_are_cut_apart_at_a_named_moment() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "sentence"),
     [
-        ("B1", "B9", "That is no cut: there is no host B9; the hosts are B1, B3, B4, B5, app-1."),
-        ("", "B3", "That is no cut: a cut has at least one host on either side"),
+        (
+            "B1",
+            "B9",
+            "That is not a network partition: there is no host B9; the hosts are B1, B3, B4, B5, app-1.",
+        ),
+        (
+            "",
+            "B3",
+            "That is not a network partition: a network partition has at least one host on each side",
+        ),
         ("B1 B3", "B3", "B3 stands on both sides of the cut"),
-        ("B1", [3], r"A side of a cut is the names of its hosts, such as 'B1 B3', not \[3\]"),
+        (
+            "B1",
+            [3],
+            r"A side of a network partition is the names of its hosts, such as 'B1 B3', not \[3\]",
+        ),
     ],
 )
 def test_sets_that_are_none_are_refused_with_one_sentence(

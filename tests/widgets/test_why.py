@@ -64,12 +64,12 @@ def test_the_causes_of_a_step_are_earlier_steps_its_main_one_first() -> None:
 
 def test_what_holds_the_lso_back_is_said_once_and_the_rest_waits_for_that() -> None:
     main, txn, reader = at_end(STUCK).holds_back()
-    assert main.startswith("somebody has to act: The last stable offset of output-A-0 stays at 0")
-    assert "app-1 is down: nobody will say so. Way out: transaction.timeout.ms (60 s)" in main
+    assert main.startswith("needs an action: The last stable offset of output-A-0 stays at 0")
+    assert "app-1 is down and will do neither. Way out: transaction.timeout.ms (60 s)" in main
     assert txn == (
-        "somebody has to act: my-txn stays ONGOING. Way out: what frees the LSO of output-A-0."
+        "needs an action: my-txn stays ONGOING. Way out: what frees the LSO of output-A-0."
     )
-    assert reader.startswith("somebody has to act: reader waits in poll().")
+    assert reader.startswith("needs an action: reader waits in poll().")
     assert reader.endswith("Way out: what frees the LSO of output-A-0.")
     assert len(reader) < 260
 

@@ -161,7 +161,7 @@ def on_offset_commit(
     """Commit a group's offsets at once, outside any transaction.
 
     WHEN: commitSync(). CHECKS: the topics are there; a member is one, at its epoch, and only a group
-      without members takes offsets from somebody without a name.
+      without members takes offsets from a request without a member id.
     DOES: one record for each partition. What is pending in a transaction for the same partition stays
       so, and counts if it is later in the log. ANSWERS: when the records are replicated.
     Clause: KIP-848 "OffsetCommit"; OffsetMetadataManager.commitOffset.

@@ -57,7 +57,7 @@ class Enlisting(Value, frozen=True):
     """A request that waits until the coordinator has enlisted the partitions.
 
     `guarded` is false once a marker of the producer passed by in the meantime: then the
-    coordinator's yes came for a transaction that is over. `asking` comes back with the answer: it is
+    coordinator's yes came for a transaction that is over. `asking` restarts with the answer: it is
     higher than that of an equal question that is still out from before such a marker, and TOGETHER where the
     front desk asks for several batches at once. `settled` says that nobody waits any more, while the
     answer is still to come.

@@ -70,7 +70,7 @@ def on_join_group(
     """Take a consumer into the next generation of its group.
 
     WHEN: a consumer comes, or comes again because the group rebalances.
-    CHECKS: the id is no share group's; there is room (KIP-389); it knows an assignor that all members know; a name
+    CHECKS: the id is no share group's; there is room (KIP-389); it knows an assignor that supported by all members; a name
       that it was given before is a member's or was given out; of a static member only the newest is one.
     DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
       no member behind (KIP-394). A member that comes, or the leader, or a member with another
@@ -131,7 +131,7 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
     if group is not None:
         yield looked_at("group state", group.state)
         late = (each for each, m in group.members.items() if m.joining is None)
-        yield looked_at("has not joined again", (*late, *group.pending))
+        yield looked_at("has not rejoined", (*late, *group.pending))
         most = on.settings.group_max_size
         room, count = classic_group.accepts(group, name, most), len(group.members)
         yield compare("members", most, count, room, Errors.GROUP_MAX_SIZE_REACHED)

@@ -75,7 +75,7 @@ def initialize_checks(
 def delete_checks(
     me: ShareCoordinator, request: DeleteShareGroupState, on: Context
 ) -> Iterator[Check]:
-    """Check that a state can be deleted; one that is not there is deleted already."""
+    """Check that a state can be deleted; one that is not there is already deleted."""
     yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
     yield pending_votes(me, request.key, on)

@@ -43,7 +43,7 @@ def on_delete(
     """Delete the state of a share-partition.
 
     WHEN: an operator deletes a share group, or where it stands. CHECKS: the office, and that the topic is
-    there; state that is not there is deleted already. DOES: writes a tombstone. ANSWERS: when it is replicated.
+    there; state that is not there is already deleted. DOES: writes a tombstone. ANSWERS: when it is replicated.
     OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """

@@ -37,7 +37,7 @@ def form_checks(
     error = Errors.INVALID_REQUEST
     if any(b.type == AcknowledgeType.RENEW for b in batches):
         most = request.max_records
-        renews = compare("records asked for beside a renewal", most, 0, most <= 0, error)
+        renews = compare("records requested with a renewal", most, 0, most <= 0, error)
         if most > 0:
             return (renews,)
     if not batches:

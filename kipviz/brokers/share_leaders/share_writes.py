@@ -316,7 +316,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         if before.staged_producer_id != marker.producer_id:
             continue
         epoch = before.staged_producer_epoch
-        checks += (Check("epoch of the vote", marker.producer_epoch, epoch),)
+        checks += (Check("epoch of the acknowledgement", marker.producer_epoch, epoch),)
         if not on.rules.marker_epoch(epoch, marker.producer_epoch):
             continue
         done = on.rules.commit_target(before.staged_type) is S.ACKNOWLEDGED

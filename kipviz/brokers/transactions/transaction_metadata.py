@@ -38,7 +38,7 @@ class TransactionMetadata(Part, frozen=True):
 
     `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is
     not on the wire, because nobody leads them; `sent` are (partition, broker) on the wire.
-    `cancelled` says that a marker was refused for good: nobody completes the transaction until
+    `cancelled` says that a marker was failed for good: nobody completes the transaction until
     its partition is loaded again, though markers to other brokers go on. `last_producer_epoch` is not persisted, as in Kafka
     (KAFKA-20357). `next_producer_epoch` is set only while KIP-939 keeps the transaction: then the
     next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's (draft).

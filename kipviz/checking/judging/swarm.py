@@ -46,7 +46,7 @@ GIVES_UP = (
 # Not judged of a run below transaction.version 2 from the first request on that comes late: there a late batch may join
 # a later transaction, or none (KAFKA-12671, closed by KIP-890), and a late EndTxn or marker ends the next transaction of
 # the same epoch (story kip-890-late-commit). Released Kafka breaks these promises so; without a late request it keeps them.
-FROM_VERSION_2 = ("stays in its transaction", "nothing hangs", "one outcome")
+FROM_VERSION_2 = ("batch stays in its transaction", "nothing hangs", "one outcome")
 
 
 class Drawn(Value, frozen=True):

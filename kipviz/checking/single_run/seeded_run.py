@@ -43,7 +43,7 @@ BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
 DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
 # A campaign goes through its cells in turn, and a model keeps up to 40,000 steps.
 MODELS_MAX = 8
-STUCK = "nothing pending for ever"
+STUCK = "no stuck transactions or records"
 PROGRAM = "program"
 
 
@@ -61,7 +61,7 @@ class Verdict(Value, frozen=True):
     """What came of a run.
 
     `status` is "holds", "breaks", "program" or "error"; `broken` names the property, `step` the step at
-    which it broke (-1: none, or the end for "nothing pending for ever"). "program" says that the story's own
+    which it broke (-1: none, or the end for "no stuck transactions or records"). "program" says that the story's own
     program breaks it under every design (`kipviz.scenarios.program_faults`), and that the design broke
     nothing else.
     """

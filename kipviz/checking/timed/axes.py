@@ -19,7 +19,7 @@ OF_MEMBERS = {
 OWN = {
     WORK: "how long an application works on a batch before it commits",
     DELAY: "how long a message is on the wire at most",
-    LOOK_UP: "how often a leader looks up what became of its votes (our inference)",
+    LOOK_UP: "how often a leader looks up the outcome of transactional acknowledgements (our inference)",
     LIMIT: "how often a record is delivered at most",
 }
 # Every setting that can be an axis, with what it says; Kafka's durations first.

@@ -33,8 +33,7 @@ class Limits(Value, frozen=True):
     """What is configured, in ms, and how long the application works on a batch at most.
 
     `lock` is group.share.record.lock.duration.ms, `timeout` transaction.timeout.ms, `scan`
-    transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is how often a leader looks up
-    what became of its votes (our inference), `deliveries` group.share.delivery.count.limit, `aborts` how
+    transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is how often a leader looks up the outcome of transactional acknowledgements (our inference), `deliveries` group.share.delivery.count.limit, `aborts` how
     many transactions in a row a record may meet that abort although nobody failed to process it.
     """
 

@@ -232,7 +232,7 @@ def _failed(
 
 
 def _closed_up(me: PipelinedProducer, gone: NumberedBatch) -> PipelinedProducer:
-    """Give the sequences of a batch that a leader refused for good to those behind it.
+    """Give the sequences of a batch that a leader failed for good to those behind it.
 
     They are in the same transaction, which can only be aborted; but they are sent until a leader has
     them. Where the numbers began again at 0 between the two nothing is adjusted: Kafka throws an

@@ -45,7 +45,7 @@ ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
 
 
 def next_batch(me: Any) -> Produce | None:
-    """Give the batches that go out next: the oldest of each partition that has none on the wire.
+    """Give the batches that go out next: the oldest of each partition that has none in flight.
 
     The first one says to which broker; what another one leads is left out when it is known who leads.
     """

@@ -2,7 +2,7 @@
 
 WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, ShareInFlightBatch (one for
   each partition, collected by ShareConsumerImpl.collect).
-KIPS: KIP-932. A consumer that gathers comes back with the records of all partitions that had some. It asks
+KIPS: KIP-932. A consumer that gathers returns the records of all partitions that had some. It asks
   for each of them by a ShareFetch, or each broker for all of its share session (`by_session`, as Kafka does).
 DURABILITY: none.
 NOT MODELLED: explicit mode.

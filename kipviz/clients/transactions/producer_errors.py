@@ -121,5 +121,5 @@ def may_be_asked_again(request: Message, error: Errors) -> bool:
 # Source: TransactionManager.transitionTo, shouldPoisonStateOnInvalidTransition, maybeFailWithError (KAFKA-14831).
 POISONED = "IllegalStateException: previous invalid state transition attempt"
 
-# What a batch fails with whose delivery.timeout.ms is over (TimeoutException).
+# What a batch fails with whose delivery.timeout.ms expires (TimeoutException).
 EXPIRED = Errors.REQUEST_TIMED_OUT

@@ -57,7 +57,7 @@ class Replicating(Behaviour[Replicate]):
         if log.high_watermark == log.end_offset:
             return f"every in-sync replica has {action.partition} up to its end, offset {log.end_offset}"
         if not world.image.has_enough_replicas(action.partition):
-            return f"fewer than min.insync.replicas of {action.partition} are in sync: its high watermark stands"
+            return f"fewer than min.insync.replicas of {action.partition} are in sync: its high watermark does not advance"
         return None
 
     def apply(self, turn: Turn, action: Replicate) -> None:
@@ -100,7 +100,7 @@ class Loading(Behaviour[Load]):
             return f"broker {action.broker} does not coordinate {action.shard}"
         if getattr(role, "loading", False):
             return None
-        return f"broker {action.broker} coordinates {action.shard} already"
+        return f"broker {action.broker} already coordinates {action.shard}"
 
     def of_new_role(self, key: RoleKey, role: BrokerRole) -> Iterable[Load]:
         return (Load(*key),)
@@ -143,7 +143,7 @@ class ExpiringLock(Behaviour[ExpireLock]):
         "SharePartition.releaseAcquisitionLockOnTimeout",
     )
     spends = "expire_lock"
-    spent_as = "locks that run out"
+    spent_as = "lock expiries"
 
     def why_not(self, model: Model, world: World, action: ExpireLock) -> str | None:
         role = world.roles.get((action.broker, share_partition_leader.ROLE, ""))
@@ -185,7 +185,7 @@ class ExpiringLock(Behaviour[ExpireLock]):
 
 
 class TimingOutTransaction(Behaviour[TimeOutTransaction]):
-    """transaction.timeout.ms is over: the coordinator aborts the transaction."""
+    """transaction.timeout.ms expires: the coordinator aborts the transaction."""
 
     action = TimeOutTransaction
     shows_time_left = True
@@ -197,7 +197,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         "TransactionCoordinator.abortTimedOutTransactions",
     )
     spends = "time_out"
-    spent_as = "transactions that time out"
+    spent_as = "transaction timeouts"
 
     def why_not(self, model: Model, world: World, action: TimeOutTransaction) -> str | None:
         role = world.roles.get((action.broker, transaction_coordinator.ROLE, action.shard))
@@ -261,7 +261,7 @@ class RunningOut(Behaviour[RunOut]):
     shows_time_left = True
     verbs = (Verb("run out", "{0} runs out at {1}", of_timer=True),)
     spends = "run_out"
-    spent_as = "other timers that run out"
+    spent_as = "other timer expiries"
 
     def why_not(self, model: Model, world: World, action: RunOut) -> str | None:
         role = world.roles.get((action.broker, action.role, action.shard))
@@ -411,7 +411,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
         "ReplicationControlManager.handleBrokerFenced",
     )
     spends = "crash_broker"
-    spent_as = "crashes of brokers"
+    spent_as = "broker crashes"
 
     def why_not(self, model: Model, world: World, action: CrashBroker) -> str | None:
         return None if action.broker in world.up else f"broker {action.broker} is not running"
@@ -475,7 +475,7 @@ class StartingBroker(Behaviour[StartBroker]):
         turn.start(action.broker)
 
     def sentence(self, world: World, action: StartBroker) -> str:
-        return f"Broker {action.broker} starts again."
+        return f"Broker {action.broker} restarts."
 
     def looks_at(self, world: World, action: StartBroker) -> Iterable[Guard]:
         leaders = world.image.leaders
@@ -505,7 +505,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         "PartitionChangeBuilder.electLeader, ReplicaManager.applyDelta",
     )
     spends = "move_leader"
-    spent_as = "moves of leaders"
+    spent_as = "leader moves"
 
     def why_not(self, model: Model, world: World, action: MoveLeader) -> str | None:
         held = world.image.leaders.get(action.partition)
@@ -530,7 +530,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         turn.elect(action.partition, action.to)
 
     def sentence(self, world: World, action: MoveLeader) -> str:
-        return f"The controller gives {action.partition} to Broker {action.to}."
+        return f"The controller makes Broker {action.to} the leader of {action.partition}."
 
     def looks_at(self, world: World, action: MoveLeader) -> Iterable[Guard]:
         held = world.image.leaders[action.partition]

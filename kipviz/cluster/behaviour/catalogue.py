@@ -97,4 +97,4 @@ def lane_of(world: World, action: ClusterAction) -> str:
 def why_still(world: World, action: ClusterAction) -> str | None:
     """Say that the host which would have to act stands still, if it does."""
     host = runs_on(world, action)
-    return f"{host} stands still" if host in paused(world) else None
+    return f"{host} is paused" if host in paused(world) else None

@@ -119,10 +119,10 @@ class Sending(Behaviour[Send]):
         broker = dispatch.destination(request, world.image)
         if broker == NOBODY:
             partition = dispatch.addressee(request, world.image)
-            return f"nobody leads {partition}, whose leader {type(request).__name__} is for"
+            return f"{partition} has no leader to send {type(request).__name__} to"
         if not has_room(client, broker):
             return (
-                f"as many requests of {action.source} are on the wire to broker {broker} as "
+                f"as many requests of {action.source} are in flight to broker {broker} as "
                 "max.in.flight.requests.per.connection allows"
             )
         return None
@@ -267,7 +267,7 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
 
 
 class ExpiringBatch(Behaviour[ExpireBatch]):
-    """delivery.timeout.ms is over for a producer's oldest batch; whether it arrived is not known."""
+    """delivery.timeout.ms expires for a producer's oldest batch; whether it arrived is not known."""
 
     action = ExpireBatch
     shows_time_left = True
@@ -280,7 +280,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         "Sender.sendProducerData, TransactionManager.maybeResolveSequences",
     )
     spends = "delivery_timeout"
-    spent_as = "batches that expire"
+    spent_as = "batch expiries"
 
     def why_not(self, model: Model, world: World, action: ExpireBatch) -> str | None:
         app = world.applications.get(host_of(action.source))
@@ -305,9 +305,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         turn.applications = turn.applications.set(name, after)
 
     def sentence(self, world: World, action: ExpireBatch) -> str:
-        return (
-            f"delivery.timeout.ms is over for a batch of {who(action.source)}, which gives it up."
-        )
+        return f"delivery.timeout.ms expires for a batch of {who(action.source)}, which fails it."
 
     def looks_at(self, world: World, action: ExpireBatch) -> Iterable[Guard]:
         batch = expiring(world.applications[host_of(action.source)].client_at(action.source))
@@ -339,7 +337,7 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         "KafkaProducer.commitTransaction, TransactionManager.handleCachedTransactionRequestResult",
     )
     spends = "max_block"
-    spent_as = "calls that time out"
+    spent_as = "call timeouts"
 
     def why_not(self, model: Model, world: World, action: TimeOutCall) -> str | None:
         seen = _thread(world, action.application, action.thread)
@@ -362,8 +360,10 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         app = seen_by(world.applications[action.application], action.thread)
         name = thread_of(action)
         if app.program[app.line].call is Call.SEND:
-            return f"max.block.ms is over: send() returns to {name}, its records are in no buffer."
-        return f"max.block.ms is over for a call of {name}; what it asked for goes on."
+            return (
+                f"max.block.ms expires: send() returns to {name}, and its records are in no buffer."
+            )
+        return f"max.block.ms expires for a call of {name}. The operation itself continues."
 
     def name(self, world: World, action: TimeOutCall) -> ActionName:
         return ActionName(self.verbs[0], (thread_of(action),))
@@ -376,7 +376,7 @@ class TimingOutCall(Behaviour[TimeOutCall]):
 
 
 class MissingPoll(Behaviour[MissPoll]):
-    """max.poll.interval.ms is over for a consumer that does not poll: it leaves its group by itself."""
+    """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group by itself."""
 
     action = MissPoll
     shows_time_left = True
@@ -389,7 +389,7 @@ class MissingPoll(Behaviour[MissPoll]):
         "AbstractCoordinator.HeartbeatThread",
     )
     spends = "miss_poll"
-    spent_as = "consumers that poll too late"
+    spent_as = "consumers past max.poll.interval.ms"
 
     def why_not(self, model: Model, world: World, action: MissPoll) -> str | None:
         client = _running(world, action.source)
@@ -410,7 +410,7 @@ class MissingPoll(Behaviour[MissPoll]):
         turn.applications = turn.applications.set(app.name, app.with_client(gone))
 
     def sentence(self, world: World, action: MissPoll) -> str:
-        return f"max.poll.interval.ms is over: {who(action.source)} leaves its group by itself."
+        return f"max.poll.interval.ms expires: {who(action.source)} leaves its group."
 
     def looks_at(self, world: World, action: MissPoll) -> Iterable[Guard]:
         member = world.applications[host_of(action.source)].client_at(action.source)
@@ -442,13 +442,13 @@ class CrashingClient(Behaviour[CrashClient]):
         "SocketServer.processDisconnected",
     )
     spends = "crash_client"
-    spent_as = "crashes of applications"
+    spent_as = "application crashes"
 
     def why_not(self, model: Model, world: World, action: CrashClient) -> str | None:
         app = world.applications.get(action.application)
         if app is None:
             return f"there is no application {action.application}"
-        return None if app.alive else f"{app.name} is down already"
+        return None if app.alive else f"{app.name} is already down"
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[CrashClient]:
         return [CrashClient(name) for name, app in pairs(world.applications) if app.alive]
@@ -466,7 +466,7 @@ class CrashingClient(Behaviour[CrashClient]):
     def sentence(self, world: World, action: CrashClient) -> str:
         app = world.applications.get(action.application)
         operator = app is not None and app.others.get("admin") is not None
-        return f"{action.application} dies, with its {'admin client' if operator else 'producer and its consumer'}."
+        return f"{action.application} crashes, with its {'admin client' if operator else 'producer and consumer'}."
 
     def looks_at(self, world: World, action: CrashClient) -> Iterable[Guard]:
         app = world.applications[action.application]
@@ -515,7 +515,7 @@ class StartingClient(Behaviour[StartClient]):
         turn.applications = turn.applications.set(action.application, fresh)
 
     def sentence(self, world: World, action: StartClient) -> str:
-        return f"{action.application} starts again at its first line, with a new member id."
+        return f"{action.application} restarts at its first line, with a new member id."
 
     def looks_at(self, world: World, action: StartClient) -> Iterable[Guard]:
         app = world.applications[action.application]

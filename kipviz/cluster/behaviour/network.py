@@ -58,15 +58,15 @@ class Delivering(Behaviour[Deliver]):
             return f"there is no connection from {action.source} to broker {action.broker}"
         if not (connection.requests if action.way == "request" else connection.responses):
             return (
-                f"no {action.way} is on the wire between {action.source} and broker {action.broker}"
+                f"no {action.way} is in flight between {action.source} and broker {action.broker}"
             )
         if action.way == "request" and connection.serving is not None:
             return (
-                f"broker {action.broker} still works on {type(connection.serving.message).__name__} "
+                f"broker {action.broker} is still handling {type(connection.serving.message).__name__} "
                 "and reads the connection only after its answer"
             )
         if is_cut(world, action.source, action.broker):
-            return f"{host_of(action.source)} and B{action.broker} are cut apart"
+            return f"{host_of(action.source)} and B{action.broker} are partitioned"
         return None
 
     def of_connection(self, place: tuple[str, int], connection: Connection) -> Iterable[Deliver]:
@@ -114,13 +114,13 @@ class DeliveringLate(Behaviour[DeliverLate]):
     def why_not(self, model: Model, world: World, action: DeliverLate) -> str | None:
         connection = world.connections.get((action.source, action.broker))
         if connection is None or not connection.left or not connection.requests:
-            return f"nothing from {action.source} is left on its way to broker {action.broker}"
-        if connection.serving is not None:
             return (
-                f"broker {action.broker} still works on {type(connection.serving.message).__name__}"
+                f"no abandoned request from {action.source} is in flight to broker {action.broker}"
             )
+        if connection.serving is not None:
+            return f"broker {action.broker} is still handling {type(connection.serving.message).__name__}"
         if is_cut(world, action.source, action.broker):
-            return f"{host_of(action.source)} and B{action.broker} are cut apart"
+            return f"{host_of(action.source)} and B{action.broker} are partitioned"
         return None
 
     def of_connection(
@@ -165,7 +165,7 @@ class GivingUp(Behaviour[GiveUp]):
         "NetworkClient.handleTimedOutRequests",
     )
     spends = "request_timeout"
-    spent_as = "requests that time out at their client"
+    spent_as = "client request timeouts"
 
     def why_not(self, model: Model, world: World, action: GiveUp) -> str | None:
         connection = world.connections.get((action.source, action.broker))
@@ -173,7 +173,9 @@ class GivingUp(Behaviour[GiveUp]):
             return f"there is no connection from {action.source} to broker {action.broker}"
         if can_be_given_up(connection):
             return None
-        return f"{action.source} waits for nothing from broker {action.broker} that matters when it is late"
+        return (
+            f"{action.source} waits for no response from broker {action.broker} whose delay matters"
+        )
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[GiveUp]:
         return [GiveUp(*p) for p, c in pairs(world.connections) if can_be_given_up(c)]
@@ -182,10 +184,7 @@ class GivingUp(Behaviour[GiveUp]):
         turn.lose(action.source, action.broker, leaves=True)
 
     def sentence(self, world: World, action: GiveUp) -> str:
-        return (
-            f"request.timeout.ms is over: {who(action.source)} closes its connection to Broker {action.broker} and "
-            "goes on without the answer."
-        )
+        return f"request.timeout.ms expires: {who(action.source)} closes its connection to Broker {action.broker} without waiting for the response."
 
     def looks_at(self, world: World, action: GiveUp) -> Iterable[Guard]:
         connection = world.connections[action.source, action.broker]
@@ -252,7 +251,7 @@ class LosingConnection(Behaviour[LoseConnection]):
 
 
 class Cutting(Behaviour[Cut]):
-    """No message passes between any host of one side and any of the other until the cut is healed."""
+    """No message passes between any host of one side and any of the other until the network partition heals."""
 
     action = Cut
     verbs = (Verb("cut", "{0} are cut apart"),)
@@ -278,8 +277,8 @@ class Cutting(Behaviour[Cut]):
     def sentence(self, world: World, action: Cut) -> str:
         one, other = action.one, action.other
         if are_two(one, other):
-            return f"{one} and {other} are cut apart: nothing passes between them."
-        said = f"{hosts_in_words(one)} can no longer reach {hosts_in_words(other)}, nor the other way round."
+            return f"{one} and {other} are partitioned: no message passes between them."
+        said = f"{hosts_in_words(one)} and {hosts_in_words(other)} can no longer reach each other."
         return said[0].upper() + said[1:]
 
     def looks_at(self, world: World, action: Cut) -> Iterable[Guard]:
@@ -321,12 +320,12 @@ class Healing(Behaviour[Heal]):
     def sentence(self, world: World, action: Heal) -> str:
         one, other = action.one, action.other
         apart = network_partition.still_apart(world, action)
-        but = f", but another cut still holds {pairs_in_words(apart)} apart" if apart else ""
+        but = f", but another partition still separates {pairs_in_words(apart)}" if apart else ""
         if not are_two(one, other):
-            said = f"{hosts_in_words(one)} can reach {hosts_in_words(other)} again{but}."
+            said = f"{hosts_in_words(one)} and {hosts_in_words(other)} can reach each other again{but}."
             return said[0].upper() + said[1:]
         if apart:
-            return f"The cut of {one} and {other} is healed{but}."
+            return f"The network partition of {one} and {other} heals{but}."
         return f"{one} and {other} can talk again."
 
     def looks_at(self, world: World, action: Heal) -> Iterable[Guard]:
@@ -357,7 +356,7 @@ class Pausing(Behaviour[Pause]):
         "NetworkClient.poll, SystemTimer: what is late is done late",
     )
     spends = "pause"
-    spent_as = "pauses of a host"
+    spent_as = "host pauses"
 
     def why_not(self, model: Model, world: World, action: Pause) -> str | None:
         return why_no_pause(world, action)
@@ -369,7 +368,7 @@ class Pausing(Behaviour[Pause]):
         turn.cuts = tuple(sorted((*turn.cuts, (action.host, action.host))))
 
     def sentence(self, world: World, action: Pause) -> str:
-        return f"{action.host} stands still: nothing runs on it, nothing on its way to it is read."
+        return f"{action.host} is paused: nothing runs on it, and it reads no message."
 
     def looks_at(self, world: World, action: Pause) -> Iterable[Guard]:
         yield "messages on their way to it", towards(world, action.host)
@@ -405,7 +404,7 @@ class Resuming(Behaviour[Resume]):
         turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))
 
     def sentence(self, world: World, action: Resume) -> str:
-        return f"{action.host} wakes up, and knows what it knew before."
+        return f"{action.host} resumes with everything it knew before."
 
     def looks_at(self, world: World, action: Resume) -> Iterable[Guard]:
         yield "messages that it reads now", towards(world, action.host)

@@ -56,11 +56,13 @@ class RemakingTopic(Behaviour[RemakeTopic]):
         fresh = next((each for each in model.spec.remade if each.topic == action.topic), None)
         if fresh is None:
             names = ", ".join(each.topic for each in model.spec.remade) or "none"
-            return f"{action.topic} is not made again in this cluster; those that may be: {names}"
+            return (
+                f"{action.topic} cannot be created again in this cluster; topics that can: {names}"
+            )
         now = world.image.topic_ids.get(action.topic)
         if now is None:
             return f"{action.topic} is deleted for good"
-        return f"{action.topic} has been made again already" if now == fresh.topic_id else None
+        return f"{action.topic} has already been created again" if now == fresh.topic_id else None
 
     def comes_up(self, spec: ClusterSpec) -> bool:
         return bool(spec.remade)
@@ -74,7 +76,7 @@ class RemakingTopic(Behaviour[RemakeTopic]):
         turn.remake(action.topic)
 
     def sentence(self, world: World, action: RemakeTopic) -> str:
-        return f"Somebody deletes {action.topic} and makes a topic of the same name."
+        return f"An operator deletes {action.topic} and creates a topic of the same name."
 
     def looks_at(self, world: World, action: RemakeTopic) -> Iterable[Guard]:
         yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
@@ -104,7 +106,7 @@ class DeletingTopic(Behaviour[DeleteTopic]):
         turn.delete_topic(action.topic)
 
     def sentence(self, world: World, action: DeleteTopic) -> str:
-        return f"An operator deletes {action.topic} for good."
+        return f"An operator deletes {action.topic}."
 
     def looks_at(self, world: World, action: DeleteTopic) -> Iterable[Guard]:
         yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
@@ -134,7 +136,7 @@ class CreatingTopic(Behaviour[CreateTopic]):
         turn.create_topic(action.topic)
 
     def sentence(self, world: World, action: CreateTopic) -> str:
-        return f"An operator makes {action.topic}."
+        return f"An operator creates {action.topic}."
 
     def looks_at(self, world: World, action: CreateTopic) -> Iterable[Guard]:
         yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
@@ -156,7 +158,7 @@ class DeletingRecords(Behaviour[DeleteRecords]):
         "UnifiedLog.maybeIncrementLogStartOffset",
     )
     spends = "delete_records"
-    spent_as = "deletions of a batch"
+    spent_as = "batch deletions"
 
     def why_not(self, model: Model, world: World, action: DeleteRecords) -> str | None:
         if action.partition in deletable(world):
@@ -200,7 +202,7 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
         "FeatureControlManager; TransactionManager.maybeUpdateTransactionV2Enabled",
     )
     spends = "upgrade"
-    spent_as = "changes of a feature level"
+    spent_as = "feature level changes"
 
     def why_not(self, model: Model, world: World, action: UpgradeFeature) -> str | None:
         return why_no_upgrade(model.spec, world, action)
@@ -238,7 +240,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
         "ClusterControlManager.registerBroker, ReplicationControlManager.handleBrokerInControlledShutdown",
     )
     spends = "restart"
-    spent_as = "restarts with another binary"
+    spent_as = "restarts with another release"
 
     def why_not(self, model: Model, world: World, action: InstallRelease) -> str | None:
         return why_no_installation(model.spec, world, action)
@@ -255,9 +257,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
         turn.events.append(ReleaseInstalled(action.broker, action.release))
 
     def sentence(self, world: World, action: InstallRelease) -> str:
-        return (
-            f"An operator stops Broker {action.broker} and gives it the binary of {action.release}."
-        )
+        return f"An operator stops Broker {action.broker} and installs {action.release} on it."
 
     def looks_at(self, world: World, action: InstallRelease) -> Iterable[Guard]:
         yield "binary now", world.image.release_of(action.broker).name
@@ -286,7 +286,7 @@ class CreatingAcls(Behaviour[CreateAcls]):
         "AclControlManager.createAcls, StandardAuthorizer",
     )
     spends = "acls"
-    spent_as = "changes of an ACL"
+    spent_as = "ACL changes"
 
     def why_not(self, model: Model, world: World, action: CreateAcls) -> str | None:
         return why_no_acl_change(model.spec, world, action)
@@ -321,7 +321,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
         "AclControlManager.deleteAcls, StandardAuthorizer",
     )
     spends = "acls"
-    spent_as = "changes of an ACL"
+    spent_as = "ACL changes"
 
     def why_not(self, model: Model, world: World, action: DeleteAcls) -> str | None:
         return why_no_acl_change(model.spec, world, action)
@@ -331,7 +331,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
         turn.events.append(AclsChanged(action.acl.words, created=False))
 
     def sentence(self, world: World, action: DeleteAcls) -> str:
-        return f"An operator deletes the ACL '{action.acl.words}'. What was let in before stays in."
+        return f"An operator deletes the ACL '{action.acl.words}'. Requests accepted before stay accepted."
 
     def looks_at(self, world: World, action: DeleteAcls) -> Iterable[Guard]:
         yield from _of_resource(world, action.acl)

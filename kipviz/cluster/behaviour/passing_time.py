@@ -31,17 +31,15 @@ class Ticking(Behaviour[Tick]):
 
     def why_not(self, model: Model, world: World, action: Tick) -> str | None:
         if not model.spec.clock.timed:
-            return "this cluster's clock is untimed: a timer may run out at any moment"
+            return "this cluster's clock is untimed: a timer may expire at any moment"
         if not deadlines.tick_of(model.spec, world):
-            return "nothing is due later: there is no time to wait for"
+            return "no deadline is pending: there is nothing to wait for"
         for deadline in world.deadlines:
             if deadline.by == 0:
                 due = deadlines.action_of(world, deadline)
                 possible = model.obstacle(world, due) is None
                 if possible and deadlines.not_due(world, due) is None:
-                    return (
-                        f"{model.label(world, due)}: that is due now, and time does not pass it by"
-                    )
+                    return f"{model.label(world, due)}: that is due now, so time cannot pass it"
         return None
 
     def apply(self, turn: Turn, action: Tick) -> None:

@@ -1,4 +1,4 @@
-"""A cut of the network: no message passes between any host of one set and any host of another.
+"""A network partition: no message passes between any host of one set and any host of another.
 
 Hosts are brokers and applications; a broker's clients (the transaction coordinator's sender of markers, the
 share coordinator's persister) are on its host. Within a set everybody talks, and hosts in neither set talk to
@@ -113,7 +113,7 @@ def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:
         hosts = ", ".join((*map(broker_host, world.up), *world.applications))
         return f"it takes a broker and a host behind it in {hosts}, two that talk"
     if all(are_apart(world, one, other) for one, other in facing):
-        return f"{both(a.one, a.other)} are cut apart already"
+        return f"{both(a.one, a.other)} are already partitioned"
     return None
 
 
@@ -123,8 +123,8 @@ def why_no_heal(world: World, a: Heal) -> str | None:
         return None
     cuts = holding(world, a.one, a.other)
     if cuts:
-        return f"the cut that holds {both(a.one, a.other)} apart is healed as a whole: {both(*cuts[0])}"
-    return f"{both(a.one, a.other)} are not cut apart"
+        return f"the network partition of {both(a.one, a.other)} heals as a whole: {both(*cuts[0])}"
+    return f"{both(a.one, a.other)} are not partitioned"
 
 
 @lru_cache(maxsize=64)

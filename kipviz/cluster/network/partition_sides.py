@@ -44,7 +44,7 @@ def two_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     one, bar, other = text.partition("|")
     if not bar or "|" in other:
         raise BadSides(
-            f"a cut has two sides with a bar between them, such as {EXAMPLE}, not {text!r}"
+            f"a network partition has two sides with a bar between them, such as {EXAMPLE}, not {text!r}"
         )
     return hosts_in(one), hosts_in(other)
 
@@ -66,20 +66,22 @@ def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -
         right = tuple(host for host in known if host not in left)
     for side in (left, right):
         if not side:
-            raise BadSides(f"a cut has at least one host on either side, such as {EXAMPLE}")
+            raise BadSides(
+                f"a network partition has at least one host on each side, such as {EXAMPLE}"
+            )
         unknown = [host for host in side if host not in known]
         if unknown:
             raise BadSides(f"there is no host {unknown[0]}; the hosts are {', '.join(known)}")
     twice = [host for host in left if host in right]
     if twice:
-        raise BadSides(
-            f"{twice[0]} stands on both sides of the cut, and nothing cuts it from itself"
-        )
+        raise BadSides(f"{twice[0]} stands on both sides of the network partition")
     again = [host for host, times in Counter((*left, *right)).items() if times > 1]
     if again:
-        raise BadSides(f"{again[0]} stands twice on one side of the cut")
+        raise BadSides(f"{again[0]} stands twice on one side of the network partition")
     if not any(map(is_broker, (*left, *right))):
-        raise BadSides("applications do not talk to each other: one side of a cut needs a broker")
+        raise BadSides(
+            "applications do not talk to each other: one side of a network partition needs a broker"
+        )
     return ordered(left, right)
 
 

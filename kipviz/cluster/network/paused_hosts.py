@@ -34,10 +34,10 @@ def why_no_pause(world: World, action: Pause) -> str | None:
     if action.host in pausable(world):
         return None
     if action.host in paused(world):
-        return f"{action.host} stands still already"
-    return f"{action.host!r} does not run; running are {', '.join(pausable(world))}"
+        return f"{action.host} is already paused"
+    return f"{action.host!r} is not running; running hosts are {', '.join(pausable(world))}"
 
 
 def why_no_resume(world: World, action: Resume) -> str | None:
     """Say why a host cannot go on again, or None when it can."""
-    return None if action.host in paused(world) else f"{action.host} does not stand still"
+    return None if action.host in paused(world) else f"{action.host} is not paused"

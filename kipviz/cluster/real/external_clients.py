@@ -53,7 +53,7 @@ def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:
     """Say in one sentence why a guest's request cannot get on its connection, or None when it can."""
     host, slash, name = action.source.partition("/")
     if not (host and slash and name) or "#" in name:
-        return f"a connection of a client is named client-1/1, not {action.source!r}"
+        return f"a client names its connections like client-1/1, not {action.source!r}"
     if host in world.applications:
         return f"{host} is a client of the model, which sends its own requests"
     if any(host == broker_host(broker) for broker in spec.brokers):

@@ -188,9 +188,9 @@ class RebuiltModel(ClusterModel):
         if action in possible:
             return None
         if not isinstance(action, ReadLog):
-            return "this is what a broker's logs say: nothing else can happen than what they hold"
+            return "this run is read from a broker's logs: only what they hold can happen"
         if not possible:
-            return "the logs are read to their end"
+            return "the logs have been read to their end"
         return f"the batch that was written next is the one at {possible[0].offset} of {possible[0].partition}"  # type: ignore[union-attr]
 
     def step(self, world: World, action: ClusterAction) -> Outcome:

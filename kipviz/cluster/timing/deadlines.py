@@ -263,7 +263,7 @@ def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 def _transactions(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline]
 ) -> Iterator[Deadline]:
-    """Give every transaction that is open, and those whose coordinator is not in office."""
+    """Give every transaction that is open, and those whose coordinator is not loaded."""
     for partition, held in world.image.leaders.items():
         if not partition.startswith(TRANSACTION_STATE):
             continue

@@ -109,7 +109,7 @@ def audit_logs(
 
     Args:
         paths: the brokers' folders, or a folder that holds them.
-        topics: only these topics, internal ones included; all of them if left out.
+        topics: only these topics, internal ones included; default: all.
         check_crc: compare every batch's checksum.
         on_partition: gets how many partitions are read, and how many there are.
 

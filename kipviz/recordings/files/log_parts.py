@@ -76,7 +76,7 @@ def log_folders(
 
     Args:
         paths: the folders.
-        topics: only these topics; all of them if left out.
+        topics: only these topics; default: all.
         part_bytes: a segment that is larger is cut into ranges of this size.
 
     Raises:

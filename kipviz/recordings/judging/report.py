@@ -65,7 +65,7 @@ class Report(Value, frozen=True):
         """Return the report as lines of text."""
         refused, doubted = self.refused, len(self.doubted)
         yield (
-            f"{self.requests} requests, {len(self.asked)} answers compared: {len(self.accepted)} accepted, "
+            f"{self.requests} requests, {len(self.asked)} responses compared: {len(self.accepted)} accepted, "
             f"{len(refused)} refused, {doubted} that cannot be judged."
         )
         yield from (self.clock,) if self.clock else ()
@@ -143,7 +143,7 @@ def report(
         >>> import kipviz
         >>> report = kipviz.accept("tests/recordings/kafka-4.4.0/commit-and-abort")
         >>> print(next(report.lines()))
-        39 requests, 38 answers compared: 38 accepted, 0 refused, 0 that cannot be judged.
+        39 requests, 38 responses compared: 38 accepted, 0 refused, 0 that cannot be judged.
 
     Raises:
         RecordingError: if logs or requests cannot be read.

@@ -24,7 +24,7 @@ RESOLUTION_MS = 1
 def with_earliest(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return the exchanges, in the order of their lines, each with the earliest time at which it can have come.
 
-    A thread's first line says nothing about how late it is: it may have come at any time. A line that cannot be
+    A thread's first line says nothing about the time: it may have come at any time. A line that cannot be
     read has no time, and says nothing about those behind it.
     """
     last: dict[tuple[int, str], int] = {}

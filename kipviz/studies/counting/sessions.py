@@ -205,7 +205,12 @@ def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
             applications=(writer, committer.but(program=program)), transactions=(LAST_BUT_ONE,)
         )
     under = "repaired" if version == 5 else "kafka"
-    ask = ("app-2 goes on", "app-2 goes on", "app-2/* sends EndTxn", "until EndTxn arrives at B1")
+    ask = (
+        "app-2 goes on",
+        "app-2 goes on",
+        "app-2/* sends EndTxn",
+        "until EndTxn arrives at B1",
+    )
     held = ask if "WriteTxnMarkers" not in steps[-1] else (*ask[:3], "EndTxn arrives at B1")
     trace = played(spec, under, (*steps, *held))
     answers = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.studies.counting.token_versions import ANSWERS
 from kipviz.studies.study import Rival, Study
 
-LIVE = "nothing pending for ever"
+LIVE = "no stuck transactions or records"
 AGREE = ("stores agree", LIVE)
 SMALL = "kip-890-small"
 VERSIONS = (
@@ -23,7 +23,7 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "way while the client goes on.",
         SMALL,
         "request_timeout=1",
-        ("commits as asked",),
+        ("commit only when requested",),
         VERSIONS,
     ),
     Study(
@@ -52,7 +52,7 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "Kafka's: it bumps its epoch by itself after a batch of which it does not know what became.",
         SMALL,
         "request_timeout=1,delivery_timeout=1",
-        ("stays in its transaction",),
+        ("batch stays in its transaction",),
         VERSIONS,
     ),
     Study(
@@ -60,14 +60,14 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "What if the version goes up, or down, in the middle of a transaction?",
         "KIP-890 'Upgrade'; TransactionManager.maybeUpdateTransactionV2Enabled",
         "Whether anything hangs or is committed unasked, whenever the level is changed and the client "
-        "hears of it. Then with a prepared transaction (KIP-939): the process crashes, the level "
+        "is called for it. Then with a prepared transaction (KIP-939): the process crashes, the level "
         "changes, and the next process asks to keep the transaction. That keepPreparedTxn is refused below "
         "version 2 is our inference, because KIP-939 does not speak of older versions. Below the searches: what two "
         "recoveries of one checkpoint are told, by the version in which they end the transaction. A token "
         "that remembers the version is what FLINK-40689 asks for.",
         SMALL,
         "upgrade=1,lose_connection=1",
-        ("commits as asked", LIVE),
+        ("commit only when requested", LIVE),
         (
             Rival("up from version 1, or down", "kafka-tv1"),
             Rival("down from version 2", "kafka"),

@@ -103,7 +103,7 @@ def ledger(
         progress: hears how far it is; when it says False the case that is searched is left out and nothing follows.
         kept: the rows of cases that are known, by name.
         keep: takes the rows of a case that was searched.
-        wanted: the cases to judge; all of them if left out.
+        wanted: the cases to judge; default: all.
     """
     asked = wanted or every_case()
     tried: Tried = {}

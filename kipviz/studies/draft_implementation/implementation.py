@@ -31,7 +31,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
-PROMISES = ("atomic", "nothing pending for ever")
+PROMISES = ("atomic", "no stuck transactions or records")
 # How many states a verdict may take, and how many a search that only asks whether some decisions are a repair.
 STATES_MAX, REPAIR_STATES_MAX = 160_000, 30_000
 NOT_DECIDED = f"not decided within {STATES_MAX:,} states"

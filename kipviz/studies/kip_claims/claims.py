@@ -65,7 +65,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "Every staged record is resolved by the end of its transaction.",
         "KIP-1289 State machine additions",
-        "nothing pending for ever",
+        "no stuck transactions or records",
         "",
         ("as-written", "as-written-broadcast", "finding-I", "repaired"),
         until="atomic",
@@ -87,14 +87,14 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "An abort makes the records available again, with none lost and none acknowledged.",
         "KIP-1289 corner case 7, test plan",
-        "aborted is undone",
+        "abort undoes the acknowledgement",
         "time_out=1",
         until="atomic",
     ),
     Claim(
         "When the producer is gone the coordinator's time-out frees what it staged.",
         "KIP-1289 corner case 7",
-        "nothing pending for ever",
+        "no stuck transactions or records",
         "time_out=1",
         until="atomic",
     ),
@@ -119,14 +119,14 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "A transaction is complete only when every partition of it has its marker.",
         "KIP-98 Data flow 5.3",
-        "complete is complete",
+        "complete means closed",
         "cut=1",
         ("repaired",),
     ),
     Claim(
         "The last stable offset moves on when the transaction is over.",
         "KIP-98 Read Committed",
-        "nothing pending for ever",
+        "no stuck transactions or records",
         "",
         ("repaired",),
     ),
@@ -149,7 +149,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "What the database says of a prepared transaction is what Kafka does with it.",
         "KIP-939 completeTransaction",
-        "prepared has one outcome",
+        "prepared transactions have one outcome",
         "crash_client=2",
         ("kip-939", "kip-939+keep_prepared=the_same"),
         "kip-939-small",
@@ -165,7 +165,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "A prepared transaction is ended in the end, whoever dies.",
         "KIP-939 completeTransaction",
-        "nothing pending for ever",
+        "no stuck transactions or records",
         "crash_client=1",
         ("kip-939",),
         "kip-939-small",
@@ -259,7 +259,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "The group fences a member that has lost its partitions.",
         "KIP-447 'Fencing zombie'",
-        "no zombie of a group",
+        "no zombie offset commits",
         "",
         ("kafka",),
         "kip-447-small-first-draft",
@@ -267,7 +267,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "Clients that speak an older version of TxnOffsetCommit keep what they had.",
         "KIP-1319 Compatibility",
-        "no zombie of a group",
+        "no zombie offset commits",
         "",
         ("kafka",),
         "kip-1319-remade-v5",
@@ -275,7 +275,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "A client of transaction version 1, too.",
         "KIP-1319 Compatibility",
-        "no zombie of a group",
+        "no zombie offset commits",
         "",
         ("kafka-tv1",),
         "kip-1319-remade-tv1",
@@ -291,15 +291,15 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "A late batch does not become part of the next transaction.",
         "KIP-890 part 2",
-        "stays in its transaction",
+        "batch stays in its transaction",
         "request_timeout=1",
         ("kafka",),
         "kip-890-small",
     ),
     Claim(
-        "A producer that a newer one has fenced commits nothing.",
+        "A fenced producer commits nothing.",
         "KIP-98 Transactional Guarantees",
-        "fenced cannot commit",
+        "fenced producer cannot commit",
         "crash_client=1",
         ("kafka",),
         "kip-890-small",

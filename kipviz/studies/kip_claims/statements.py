@@ -143,7 +143,7 @@ def judged_statement(
     known: dict[str, Shown] | None = None,
     progress: ProgressTold | None = None,
 ) -> JudgedStatement:
-    """Judge one claim; `known` has the findings that are shown already."""
+    """Judge one claim; `known` already runs the findings that are shown."""
     if statement.because:
         return JudgedStatement(statement, NOT_JUDGED, "", statement.because)
     if statement.findings:

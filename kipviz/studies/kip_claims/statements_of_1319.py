@@ -51,14 +51,14 @@ STATEMENTS = (
     searched(
         ASKED,
         "GenerationIdOrMemberEpoch is the member epoch in the consumer protocol: an older one is refused.",
-        "no zombie of a group",
+        "no zombie offset commits",
         KAFKA,
         "kip-447-small-first-draft",
     ),
     searched(
         ASKED,
         "The same where a member gives a partition up outside poll(), as consumers before KAFKA-20332 do.",
-        "no zombie of a group",
+        "no zombie offset commits",
         KAFKA,
         "kip-1319-stale",
     ),
@@ -128,14 +128,14 @@ STATEMENTS = (
     searched(
         COMPATIBILITY,
         "Clients of version 5 keep what they had.",
-        "no zombie of a group",
+        "no zombie offset commits",
         KAFKA,
         "kip-1319-remade-v5",
     ),
     searched(
         COMPATIBILITY,
         "Clients of transaction version 1, too.",
-        "no zombie of a group",
+        "no zombie offset commits",
         "kafka-tv1",
         "kip-1319-remade-tv1",
     ),

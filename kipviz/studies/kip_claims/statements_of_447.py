@@ -99,12 +99,12 @@ MIDDLE = (
         "Requests of an older generation are refused.",
         "kip-447-generation",
         KAFKA,
-        "no zombie of a group",
+        "no zombie offset commits",
     ),
     searched(
         ZOMBIE,
         "A zombie of an older generation commits nothing.",
-        "no zombie of a group",
+        "no zombie offset commits",
         KAFKA,
         SMALL,
     ),
@@ -186,7 +186,7 @@ SECOND = (
         "A client of an older generation is fenced.",
         "kip-447-zombie",
         CONSUMER,
-        "no zombie of a group",
+        "no zombie offset commits",
     ),
     contradicted(LOOP, "initTransactions(consumer) blocks until the consumer has joined.", "447-I"),
     kept(

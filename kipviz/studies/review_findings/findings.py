@@ -38,7 +38,7 @@ FindingTold = Callable[[str, int, int], bool]
 SMALL = "kip-1289-small"
 # The option of the slot lock_expiry that is KIP-1289's corner case 6.
 ITS_LOCK = "back_to_available"
-LIVE = "nothing pending for ever"
+LIVE = "no stuck transactions or records"
 BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
 BREAKS_PLAYED = "breaks in the story"
 # A design that differs in more than this is told by its name.

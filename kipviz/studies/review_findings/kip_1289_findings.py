@@ -81,7 +81,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The next poll() waits for what its own member holds, until the lock runs out.",
         "finding-F",
         ABORTING,
-        promise="an abort brings it again",
+        promise="abort releases records",
     ),
     Finding(
         "G",
@@ -90,7 +90,7 @@ FINDINGS: tuple[Finding, ...] = (
         "What was rejected counts as processed, and never reaches a dead-letter topic.",
         "finding-G",
         "kip-1289-small-reject",
-        promise="a rejection stays one",
+        promise="rejected records are archived",
     ),
     Finding(
         "H",
@@ -128,7 +128,7 @@ FINDINGS: tuple[Finding, ...] = (
         "A staging whose answer was lost is refused when it comes again.",
         "finding-K",
         faults="lose_connection=1",
-        promise="own vote counts",
+        promise="own acknowledgement is no conflict",
     ),
     Finding(
         "L",
@@ -147,7 +147,7 @@ FINDINGS: tuple[Finding, ...] = (
         "finding-M",
         "kip-1289-small-last-delivery",
         "expire_lock=1",
-        "an abort is no failure",
+        "abort is no failed delivery",
     ),
     Finding(
         "N",
@@ -297,7 +297,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Unless staging starts the transaction, commitTransaction() sends no EndTxn at all.",
         "finding-X11",
         "kip-1289-small-reject",
-        promise="commit is true",
+        promise="commit means decided",
     ),
     Finding(
         "X12",
@@ -360,7 +360,7 @@ FINDINGS: tuple[Finding, ...] = (
         "finding-X18",
         ABORTING,
         "expire_lock=1",
-        "a lock can end",
+        "every lock expires",
     ),
     Finding(
         "X19",
@@ -426,7 +426,7 @@ FINDINGS: tuple[Finding, ...] = (
         "A staging that was not sent, or was refused, leaves them with their member, unknown to it.",
         "finding-X26",
         ABORTING,
-        promise="nobody waits for itself",
+        promise="no self-deadlock",
     ),
     Finding(
         "X27",
@@ -478,7 +478,7 @@ FINDINGS: tuple[Finding, ...] = (
         "What is ACQUIRED cannot be acquired, and its only timer has just fired: nothing frees it.",
         "finding-X32",
         faults="expire_lock=1",
-        promise="a lock can end",
+        promise="every lock expires",
     ),
     Finding(
         "X33",

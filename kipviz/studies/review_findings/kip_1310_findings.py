@@ -275,7 +275,7 @@ FINDINGS: tuple[Finding, ...] = (
         "resume() starts in IN_TRANSACTION and can commit.",
         "4.1; 7.1 Session Resume",
         "resume() asks nobody. Whether there is a transaction to commit, only the response to EndTxn "
-        "tells, and one error stands for several truths.",
+        "tells, and one error matches several truths.",
         counting=tallies.answers_to_a_resumed_commit,
         against=f"{KAFKA}, TransactionCoordinator.endTransaction; FLINK-31363",
     ),

@@ -15,7 +15,10 @@ def asked_for(message: Message) -> Iterator[tuple[str, str]]:
     """Return what a request says that nothing is compared with."""
     match message:
         case InitProducerId2Pc():
-            yield "time limit", "none" if message.enable_2pc else "as without two-phase commit"
+            yield (
+                "time limit",
+                "none" if message.enable_2pc else "same as without two-phase commit",
+            )
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
         case InitProducerIdOfGroup():
             yield "assigned", listed(message.assigned)

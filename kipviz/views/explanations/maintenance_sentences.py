@@ -25,18 +25,20 @@ def told_of_upkeep(
     """Say in a sentence what such an event means."""
     match event:
         case TransactionForgotten(transactional_id=name):
-            return f"{name} is forgotten: its next producer begins with a new producer id."
+            return f"{name} expires: its next producer gets a new producer id."
         case ProducerForgotten(partition=partition, producer_id=pid):
-            return f"The log of {partition} knows nothing of producer {pid} any more."
+            return f"The log of {partition} has expired its state for producer {pid}."
         case LeftOnItsWay(messages=messages):
             names = " and ".join(type(message).__name__ for message in messages)
             return f"{names} may still arrive."
         case FeatureFinalized():
-            return "Brokers act on it at once; a client hears of it when it opens a connection."
+            return "Brokers apply it at once. A client learns it when it opens a connection."
         case AclsChanged(created=created):
             what = "with it" if created else "without it"
-            return f"Every request that arrives from now on is judged {what}; nobody is told."
+            return (
+                f"Every request that arrives from now on is checked {what}. No client is notified."
+            )
         case ReleaseInstalled(broker=broker):
-            return f"Broker {broker} runs it when it starts again."
+            return f"Broker {broker} runs it after its restart."
         case NotSent(broker=broker, message=message):
             return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."

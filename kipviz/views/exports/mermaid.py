@@ -45,7 +45,7 @@ def mermaid(payload: Part) -> str:
         ]
     for message in payload["messages"]:
         if message["arrived"] is None and message["lost"] is None:
-            lines.append(f"{_arrow(message, names, lost=False)} (still on the wire)")
+            lines.append(f"{_arrow(message, names, lost=False)} (still in flight)")
     return "\n".join(lines) + "\n"
 
 

@@ -323,7 +323,7 @@ class _Drawing:
             f'stroke-dasharray="6 4"/><circle cx="{end}" cy="{self.y}" r="6" fill="#fff" '
             f'stroke="{CURSOR}" stroke-width="1.8"/>'
         )
-        self.parts.append(self._name(message, span, " (on the wire)"))
+        self.parts.append(self._name(message, span, " (in flight)"))
 
     def _local(self, step: Part) -> None:
         ink = TONES.get(step["tone"], TONES["calm"])[0]

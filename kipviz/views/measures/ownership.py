@@ -90,7 +90,7 @@ def side_by_side(panels: Sequence[Panel]) -> str:
 
 
 def words(drawn: Panel) -> str:
-    """Say what a panel shows, for whoever cannot see it: every object, its thread and connections."""
+    """Say what a panel shows, for whoever cannot open: every object, its thread and connections."""
     said = []
     for process, _, _ in drawn.processes:
         own = [box for box in drawn.boxes if box.owner.process == process]

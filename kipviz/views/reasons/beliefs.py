@@ -38,7 +38,7 @@ from kipviz.views.role_cards.cards import CardHead
 S = TransactionState
 ANSWERS_KEPT = 3
 
-AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "nobody can tell"
+AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "unknown"
 
 # What a client believes of its transaction after each call, entered and come back.
 ENTERED = {
@@ -71,7 +71,7 @@ class Heard(Value, frozen=True):
 
 
 class Row(Value, frozen=True):
-    """One topic: what the client believes, what the brokers know, and what to say about it."""
+    """One topic: client's view and brokers' view, and what to say about it."""
 
     topic: str
     client: str
@@ -145,7 +145,7 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
     app = world.applications[spec.name]
     if not app.alive:
         state = _coordinator_words(_known(world, spec))
-        return (Row("process", "down: it believes nothing", state, UNKNOWN),)
+        return (Row("process", "down", state, UNKNOWN),)
     known = _known(world, spec)
     rows = [_call(app, world), _transaction(heard, known), _identity(app, known, heard)]
     rows.append(_written(heard, app, spec, world))
@@ -187,10 +187,10 @@ def _call(app: Application, world: World) -> Row:
                 places.append(f"B{broker} works on {_name(connection.serving)}")
             for envelope in connection.responses:
                 back = True
-                places.append(f"{_name(envelope)} of B{broker} is on its way back")
-    broker_words = "; ".join(places) or "nothing of this process is on the wire"
+                places.append(f"{_name(envelope)} of B{broker} is on its way")
+    broker_words = "; ".join(places) or "this process has nothing in flight"
     if app.waiting and back:
-        words = f"The brokers have answered already; {call} does not know it yet."
+        words = f"The brokers have responded. {call} has not returned yet."
         return Row("call", client, broker_words, DIFFERS, words)
     return Row("call", client, broker_words)
 
@@ -209,7 +209,7 @@ def _transaction(heard: Heard, known: TransactionMetadata | str) -> Row:
             agrees = heard.belief in {"open", "committing", "aborting"}
             words = "" if agrees else "The coordinator still holds it open."
             return Row("transaction", client, broker, AGREES if agrees else DIFFERS, words)
-        words = "The coordinator has not heard of this transaction: nothing is enlisted yet."
+        words = "The coordinator does not know this transaction: no partition has been added yet."
         verdict = AGREES if heard.belief in {"aborted", "committed"} else DIFFERS
         return Row("transaction", client, broker, verdict, words if verdict is DIFFERS else "")
     return _decided(heard, known, client, broker)
@@ -220,7 +220,7 @@ def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str)
     decided = known.state in PREPARED or known.state in COMPLETED
     outcome = "commit" if known.state in {S.PREPARE_COMMIT, S.COMPLETE_COMMIT} else "abort"
     if not decided:
-        words = "The coordinator has gone on to another epoch: this transaction is past."
+        words = "The coordinator has moved to another epoch: this transaction is over."
         return Row("transaction", client, broker, DIFFERS, words)
     missing = len(known.partitions)
     if heard.belief in {"committed", "aborted"}:
@@ -230,11 +230,11 @@ def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str)
         if known.state in COMPLETED:
             return Row("transaction", client, broker)
         words = (
-            f"The client goes on as if it were {heard.belief}; {_markers(missing)}, so the logs "
+            f"The client acts as if it were {heard.belief}; {_markers(missing)}, so the logs "
             "do not show the outcome everywhere."
         )
         return Row("transaction", client, broker, DIFFERS, words)
-    words = f"It is decided to {outcome}, and the client does not know it."
+    words = f"The coordinator decided to {outcome}. The client does not know it."
     if heard.belief == "open":
         words = f"The client believes it open; the coordinator decided to {outcome}."
     return Row("transaction", client, broker, DIFFERS, words)
@@ -258,11 +258,11 @@ def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) 
         return Row("producer", client, broker)
     ending = heard.belief in {"committing", "aborting"}
     if producer.producer_id < 0:
-        words = "The coordinator has given an identity that the client does not have yet."
+        words = "The coordinator has assigned an identity that the client has not received yet."
     elif ending and known.state in (*PREPARED, *COMPLETED):
-        words = "The next epoch comes to the client with the answer to EndTxn."
+        words = "The client receives the next epoch in the response to EndTxn."
     else:
-        words = "The client's epoch is not the coordinator's: its next request is refused."
+        words = "The client's epoch is not the coordinator's: its next request will be rejected."
     return Row("producer", client, broker, DIFFERS, words)
 
 
@@ -285,10 +285,10 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
         for batch in mine
     )
     if there:
-        words = "What the client counts as not acknowledged is in the log already."
+        words = "Records that the client counts as unacknowledged are already in the log."
         return Row(spec.output, client, broker, DIFFERS, words)
     if lso < high:
-        words = f"Written, but from offset {lso} on nobody who reads committed data sees it."
+        words = f"Written, but read_committed consumers see nothing from offset {lso} on."
         return Row(spec.output, client, broker, DIFFERS, words)
     return Row(spec.output, client, broker)
 
@@ -320,7 +320,7 @@ def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row
         if not mine:
             lost.append(offset)
     if not held.batch:
-        return Row(name, "none", "nothing is asked of them")
+        return Row(name, "none", "no request is pending")
     broker = ", ".join(told)
     if not lost:
         return Row(name, client, broker)
@@ -331,11 +331,11 @@ def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row
 def _position(app: Application, world: World) -> Row:
     consumer = app.consumer
     assert not isinstance(consumer, ShareConsumer)
-    client = "not known" if consumer.position < 0 else f"reads on from {consumer.position}"
+    client = "not known" if consumer.position < 0 else f"continues from {consumer.position}"
     home = world.image.home_of(CONSUMER_OFFSETS, consumer.group_id)
     role = world.roles.get(role_key(world.image.leader_of(home), home))
     if not isinstance(role, GroupCoordinator) or role.loading:
-        return Row("position", client, "nobody coordinates the group now", UNKNOWN)
+        return Row("position", client, "the group has no coordinator now", UNKNOWN)
     committed = role.offsets.get((consumer.group_id, consumer.partition))
     base = committed.offset if committed else -1
     pending = [
@@ -349,7 +349,7 @@ def _position(app: Application, world: World) -> Row:
     if consumer.position <= max(base, 0):
         return Row("position", client, broker)
     start = base if committed else "the beginning"
-    words = f"If the process died now, the group would go on from {start}."
+    words = f"If the process died now, the group would resume from {start}."
     return Row("position", client, broker, DIFFERS, words)
 
 
@@ -362,9 +362,9 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
     ]
     client = ", ".join(heard.answers) or "none yet"
     if flying:
-        words = "Given, but not heard yet."
-        return Row("answers", client, f"on the wire: {', '.join(flying)}", DIFFERS, words)
-    return Row("answers", client, "none on the wire")
+        words = "Sent, but not received yet."
+        return Row("answers", client, f"in flight: {', '.join(flying)}", DIFFERS, words)
+    return Row("answers", client, "none in flight")
 
 
 # -- words ---------------------------------------------------------------------------------------
@@ -377,10 +377,10 @@ def _known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
     home = world.image.home_of_transactions(spec.transactional_id)
     role = world.roles.get(role_key(world.image.leader_of(home), home))
     if not isinstance(role, TransactionCoordinator):
-        return "nobody coordinates it now"
+        return "it has no coordinator now"
     if role.loading:
-        return "its coordinator still reads the log"
-    return role.transactions.get(spec.transactional_id) or "the coordinator does not know the name"
+        return "its coordinator is still loading"
+    return role.transactions.get(spec.transactional_id) or "the coordinator does not know this id"
 
 
 def _coordinator_words(known: TransactionMetadata | str) -> str:

@@ -1,4 +1,4 @@
-"""What holds this back: why a value does not move on, and what would free it.
+"""What blocks this: why a value does not move on, and what would free it.
 
 Pure functions from a world to findings. A finding names the row on screen that stands still, says
 in plain words what it waits for, and ends with the way out. `how` says who has to act: "soon" is
@@ -113,10 +113,7 @@ def of_log(world: World, log: PartitionLog) -> Hold | None:
     if lso == log.high_watermark or topic_of(log.name) in INTERNAL_TOPICS:
         return None
     reason = _unstable(world, log)
-    text = (
-        f"The last stable offset of {short_name(log.name)} stays at {lso}, and there is more in the "
-        f"log: no read_committed consumer gets anything from there on. {reason.text}"
-    )
+    text = f"The last stable offset of {short_name(log.name)} stays at {lso}, and the log goes further: read_committed consumers see nothing from there on. {reason.text}"
     see = ((f"log:{log.name}", f"offset {lso}"), *reason.see)
     return Hold(f"log:{log.name}", ("LSO",), text, reason.free, reason.how, see)
 
@@ -158,8 +155,7 @@ def of_open_transaction(world: World, partition: str, producer_id: int, epoch: i
         )
     return Reason(
         f"{who} has {known.transactional_id} {known.state.value} in epoch {known.producer_epoch} "
-        f"and does not count {partition} in: no marker for it will ever be sent. This is a hanging "
-        "transaction.",
+        f"without {partition}: no marker for it will ever be sent. This is a hanging transaction.",
         "only an operator ends it: kafka-transactions.sh abort (KIP-664).",
         NEVER,
         see,
@@ -170,7 +166,7 @@ def _unknown(world: World, producer_id: int) -> Reason:
     """Say why no coordinator has a transaction of this producer."""
     if not any(partition.startswith(TRANSACTION_STATE) for partition in world.image.leaders):
         return Reason(
-            f"No log of {TRANSACTION_STATE} is here: nobody can say what its coordinator knows.",
+            f"No log of {TRANSACTION_STATE} is here: its coordinator's state is unknown.",
             "whatever its coordinator does; read its log, too.",
             SOMEONE,
         )
@@ -179,15 +175,15 @@ def _unknown(world: World, producer_id: int) -> Reason:
             continue
         if held.leader == NOBODY:
             return Reason(
-                f"Nobody leads {partition}, so it has no coordinator now.",
+                f"{partition} has no leader, so the transaction has no coordinator now.",
                 f"{start_of(world, partition)}.",
                 SOMEONE,
             )
         role = world.roles.get(role_key(held.leader, partition))
         if role is not None and role.loading:
             return Reason(
-                f"Its coordinator, Broker {held.leader}, still reads its log.",
-                f"Broker {held.leader} takes office.",
+                f"Its coordinator, Broker {held.leader}, is still loading.",
+                f"Broker {held.leader} finishes loading.",
                 SOON,
             )
     return Reason(
@@ -202,7 +198,7 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     """Say who has to end a transaction that is ONGOING."""
     name = known.transactional_id
     if known.pending_state is not None:
-        text = f"It is writing {known.pending_state.value}; that has to reach every replica."
+        text = f"It is appending {known.pending_state.value}, which has to reach every in-sync replica."
         return Reason(text, "its log is replicated.", SOON)
     timeout = (
         f"transaction.timeout.ms ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
@@ -210,22 +206,24 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     )
     app = _application(world, name)
     if app is None:
-        text = "Its producer has not ended it; whether that still runs is not to be seen here."
+        text = "Its producer has not ended it; these logs do not show whether it is still running."
         return Reason(text, f"{timeout}.", SOMEONE)
     see = ((f"clients:{app.name}", "process"),)
     if not app.alive:
-        text = f"It waits for {app.name} to commit or abort, but {app.name} is down: nobody will say so."
-        free = f"{timeout}; or {app.name} starts again and its initTransactions() ends the old one."
+        text = f"It waits for {app.name} to commit or abort, but {app.name} is down and will do neither."
+        free = f"{timeout}; or {app.name} restarts, and its initTransactions() ends the old transaction."
         return Reason(text, free, SOMEONE, see)
     if app.ended:
-        text = f"It waits for {app.name}, whose program is over ({app.ended}): nobody will say so."
+        text = (
+            f"It waits for {app.name}, whose program has ended ({app.ended}) and will do neither."
+        )
         return Reason(text, f"{timeout}.", SOMEONE, see)
     if app.manager.producer_epoch != known.producer_epoch:
-        text = f"It waits for a producer that is no more: {app.name} was started again."
+        text = f"It waits for a producer that no longer exists: {app.name} was restarted."
         return Reason(text, f"{app.name} calls initTransactions(); or {timeout}.", SOMEONE, see)
     line = app.program[app.line]
     text = f"It waits for {app.name} to commit or abort; {app.name} is at {line.call.value}()."
-    return Reason(text, f"{app.name} goes on to its end of the transaction; or {timeout}.", SOMEONE)
+    return Reason(text, f"{app.name} reaches the end of the transaction; or {timeout}.", SOMEONE)
 
 
 def _marker(world: World, broker: int, known: TransactionMetadata, partition: str) -> Reason:
@@ -235,12 +233,12 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
     if known.cancelled and to == NOBODY and partition not in known.to_send:
         home = world.image.home_of_transactions(known.transactional_id)
         return Reason(
-            f"A marker was refused for good, and the coordinator has given up: none is sent for {where}.",
-            f"{home} is loaded again (its leader moves or restarts), which sends all markers anew.",
+            f"A marker failed with a fatal error, and the coordinator gave up: no marker will be sent for {where}.",
+            f"{home} is loaded again (its leader moves or restarts), which resends all markers.",
             SOMEONE,
         )
     if partition in known.to_send:
-        text = f"Its marker cannot be sent: nobody leads {where}."
+        text = f"Its marker cannot be sent: {where} has no leader."
         return Reason(text, f"{start_of(world, partition)}.", SOMEONE)
     if to == NOBODY:
         return Reason(f"Its marker for {where} is about to be sent.", "it is sent.", SOON)
@@ -362,7 +360,7 @@ def write_of(world: World, broker: int, share: SharePartition) -> Reason:
     home = world.image.home_of(SHARE_GROUP_STATE, share.key)
     to = world.image.leader_of(home)
     if not share.on_wire:
-        text = f"It cannot be made durable: nobody leads {short_name(home)}."
+        text = f"It cannot be made durable: {short_name(home)} has no leader."
         return Reason(text, f"{start_of(world, home)}.", SOMEONE)
     name = "look-up" if share.writes[0].purpose in READS else "write"
     return on_connection(
@@ -408,25 +406,21 @@ def _pending(
             return reason.but(text=f"{decided} {reason.text}", see=(*see, *reason.see))
     if not durable:
         return Reason(
-            f"{decided} The vote is in Broker {broker}'s memory alone, and no marker of this "
-            "transaction comes by here any more: nobody will ever resolve it.",
-            "nothing frees it but the loss of this memory: Broker "
-            f"{broker} crashes or {share.partition} moves, and the vote is lost.",
+            f"{decided} The acknowledgement is only in Broker {broker}'s memory, and no further marker of this transaction will arrive here: it stays unresolved.",
+            f"only losing this memory frees it: Broker {broker} crashes or {share.partition} moves, and the acknowledgement is lost.",
             NEVER,
             see,
         )
     keeper = world.roles.get(role_key(world.image.leader_of(home), home))
     if keeper is None or keeper.loading:
-        text = f"{decided} The share coordinator of {short_name(home)} is not in office."
+        text = f"{decided} The share coordinator of {short_name(home)} is not loaded."
         return Reason(text, f"{start_of(world, home)}.", SOMEONE, see)
     votes = keeper.votes.get(pid, ())
     if any(v.key == share.key and v.producer_epoch == epoch for v in votes):
         marker = entry.epoch if entry is not None else known.producer_epoch
         return Reason(
-            f"{decided} Its marker stands in {short_name(home)} with epoch {marker}, and this design "
-            f"resolves a vote only by a marker of epoch {epoch}: it never fits, and no other "
-            "marker will come.",
-            "nothing in this design frees it. Design repaired takes the marker of the next epoch.",
+            f"{decided} Its marker stands in {short_name(home)} with epoch {marker}, but this design resolves an acknowledgement only by a marker of epoch {epoch}: it never matches, and no other marker will come.",
+            "nothing in this design frees it. Design repaired accepts the marker of the next epoch.",
             NEVER,
             (*see, (f"state:{home}", "votes")),
         )
@@ -504,8 +498,8 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
     request = next_request(client) if client is not None else None
     name = type(request).__name__
     if request is not None and dispatch.destination(request, world.image) == NOBODY:
-        text = f"{name} cannot be sent: nobody leads the partition that it is for."
-        return Reason(text, "a broker that has a replica of it starts.", SOMEONE)
+        text = f"{name} cannot be sent: its partition has no leader."
+        return Reason(text, "a broker with a replica of the partition starts.", SOMEONE)
     return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)
 
 
@@ -525,7 +519,7 @@ def _asked(world: World, source: str, broker: int, name: str) -> Reason:
 def _held(world: World, source: str, broker: int, message: Any) -> Reason:
     """Say why a broker has not answered a request that it has."""
     name = type(message).__name__
-    head = f"{name} is at Broker {broker}, which has not answered."
+    head = f"{name} is at Broker {broker}, which has not responded."
     match message:
         case Fetch():
             reason = _nothing_to_read(world, message)
@@ -543,17 +537,17 @@ def _nothing_to_read(world: World, message: Any) -> Reason:
     if lso < log.high_watermark and max(message.offset, log.start_offset) >= lso:
         reason = _unstable(world, log)
         text = (
-            f"It asks for committed records from offset {message.offset} on, and the last stable "
+            f"It fetches committed records from offset {message.offset} on, and the last stable "
             f"offset of {log.name} stays at {lso}. {reason.text}"
         )
         return reason.but(text=text, see=(*see, *reason.see))
-    text = f"It has read {log.name} up to offset {message.offset}, and nothing stands there yet."
-    return Reason(text, f"somebody writes to {log.name}.", IDLE, see)
+    text = f"It has read {log.name} up to offset {message.offset}, and nothing has been written there yet."
+    return Reason(text, f"a producer writes to {log.name}.", IDLE, see)
 
 
 def _share_request(world: World, broker: int, message: Any) -> Reason:
     role = world.roles.get((broker, "share_partition_leader", ""))
-    assert isinstance(role, ShareLeader), "who serves a request is up"
+    assert isinstance(role, ShareLeader), "the broker that serves the request is up"
     if getattr(message, "of_session", None) is not None:
         return _fetch_of_session(world, broker, role, message)
     share = role.shares.get(world.image.share_key(message.group_id, message.partition))
@@ -564,11 +558,11 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
     states = [r.state.name for r in share.records.values()]
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
     if not states:
-        text = f"Everything up to offset {share.start_offset - 1} is done, and the log has no more."
-        return Reason(text, f"somebody writes to {share.partition}.", IDLE)
+        text = f"Everything up to offset {share.start_offset - 1} is done, and the log ends there."
+        return Reason(text, f"a producer writes to {share.partition}.", IDLE)
     return Reason(
-        f"No record of {share.partition} is free from offset {share.start_offset} on: {counts}.",
-        "a record is given back, or a new one is written.",
+        f"No record of {share.partition} is available from offset {share.start_offset} on: {counts}.",
+        "a record is released, or a new one is written.",
         SOMEONE,
         ((f"share:{share.key}", f"offset {share.start_offset}"),),
     )
@@ -587,5 +581,5 @@ def _fetch_of_session(world: World, broker: int, role: ShareLeader, message: Any
         if share.writes and (share.partition in call.owed or reading):
             return write_of(world, broker, share)
     names = " and ".join(call.partitions)
-    text = f"No record of {names} is free, and none is new."
-    return Reason(text, "a record of one of them is given back, or a new one is written.", SOMEONE)
+    text = f"{names} have no available and no new record."
+    return Reason(text, "a record of one of them is released, or a new one is written.", SOMEONE)

@@ -1,4 +1,4 @@
-"""Who made this so: for every step, the steps before it that led to it.
+"""What caused this: for every step, the steps before it that led to it.
 
 A step is taken again in a world whose tables note what is looked up in them. So what a step read
 is seen and not declared, and who wrote it last is known from comparing worlds. The step that sent
@@ -69,9 +69,9 @@ PAUSES = "pauses"
 TIME = "time"
 # What else of the cluster's metadata changes, and how a reader would name it.
 METADATA = {
-    "features": "which feature levels are finalized",
-    "acls": "which ACLs there are",
-    "releases": "which binary each broker has",
+    "features": "the finalized feature levels",
+    "acls": "the ACLs",
+    "releases": "the release of each broker",
 }
 FEATURES, ACLS, RELEASES = METADATA
 MESSAGE = "sent its message"
@@ -309,14 +309,14 @@ def _words(place: Place) -> str:
         case "leaders":
             return f"who leads {key}"
         case "keys":
-            return f"which {key} there are"
+            return f"the list of {key}"
         case "up":
-            return "which brokers run"
+            return "the running brokers"
         case "time":
-            return "how late it is"
+            return "the time"
         case "pauses":
-            return f"whether {key} stands still"
+            return f"whether {key} is paused"
         case "cuts":
-            return "who is cut apart or stands still"
+            return "network partitions and paused hosts"
         case _:
             return METADATA.get(name, "the next producer id")

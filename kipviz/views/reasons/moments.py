@@ -100,7 +100,7 @@ def _clause(event: Event) -> str:
         case SharePartitionLoaded(partition=partition, group_id=group):
             return f"{partition} is loaded for {group}"
         case LeaderMoved(partition=partition, after=after):
-            return f"nobody leads {partition}" if after < 0 else f"B{after} leads {partition}"
+            return f"{partition} has no leader" if after < 0 else f"B{after} leads {partition}"
         case CallStarted(application=name, call=call):
             return f"{name} calls {call}()"
         case CallReturned(application=name, call=call, raised=raised):

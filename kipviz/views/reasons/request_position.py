@@ -32,7 +32,7 @@ class Reason(Value, frozen=True):
     see: See = ()
 
 
-AT_WORK = Reason("It works on it.", "it answers.", SOON)
+AT_WORK = Reason("It is handling the request.", "it answers.", SOON)
 
 
 def on_connection(
@@ -41,37 +41,39 @@ def on_connection(
     """Say where a message of a connection is; `what` names it, `ours` knows it."""
     connection = world.connections.get((source, broker))
     if connection is None or not connection.open:
-        return Reason(f"{what} is not on its way any more.", "it is asked again.", SOON)
+        return Reason(f"{what} is no longer in flight.", "it is sent again.", SOON)
     cut = _cut(world, source, broker)
     for place, envelope in enumerate(connection.requests):
         if not ours(envelope.message):
             continue
         if cut:
             return Reason(
-                f"{what} does not arrive: {cut} are cut apart.", "the cut is healed.", SOMEONE
+                f"{what} does not arrive: {cut} are partitioned.",
+                "the network partition heals.",
+                SOMEONE,
             )
         if connection.serving is not None:
             before = type(connection.serving.message).__name__
             reason = at_broker(world, broker, connection.serving.message)
-            text = f"{what} waits behind {before}, which Broker {broker} has not answered. {reason.text}"
+            text = f"{what} waits behind {before}, to which Broker {broker} has not responded. {reason.text}"
             return reason.but(text=text)
         behind = f", behind {place} others" if place else ""
-        return Reason(f"{what} is on the wire to Broker {broker}{behind}.", "it arrives.", SOON)
+        return Reason(f"{what} is in flight to Broker {broker}{behind}.", "it arrives.", SOON)
     if connection.serving is not None and ours(connection.serving.message):
         reason = at_broker(world, broker, connection.serving.message)
         return reason.but(
-            text=f"{what} is at Broker {broker}, which has not answered. {reason.text}"
+            text=f"{what} is at Broker {broker}, which has not responded. {reason.text}"
         )
     if any(ours(envelope.message) for envelope in connection.responses):
         if cut:
-            text = f"The answer of Broker {broker} does not arrive: {cut} are cut apart."
-            return Reason(text, "the cut is healed.", SOMEONE)
+            text = f"The response of Broker {broker} does not arrive: {cut} are partitioned."
+            return Reason(text, "the network partition heals.", SOMEONE)
         return Reason(
-            f"{what} is answered; the answer of Broker {broker} is on the wire.",
+            f"{what} is answered; the response of Broker {broker} is in flight.",
             "it arrives.",
             SOON,
         )
-    return Reason(f"{what} is not on its way any more.", "it is asked again.", SOON)
+    return Reason(f"{what} is no longer in flight.", "it is sent again.", SOON)
 
 
 def at_broker(world: World, broker: int, message: Message) -> Reason:
@@ -90,12 +92,16 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
         if pending.request in markers:
             left = " and ".join(pending.left)
             return Reason(
-                f"The marker in {left} has to reach every replica.", f"{left} is replicated.", SOON
+                f"The marker in {left} has to reach every in-sync replica.",
+                f"{left} is replicated.",
+                SOON,
             )
     if getattr(role, "waiting", ()):
         shard = getattr(role, "shard", "")
         return Reason(
-            f"What it wrote to {shard} has to reach every replica.", f"{shard} is replicated.", SOON
+            f"What it wrote to {shard} has to reach every in-sync replica.",
+            f"{shard} is replicated.",
+            SOON,
         )
     return AT_WORK
 
@@ -109,10 +115,12 @@ def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
 def _enlistment(world: World, broker: int, message: Any) -> Reason:
     home = world.image.home_of_transactions(message.transactional_id)
     to = world.image.leader_of(home)
-    name, what = message.transactional_id, "The question to the transaction coordinator"
+    name, what = message.transactional_id, "The request to the transaction coordinator"
     behind = _behind(world, broker, name)
     if behind is not None:
-        what = f"{what} waits until Broker {behind.broker} has answered another one. That one"
+        what = (
+            f"{what} waits until Broker {behind.broker} has responded to an earlier one. That one"
+        )
         to, name = behind.broker, behind.on_the_way[0].message.transactional_id  # type: ignore[attr-defined]
     reason = on_connection(
         world,
@@ -121,7 +129,7 @@ def _enlistment(world: World, broker: int, message: Any) -> Reason:
         what,
         lambda m: any(each.transactional_id == name for each in m.of_transactions),  # type: ignore[attr-defined]
     )
-    return reason.but(text=f"It first enlists its partition. {reason.text}")
+    return reason.but(text=f"It first adds its partition to the transaction. {reason.text}")
 
 
 def _behind(world: World, broker: int, name: str) -> AskedOfNode | None:
@@ -135,8 +143,8 @@ def start_of(world: World, partition: str) -> str:
     """Say what gives a partition a leader again."""
     held = world.image.leaders[partition]
     if held.leader != NOBODY:
-        return f"Broker {held.leader} takes office"
-    return f"{' or '.join(f'Broker {b}' for b in held.replicas)} starts again"
+        return f"Broker {held.leader} finishes loading"
+    return f"{' or '.join(f'Broker {b}' for b in held.replicas)} restarts"
 
 
 def _cut(world: World, source: str, broker: int) -> str:

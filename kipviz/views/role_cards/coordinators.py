@@ -44,7 +44,8 @@ def offsets(role: Any) -> Card:
         rows.append((name, words, "calm" if classic.state is GroupState.STABLE else "pending"))
         rows += [(f"{name}, {m}", *_of_generation(classic, m)) for m in classic.members]
         rows += [
-            (f"{name}, {m}", "was given its id, has not joined", "pending") for m in classic.pending
+            (f"{name}, {m}", "has its member id, has not joined", "pending")
+            for m in classic.pending
         ]
     return facts(rows)
 
@@ -58,14 +59,14 @@ def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
     if member.syncing is not None:
         return f"{words}; waits for its assignment", "pending"
     late = group.state is GroupState.PREPARING_REBALANCE
-    return (f"{words}; has not joined again", "warning") if late else (words, "calm")
+    return (f"{words}; has not rejoined", "warning") if late else (words, "calm")
 
 
 def _member(member: GroupMember) -> tuple[str, str]:
     """Say at which epoch a member is, what it may have, and what it has to give up."""
     words = f"epoch {member.epoch}, {listed(member.partitions)}"
     if member.revoking:
-        words += f", gives up {listed(tuple(p for p, _ in member.revoking))}"
+        words += f", revokes {listed(tuple(p for p, _ in member.revoking))}"
     return words, "calm" if member.state == STABLE else "pending"
 
 
@@ -116,7 +117,7 @@ def transaction(
     if known.last_update_timestamp_ms != NO_TIMESTAMP:
         rows.append(("last update at", ms(known.last_update_timestamp_ms), "calm"))
     if known.cancelled:
-        rows.append(("markers", "refused for good", "broken"))
+        rows.append(("markers", "failed for good", "broken"))
     return facts(rows)
 
 

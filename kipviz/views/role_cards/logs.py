@@ -174,7 +174,7 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             kept = f", topic id {record.topic_id}" if record.topic_id else ""
             return f"{group}, {partition}", f"offset {offset}{kept}"
         case OffsetTombstone(group_id=group, partition=partition):
-            return f"{group}, {partition}", "tombstone: the offset is forgotten"
+            return f"{group}, {partition}", "tombstone: the offset is deleted"
         case GroupTombstone(group_id=group, of=of):
             return group, f"tombstone: {of}"
         case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
@@ -186,7 +186,7 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
         case TargetEpochRecord(group_id=group, epoch=epoch):
             return f"{group}, target assignment", f"for group epoch {epoch}"
         case RegexRecord(group_id=group, regex=regex, topics=topics):
-            return f"{group}, expression {regex}", f"stands for {', '.join(topics) or 'no topic'}"
+            return f"{group}, expression {regex}", f"matches {', '.join(topics) or 'no topic'}"
         case SubscriptionRecord(group_id=group, member_id=member):
             named = f" as {record.instance_id}" if record.instance_id else ""
             topics = (record.topic, *record.further_topics, record.regex)
@@ -194,7 +194,7 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             where = f", in rack {record.rack}" if record.rack else ""
             return f"{group}, member {member}", f"subscribes to {wants}{named}{where}"
         case TargetRecord(group_id=group, member_id=member, partitions=partitions):
-            return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
+            return f"{group}, member {member}", f"is assigned {', '.join(partitions) or 'nothing'}"
         case MemberTombstone(group_id=group, member_id=member, of=of):
             return f"{group}, member {member}", f"tombstone: {of}"
         case ShareGroupDeleted(group_id=group, of=of):
@@ -235,7 +235,7 @@ def _of_transactions(
             has = ", ".join(record.assigned) or "nothing"
             return f"{group}, {name}", f"generation {generation}, has {has}"
         case Tombstone():
-            return name, "tombstone: the name is forgotten"
+            return name, "tombstone: the id is deleted"
 
 
 def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
@@ -253,7 +253,7 @@ def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
         case ShareGroupMemberRecord(member_id=member, topic=topic):
             return f"{group}, member {member}", f"subscribes to {topic}"
         case ShareGroupTargetRecord(member_id=member, partitions=partitions):
-            return f"{group}, member {member}", f"is to have {', '.join(partitions) or 'nothing'}"
+            return f"{group}, member {member}", f"is assigned {', '.join(partitions) or 'nothing'}"
         case ShareGroupAssignmentRecord(member_id=member, partitions=partitions):
             has = ", ".join(partitions) or "nothing"
             return f"{group}, member {member}", f"epoch {record.member_epoch}, has {has}"
@@ -274,7 +274,7 @@ def _assigned(record: MemberRecord) -> str:
     has = ", ".join(p for p, _ in record.assigned)
     gives = ", ".join(p for p, _ in record.revoking)
     told = f", has {has}" if has else ""
-    return told + (f", gives up {gives}" if gives else "")
+    return told + (f", revokes {gives}" if gives else "")
 
 
 def _transaction(record: TransactionRecord) -> str:

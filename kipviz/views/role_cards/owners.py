@@ -105,7 +105,7 @@ def _of_threads(producer: Producer) -> list[Fact]:
     """Give what several threads wait for at one producer, and what their calls have left there."""
     rows: list[Fact] = [
         (
-            f"left by a send() that threw, for {batch.partition}",
+            f"left over from a send() that threw, for {batch.partition}",
             f"{len(batch.records)} records, in no transaction",
             "warning",
         )
@@ -113,7 +113,7 @@ def _of_threads(producer: Producer) -> list[Fact]:
     ]
     for result in producer.results:
         threads = ", ".join(thread or "the first thread" for thread in result.threads) or "nobody"
-        rows.append((f"{result.call}() is waited for by", threads, "pending"))
+        rows.append((f"waiting for {result.call}()", threads, "pending"))
     return rows
 
 
@@ -204,7 +204,7 @@ def of_application(app: Application, connections: Connections) -> Card:
         return _tree(
             [
                 *top,
-                Owned(200, 1, "KafkaAdminClient", "asks and acts for an operator"),
+                Owned(200, 1, "KafkaAdminClient", "runs an operator's commands"),
                 Owned(300, 2, "network thread", _next(next_request(operator))),
                 *_connections(400, operator.source, connections),
             ]
@@ -249,7 +249,7 @@ def _of_session(app: Application, connections: Connections) -> list[Owned]:
         at = order * 100
         name = client.source.partition("/")[2]
         if client.network:
-            rows.append(Owned(at, 2, f"one more transactional id: {name}", _identity(client)))
+            rows.append(Owned(at, 2, f"another transactional id: {name}", _identity(client)))
             continue
         title = "TransactionSession" if client is app.session else f"KafkaProducer {name}"
         rows += [

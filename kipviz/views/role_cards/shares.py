@@ -50,7 +50,7 @@ def strip(
     for offset in range(log.start_offset, log.high_watermark):
         cells = _cell(offset, share, finished or {}, rules, dict(due))
         if offset in markers:
-            words = "a marker stands here, no record"
+            words = "a marker, not a record"
             note = ", ".join(filter(None, (words, cells["note"])))
             cells = {**cells, "gap": True, "note": note}
         card[f"offset {offset}"] = cells
@@ -121,14 +121,14 @@ def _note(record: InFlight) -> str:
 def _lock(record: InFlight, rules: BrokerRules, left: int | None) -> str:
     """Say how the acquisition lock stands; with an untimed clock there is no time left to tell."""
     if record.lock_ran_out:
-        return "its lock ran out while it was being written"
+        return "its lock expired while it was being written"
     if record.lock < 0:
         return ""
     if record.state is RecordState.TX_PENDING and rules.lock_expiry(record) is None:
-        return "its lock does not run while it is staged"
+        return "its lock is stopped while it is staged"
     if left is None:
-        return "locked: the lock may run out at any moment"
-    return f"locked: the lock runs out in {ms(left)}" if left else "locked: the lock runs out now"
+        return "locked: the lock may expire at any moment"
+    return f"locked: the lock expires in {ms(left)}" if left else "locked: the lock expires now"
 
 
 def coordinator(role: Any) -> Card:

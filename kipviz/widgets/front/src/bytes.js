@@ -30,7 +30,7 @@ export class Bytes extends Drawer {
     show(this.split, Boolean(known));
     if (!known) {
       this.shown = null;
-      text(this.head, message ? `Nobody wrote down the bytes of ${message.label}.` : "Choose a message in the diagram: its bytes stand here.");
+      text(this.head, message ? `No bytes are recorded for ${message.label}.` : "Choose a message in the diagram to see its bytes.");
       return;
     }
     if (this.shown !== message.bytes) this.draw(message, known);

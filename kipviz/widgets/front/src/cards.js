@@ -77,7 +77,7 @@ export class Cards {
 
   drawPins(pins) {
     const titles = new Map(this.app.payload.cards.map((card) => [card.id, card.title]));
-    const rows = pins.filter(([card]) => titles.has(card)).map(([card, id]) => ({ ...(this.line.row(card, id, this.step) ?? { card, id, cells: { value: "not there" } }), of: titles.get(card) }));
+    const rows = pins.filter(([card]) => titles.has(card)).map(([card, id]) => ({ ...(this.line.row(card, id, this.step) ?? { card, id, cells: { value: "absent" } }), of: titles.get(card) }));
     show(this.pins, rows.length > 0);
     this.pinned.update(rows);
   }

@@ -7,7 +7,7 @@ import { Story, pointsOf } from "./whatif.js";
 
 const IMPOSSIBLE_MAX = 4;
 const POINTS_MAX = 30;
-const HELD = "held back: choose it to let it go";
+const HELD = "held back: choose it to release it";
 
 export class Choices {
   constructor(app) {
@@ -65,7 +65,7 @@ export class Choices {
     const words = this.open ? this.find.value.trim() : "";
     const points = !this.open ? [] : words ? pointsOf(line, words).sort((a, b) => b.enabled - a.enabled) : faults;
     fault.draw(points.slice(0, POINTS_MAX).map((item) => entry(item)), byId);
-    text(this.count, words ? `faults of this line: ${points.length}${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
+    text(this.count, words ? `faults on this branch: ${points.length}${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
     show(this.count, words !== "");
     const { said } = this.app;
     this.story.update(line, step, said?.line === line && said.at === step ? said.words : undefined);
@@ -83,7 +83,7 @@ export class Choices {
     const none = enabled.length === 0;
     show(this.end, none);
     if (!none) return;
-    if (step === line.last) text(this.end, "This line ends here.");
+    if (step === line.last) text(this.end, "This branch ends here.");
     else text(this.end, faults.some((item) => item.taken) ? "Here a fault was taken: see the list of faults." : "Step forward: nothing else is recorded for this place.");
   }
 
@@ -98,8 +98,8 @@ export class Choices {
     show(under, Boolean(sub));
     attr(node, "class", item.enabled ? (item.taken ? "kv-taken" : null) : "kv-off");
     attr(button, "aria-disabled", item.enabled ? null : "true");
-    attr(button, "title", item.enabled ? (item.taken ? "goes on along this line" : other ? `goes to ${other.name}` : "asks the model for a new branch") : `cannot happen: ${item.why}`);
-    text(tag, item.taken ? "→ this line" : other ? `↳ ${other.name}` : "");
+    attr(button, "title", item.enabled ? (item.taken ? "continues on this branch" : other ? `goes to ${other.name}` : "starts a new branch") : `cannot happen: ${item.why}`);
+    text(tag, item.taken ? "→ this branch" : other ? `↳ ${other.name}` : "");
     show(tag, Boolean(item.taken || other));
     button.onclick = heard(button, () => item.enabled && this.choose(item));
     button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;

@@ -27,9 +27,9 @@ export class Find extends Drawer {
     this.count = h("span.kv-find-count", { role: "status" });
     this.previous = press("← previous", () => this.jump(-1), { title: "previous (Shift+Enter in the words)" });
     this.next = press("next →", () => this.jump(1), { title: "next (Enter in the words)" });
-    this.play = press("run until", () => this.run(), { title: "plays on to the next one, and stops there" });
+    this.play = press("run until", () => this.run(), { title: "plays to the next match and stops there" });
     this.clear = press("clear", () => this.forget());
-    this.more = press("go on until it happens", () => this.goOn(), { class: "kv-go-on" });
+    this.more = press("run until it happens", () => this.goOn(), { class: "kv-go-on" });
     this.hitList = h("ol.kv-find-list", { label: "found" });
     this.chapterList = h("ol.kv-find-list", { label: "chapters" });
     const row = (node) => new Keyed(node, () => h("li", h("button", h("b"), h("span"))), (li, item) => this.drawItem(li, item));
@@ -142,7 +142,7 @@ export class Find extends Drawer {
   goOn() {
     const { text: words, message, state } = this.asked;
     const [kind, wanted] = state?.property ? ["property", state.property] : state ? ["state", state.note] : message ? ["message", message] : ["text", words];
-    this.app.wish({ do: "until", kind, wanted, branch: this.app.line.id, step: this.app.at }, `go on until ${wanted}`);
+    this.app.wish({ do: "until", kind, wanted, branch: this.app.line.id, step: this.app.at }, `run until ${wanted}`);
   }
 
   // -- drawing ----------------------------------------------------------------------------------------

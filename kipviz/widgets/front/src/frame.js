@@ -31,7 +31,7 @@ export class Frame {
     this.number = page.kvMade = (page.kvMade ?? 0) + 1;
     this.errors = new Errors();
     this.root = h("div.kv", { tabindex: "0", role: "group", label: `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`, "data-lm-suppress-shortcuts": "true" });
-    this.cover = h("div.kv-cover", { role: "status", onclick: () => this.uncover() }, h("p", "paused: any key goes on"));
+    this.cover = h("div.kv-cover", { role: "status", onclick: () => this.uncover() }, h("p", "paused: press any key to continue"));
     show(this.cover, false);
     framed(this.root, this);
     this.hint = h("p.kv-hint", { "aria-hidden": "true" }, "click here, then → steps");

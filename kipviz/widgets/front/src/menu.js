@@ -114,7 +114,7 @@ export class Menu {
 
   choices(items) {
     const possible = [...items].sort((a, b) => b.enabled - a.enabled);
-    return possible.map((item) => ({ id: item.id, words: item.text, sub: item.enabled ? (item.taken ? "goes on along this line" : item.sub) : item.why, off: !item.enabled, act: () => this.app.choose(item) }));
+    return possible.map((item) => ({ id: item.id, words: item.text, sub: item.enabled ? (item.taken ? "continues on this branch" : item.sub) : item.why, off: !item.enabled, act: () => this.app.choose(item) }));
   }
 
   ofHost(lane, place) {
@@ -134,12 +134,12 @@ export class Menu {
     const rows = this.choices([...own, ...aboutLink(items, message.from, message.to).filter((item) => !own.includes(item) && item.group === "fault")]);
     const wish = (id, words, command) => ({ id, words, act: () => app.wish({ ...command, message: message.id }, `${words}: ${message.label}`) });
     if (flying) {
-      if (line.holds(message.id, at)) rows.unshift(wish("release", "let it go", { do: "release", after: "quiet" }));
+      if (line.holds(message.id, at)) rows.unshift(wish("release", "release it", { do: "release", after: "quiet" }));
       else rows.splice(own.length, 0, wish("hold", "hold it back", { do: "hold", after: "quiet" }));
-      rows.push(wish("delay", "deliver it after all else is quiet", { do: "delay", after: "quiet" }), wish("lose", "lose its connection, and the message with it", { do: "lose", after: "quiet" }));
+      rows.push(wish("delay", "deliver it when nothing else can happen", { do: "delay", after: "quiet" }), wish("lose", "break its connection and lose the message", { do: "lose", after: "quiet" }));
     }
     const parted = (item) => ["Cut", "Heal"].includes(actionOf(item).class);
-    if (!rows.some((row) => items.some((item) => item.id === row.id && parted(item)))) rows.push({ id: "cut", words: `cut ${message.from} and ${message.to} apart`, act: () => app.wish({ do: "cut", one: message.from, other: message.to }, `a cut between ${message.from} and ${message.to}`) });
+    if (!rows.some((row) => items.some((item) => item.id === row.id && parted(item)))) rows.push({ id: "cut", words: `partition ${message.from} from ${message.to}`, act: () => app.wish({ do: "cut", one: message.from, other: message.to }, `a network partition between ${message.from} and ${message.to}`) });
     rows.push({ id: "bytes", words: "read its bytes", sub: "key x", act: () => app.toggleDrawer("bytes") });
     this.show(`${message.label}, ${message.from} → ${message.to}`, rows, place);
   }

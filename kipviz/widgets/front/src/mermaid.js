@@ -24,7 +24,7 @@ export function mermaid(payload, line) {
     for (const verdict of line.verdicts)
       if (verdict.state === "broken" && verdict.from === k) out.push(note(across, `✗ ${plain(verdict.property)}: ${plain(verdict.reason)}`));
   });
-  for (const message of line.messages) if (ending(message) === null) out.push(`${arrow(message, false)} (still on the wire)`);
+  for (const message of line.messages) if (ending(message) === null) out.push(`${arrow(message, false)} (still in flight)`);
   return `${out.join("\n")}\n`;
 }
 

@@ -25,9 +25,9 @@ export class Errors {
 
 const LEGEND = [
   ["kv-lg-solid", "delivered"],
-  ["kv-lg-answer", "an answer"],
-  ["kv-lg-hollow", "on the wire, not delivered"],
-  ["kv-lg-hollow kv-lg-held", "held back on the wire"],
+  ["kv-lg-answer", "a response"],
+  ["kv-lg-hollow", "in flight, not delivered"],
+  ["kv-lg-hollow kv-lg-held", "held back in flight"],
   ["kv-lg-lost", "lost"],
   ["kv-lg-pending", "decided later: hatched"],
   ["kv-lg-new", "Δ changed in this step"],
@@ -40,7 +40,7 @@ export class Help {
     const legend = LEGEND.map(([name, what]) => h("li", h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", what)));
     this.element = h(
       "div.kv-help",
-      { role: "region", label: "Keys and signs" },
+      { role: "region", label: "Keys and symbols" },
       h("dl.kv-keys", ...rows),
       h("div", h("ul.kv-legend", ...legend), h("p.kv-dim", specLine ?? ""), h("p.kv-dim", "Keys work while the stepper has the focus; Tab moves on.")),
     );

@@ -11,7 +11,7 @@ export const LINK = /^kv[0-9]+\.[\w.+=~-]*[\w-]$/;
 /** The link to a step of a line, or a reason why there is none. */
 export function permalink(payload, lines, line, step) {
   const { chain, head, start } = chainOf(payload, lines, line);
-  if (!head) throw new Error("This run is of no scenario of the library, so a link could not open it again. Save it as a trace file.");
+  if (!head) throw new Error("This run's scenario is not in the library, so a link could not reopen it. Save it as a trace file.");
   const legs = joined(chain);
   const [first, ...others] = legs;
   const steps = legs.flatMap((leg) => leg.steps);

@@ -157,7 +157,7 @@ export class Question {
     show(this.said, revealed || answer !== undefined);
     show(this.go, question !== NOTHING && !revealed && (answer !== undefined || Boolean(this.asked)));
     text(this.go, this.asked ? "show the answer (→)" : "show what happens");
-    const lines = revealed ? (this.asked ? reasons(question, answer) : [verdict(question, answer)]) : [this.asked ? "Kept. You may still change it." : "Kept. Step on, or:"];
+    const lines = revealed ? (this.asked ? reasons(question, answer) : [verdict(question, answer)]) : [this.asked ? "Saved. You can still change it." : "Saved. Step forward, or:"];
     if (this.saidLines !== lines.join("\n")) {
       this.saidLines = lines.join("\n");
       this.said.replaceChildren(...lines.map((words) => h("p", words)));
@@ -177,19 +177,19 @@ export class Question {
   }
 }
 
-const NOTHING = { id: "", text: "Nothing to ask here: at this step there is nothing to tell apart.", options: [], step: Infinity };
+const NOTHING = { id: "", text: "No question here: this step has no alternatives.", options: [], step: Infinity };
 
 function verdict(question, answer) {
   const right = question.options.find((option) => option.right);
   const chosen = question.options[answer];
   if (!chosen) return right ? `It is “${right.text}”. ${right.say}` : "";
-  if (chosen.right) return `You were right. ${chosen.say}`;
-  return right ? `Not so: it is “${right.text}”. ${chosen.say} ${right.say}` : chosen.say;
+  if (chosen.right) return `Correct. ${chosen.say}`;
+  return right ? `Not quite: it is “${right.text}”. ${chosen.say} ${right.say}` : chosen.say;
 }
 
 /** What is to be said of every option, the right one first. */
 function reasons(question, answer) {
-  const opening = answer === undefined ? "Not answered." : question.options[answer].right ? "You were right." : "Not so.";
+  const opening = answer === undefined ? "Not answered." : question.options[answer].right ? "Correct." : "Not quite.";
   const sorted = [...question.options].sort((a, b) => b.right - a.right);
   return [opening, ...sorted.map((option) => `${option.right ? "✓" : "–"} ${option.text}: ${option.say}`)];
 }

@@ -248,7 +248,7 @@ export class Sequence {
     this.wire.draw(shown, (entry) => entry.message.id);
     const more = wire.length - shown.length;
     attr(this.wireMore, "y", shown.length * WIRE_ROW + 26);
-    text(this.wireMore, more > 0 ? `and ${more} more on the wire` : shown.length ? "hollow: on the wire, not delivered" : step === 0 ? HINT : "");
+    text(this.wireMore, more > 0 ? `and ${more} more in flight` : shown.length ? "hollow: in flight, not delivered" : step === 0 ? HINT : "");
     this.describe(line, step, wire);
   }
 
@@ -286,7 +286,7 @@ export class Sequence {
 
   describe(line, step, wire) {
     const waiting = wire.map((m) => `${m.label} from ${this.names.get(m.from)} to ${this.names.get(m.to)}${line.holds(m.id, step) ? ", held back" : ""}`);
-    const flying = waiting.length ? ` On the wire: ${waiting.slice(0, 6).join("; ")}.` : "";
+    const flying = waiting.length ? ` In flight: ${waiting.slice(0, 6).join("; ")}.` : "";
     text(this.title, `Sequence diagram up to message ${step} of ${line.last}.${flying}`);
   }
 

@@ -32,7 +32,7 @@ export class Share extends Drawer {
     this.field = h("input.kv-link-text", { type: "text", readonly: true, spellcheck: "false", onfocus: () => this.field.select(), label: "permalink to this step" });
     this.words = h("p.kv-dim.kv-shared", { role: "status" });
     this.copies = [
-      press("copy link", () => this.copy(this.link), { title: "the permalink alone" }),
+      press("copy link", () => this.copy(this.link), { title: "the permalink only" }),
       press("copy Python line", () => this.copy(`kipviz.open("${this.link}")`), { title: "kipviz.open with the permalink, for a notebook" }),
     ];
     const alone = typeof app.model.send !== "function";
@@ -77,7 +77,7 @@ export class Share extends Drawer {
     } catch {
       this.field.focus();
       this.field.select();
-      if (!document.execCommand("copy")) return text(this.words, "This page may not copy by itself. The text is selected: press Ctrl+C.");
+      if (!document.execCommand("copy")) return text(this.words, "This page cannot copy by itself. The text is selected: press Ctrl+C.");
     }
     return text(this.words, `Copied: ${words.length} letters.`);
   }

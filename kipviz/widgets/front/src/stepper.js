@@ -98,12 +98,12 @@ export class Stepper extends Frame {
     const left = h("div.kv-left", h("div.kv-teach", this.question.element, this.lesson.element), this.choices.element);
     const middle = h(
       "section.kv-middle",
-      { label: "Who says what to whom" },
-      h("div.kv-middle-top", h("h3.kv-caption", "Who says what to whom"), h("span.kv-spec.kv-dim", { title: payload.spec_line }, payload.spec_line ?? ""), this.lanes.button),
+      { label: "Messages" },
+      h("div.kv-middle-top", h("h3.kv-caption", "Messages"), h("span.kv-spec.kv-dim", { title: payload.spec_line }, payload.spec_line ?? ""), this.lanes.button),
       this.sequence.element,
       this.detail,
     );
-    const right = h("section.kv-right", { label: "What each one knows" }, this.cards.element);
+    const right = h("section.kv-right", { label: "State" }, this.cards.element);
     this.root.append(
       this.header,
       this.verdicts.panel,

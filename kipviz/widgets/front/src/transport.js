@@ -79,7 +79,7 @@ export class Transport {
     if (event.key !== "Enter") return;
     const words = this.place.value.trim();
     const step = this.app.stepCalled(words);
-    if (step === undefined) this.app.errors.say(`No step is called “${words}”; a number from 0 to ${this.app.last} or words of a title go there.`);
+    if (step === undefined) this.app.errors.say(`No step is called “${words}”; enter a number from 0 to ${this.app.last} or words of a title.`);
     else {
       this.app.errors.clear();
       this.app.go(step, "small");

@@ -1,5 +1,5 @@
 // The history as a tree: one row per line, the way to the cursor drawn through, what was left drawn
-// dashed. A row goes to the same step there, or to where it parts from the line on screen.
+// dashed. A row goes to the same step there, or to where it parts from the branch on screen.
 
 import { Keyed, attr, h, heard, show, text } from "./dom.js";
 import { parting } from "./line.js";
@@ -9,7 +9,7 @@ import { STATE_MARK } from "./words.js";
 export class Tree extends Drawer {
   constructor(app) {
     super(app, { name: "tree", title: "The tree of branches", key: "t" });
-    this.hint = h("p.kv-dim", "A choice that was not taken begins a branch: it will stand here, and nothing is lost. Steps forward follow the branch you were on last.");
+    this.hint = h("p.kv-dim", "A new choice starts a branch, which appears here. Nothing is lost. Stepping forward follows the branch you visited last.");
     this.list = h("ul.kv-tree-list", { role: "list" });
     this.rows = new Keyed(this.list, () => this.make(), (node, row) => this.fill(node, row));
     this.element.append(this.hint, this.list);
@@ -51,7 +51,7 @@ export class Tree extends Drawer {
     node.style.setProperty("--kv-depth", depth);
     node.classList.toggle("kv-tree-left", until < from0);
     text(go, stem ? line.name : "main");
-    attr(go, "title", here ? "the line on screen" : `the same step (${Math.min(at, line.last)}) on this line`);
+    attr(go, "title", here ? "the branch on screen" : `the same step (${Math.min(at, line.last)}) on this line`);
     go.onclick = heard(go, () => app.switchTo(line.id, true));
     const apart = parting(line, current);
     text(from, `${stem ? `leaves ${stem.id === 0 ? "main" : stem.name} after ${line.at} · ` : ""}${line.last} messages`);
@@ -109,11 +109,11 @@ export class Tree extends Drawer {
   prune(button, line) {
     if (button.kvSure) {
       button.kvSure = false;
-      return this.app.wish({ do: "prune", branch: line.id }, `prune “${line.name}”`);
+      return this.app.wish({ do: "prune", branch: line.id }, `delete “${line.name}”`);
     }
     button.kvSure = true;
     const grown = this.app.lines.grownFrom(line.id).length - 1;
-    text(button, grown ? `really? ${grown} more grew from it` : "really?");
+    text(button, grown ? `really? ${grown} more started from it` : "really?");
     button.onblur = () => {
       button.kvSure = false;
       text(button, "prune");

@@ -1,4 +1,4 @@
-// What if: other courses of the line on screen. Everything here is a wish that Python answers with a
+// What if: other courses of the branch on screen. Everything here is a wish that Python answers with a
 // branch, or with the sentence that says why not.
 
 import { Keyed, h, press, show, text } from "./dom.js";
@@ -32,7 +32,7 @@ export class WhatIf extends Drawer {
       const change = `${this.setting.value}=${this.option.hidden ? this.value.value : this.option.value}`;
       this.app.wish({ do: "change", settings: [change] }, change);
     });
-    const on = press("run on", () => this.app.wish({ do: "run", seed: this.seed.valueAsNumber, steps: this.steps.valueAsNumber, faults: this.faults.value }, `run on, seed ${this.seed.value}`));
+    const on = press("continue", () => this.app.wish({ do: "run", seed: this.seed.valueAsNumber, steps: this.steps.valueAsNumber, faults: this.faults.value }, `continue with seed ${this.seed.value}`));
     this.wire = row("a message", this.message, this.hold, this.release, wire("lose", "lose its connection"), wire("delay", "delay it"), this.until);
     this.step = row("this event", this.event, skip, move, this.other);
     this.change = row("a setting", this.setting, this.option, this.value, rerun, this.sentence);
@@ -58,7 +58,7 @@ export class WhatIf extends Drawer {
     const events = line.steps.slice(first, at + NEAR).map((step, n) => [String(n + first), `${n + first < at ? "before" : "after"} ${n + first} · ${step.title}`.slice(0, NAME_MAX)]);
     const later = events.filter(([k]) => k > at);
     fill(this.other, events.filter(([k]) => k !== String(at)), later[0]?.[0]);
-    fill(this.until, [["", "until all else is quiet"], ...later]);
+    fill(this.until, [["", "until nothing else can happen"], ...later]);
     show(this.step, at > 0);
     const { settings = [] } = this.app.payload;
     show(this.change, settings.length > 0);

@@ -1,4 +1,4 @@
-// Who made this so, and what holds it back: the chain of steps behind a value or a step, the way out
+// What caused this, and what holds it back: the chain of steps behind a value or a step, the way out
 // of what stands still, and the causal cone, lit in the diagram and in the overview.
 
 import { aria, attr, h, s, show, text } from "./dom.js";
@@ -6,7 +6,7 @@ import { ending } from "./line.js";
 import { tool } from "./panels.js";
 
 const CHAIN_MAX = 7;
-const HOW = { never: "nobody will free it", someone: "somebody has to act", soon: "under way", idle: "nothing to do" };
+const HOW = { never: "never resolves", someone: "needs an action", soon: "under way", idle: "nothing to do" };
 const RANK = Object.keys(HOW);
 
 const causesOf = (line, k) => line.steps[k].causes ?? [];
@@ -38,12 +38,12 @@ export class Trail {
     this.app = app;
     this.head = h("h3.kv-caption");
     this.body = h("ol");
-    this.opener = tool("stuck?", "e", "what holds this back", () => this.toggle());
-    this.lit = this.button("light all that led here (c)", () => this.light());
-    this.element = h("section.kv-trail", { label: "Who made this so" }, this.head, this.body, this.lit);
+    this.opener = tool("stuck?", "e", "what blocks this", () => this.toggle());
+    this.lit = this.button("highlight all causes (c)", () => this.light());
+    this.element = h("section.kv-trail", { label: "What caused this" }, this.head, this.body, this.lit);
     this.ticks = app.overview.svg.appendChild(s("path.kv-ticked"));
     const { element } = app.cards;
-    for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-label", "Values: up and down choose one, Enter asks who made it so"]]) attr(element, name, value);
+    for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-label", "Values: up and down choose one, Enter shows its cause"]]) attr(element, name, value);
     element.addEventListener("click", (event) => app.guard(() => this.ask(valueOf(event.target))));
     element.addEventListener("keydown", (event) => app.guard(() => this.key(event)));
   }
@@ -119,13 +119,13 @@ export class Trail {
     const key = [line.id, line.last, step, row?.card, row?.id, led, this.open, this.on, ...holds.map((hold) => hold.text)].join();
     if (this.drawn === key) return;
     this.drawn = key;
-    text(this.head, row ? `${this.about(row)}: so since message ${step}` : this.open ? "What holds this back" : `What led to message ${step}`);
+    text(this.head, row ? `${this.about(row)}: since message ${step}` : this.open ? "What blocks this" : `What led to message ${step}`);
     const chain = led ? chainOf(line, step) : [];
     const more = chain.length - CHAIN_MAX;
     this.body.replaceChildren(
       ...holds.map((hold) => this.hold(line, hold)),
       ...chain.slice(0, CHAIN_MAX).map((link, n) => this.link(line, link, n)),
-      this.open && !holds.length ? h("li", "Nothing stands still here.") : more > 0 ? h("li", `and ${more} before`) : "",
+      this.open && !holds.length ? h("li", "Nothing is blocked here.") : more > 0 ? h("li", `and ${more} before`) : "",
     );
     aria(this.lit, "pressed", this.on);
   }
@@ -138,7 +138,7 @@ export class Trail {
   link(line, [k, from], n) {
     const step = line.steps[k];
     const others = n < 3 ? causesOf(line, k).slice(step.accident ? 0 : 1, 4) : [];
-    return h("li", this.goto(k, k), " ", h("b", step.title), step.accident ? ": an accident, nothing made it happen" : from && `: ${from}`, ...others.map(([other, words]) => this.goto(other, `${other} ${words}`)));
+    return h("li", this.goto(k, k), " ", h("b", step.title), step.accident ? ": a fault without a cause" : from && `: ${from}`, ...others.map(([other, words]) => this.goto(other, `${other} ${words}`)));
   }
 
   goto(k, words) {
