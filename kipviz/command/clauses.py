@@ -6,24 +6,19 @@ import argparse
 
 from kipviz.command.arguments import add_json, names
 from kipviz.command.bad_input import Refused
-from kipviz.command.output import answer, check_place, write_whole
+from kipviz.command.output import answer, make_folder, write_whole
 from kipviz.kips.row import HOW
 
 HELP = "print for each clause of each KIP whether it is modelled, simplified or open"
-HEAD = """# The KIPs, clause by clause
-
-Made by `kipviz clauses --into KIPS.md`; a test makes it again, and looks whether what a row names is
-there. "modelled" does what the clause says, or Kafka where it ships; "simplified" says what it leaves
-out; "open" says what is missing.
-
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say which arguments it takes."""
     parser.add_argument("--kip", type=names, metavar="NUMBERS", help="such as 98,890; default: all")
     parser.add_argument("--how", choices=HOW, help="only the rows of this kind")
-    parser.add_argument("--into", metavar="FILE", help="write it as a page, such as KIPS.md")
+    parser.add_argument(
+        "--into", metavar="FOLDER", help="write an index and a page for each KIP, such as docs/kips"
+    )
     add_json(parser)
 
 
@@ -31,12 +26,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the rows; the status is 0: an open clause is no failure of the command.
 
     Raises:
-        Refused: if there is no such KIP here.
+        Refused: if there is no such KIP here, or the pages cannot be written.
     """
     from kipviz.kips.library import KIPS, UnknownKip, kip
-    from kipviz.views.reports.kips_page import entries, page
+    from kipviz.views.reports.kips_page import entries, page, pages
 
-    check_place(arguments.into)
+    if arguments.into is not None and (arguments.kip or arguments.how):
+        raise Refused("--into writes every KIP: leave --kip and --how out")
     try:
         chosen = tuple(map(kip, arguments.kip)) if arguments.kip else KIPS
     except UnknownKip as unknown:
@@ -44,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     how = arguments.how or ""
     text = page(chosen, how)
     if arguments.into is not None:
-        write_whole(arguments.into, HEAD + text)
+        folder = make_folder(arguments.into)
+        for name, content in pages(KIPS):
+            write_whole(str(folder / name), content)
     document = {"clauses": list(entries(chosen, how))}
     answer(document, text.splitlines(), as_json=arguments.json)
     return 0

@@ -177,6 +177,20 @@ def check_place(path: str | None) -> None:
         raise Refused(f"cannot write {path}: the folder {folder} is not writable")
 
 
+def make_folder(path: str) -> Path:
+    """Return a folder, which is made if it is not there.
+
+    Raises:
+        Refused: if it cannot be made.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
+    return folder
+
+
 def write_whole(path: str, text: str) -> None:
     """Write a file beside its place and move it there, so that nobody sees half of it.
 

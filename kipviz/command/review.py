@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
 from kipviz.command.bad_input import Refused
-from kipviz.command.output import Progress, answer, until_interrupted, write_whole
+from kipviz.command.output import Progress, answer, make_folder, until_interrupted, write_whole
 from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         budget = budget_of(arguments.faults)
         for name in designs:
             scenario.model(design_named(name), budget)
-    folder = _folder(arguments.into)
+    folder = make_folder(arguments.into)
     with Progress() as progress, until_interrupted(progress.designs) as go_on:
         bounds = Bounds(states_max=arguments.states_max)
         rows = verdict_table(scenario.name, designs, budget, bounds, go_on)
@@ -86,15 +86,6 @@ def run(arguments: argparse.Namespace) -> int:
     return int(any(cell.fails for row in rows for cell in row.cells))
 
 
-def _folder(path: str) -> Path:
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
-    return folder
-
-
 def _drafts(arguments: argparse.Namespace) -> int:
     """Write the review of the draft implementation; the status is 0, because a finding is no failure."""
     from kipviz.studies.draft_implementation import draft_stories, implementation
@@ -103,7 +94,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
 
     if arguments.scenario is not None:
         raise Refused("--drafts has stories of its own: leave the SCENARIO out")
-    folder = _folder(arguments.into)
+    folder = make_folder(arguments.into)
     with Progress() as progress, until_interrupted(progress.stories) as go_on:
         played = list(draft_stories.played(go_on))
     answers = []

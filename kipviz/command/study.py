@@ -25,7 +25,7 @@ TIMES = (
 FINDINGS, CORNERS = "findings", "corners"
 HEAD = """# The findings of our reviews, each shown alone
 
-Made by `kipviz study findings --into FINDINGS.md`; a test makes it again. Each finding is a statement
+Made by `kipviz study findings --into docs/FINDINGS.md`; a test makes it again. Each finding is a statement
 of a proposal that contradicts another one of the same text, another proposal, or Kafka as released.
 What the text says is told in our words, with its place. What is the matter with it is our inference,
 and the run decides. A finding's name stays with it and is never given to another one: A to T and X1

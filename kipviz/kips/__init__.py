@@ -9,5 +9,5 @@ order. `how` is one of
 
 A modelled row names a handler (dotted, below `kipviz`), a scenario or a test, and the notebook page
 that shows it if there is one. `tests/kips` looks whether what a row names is there. `kipviz clauses`
-prints the rows; KIPS.md is made by `kipviz clauses --into KIPS.md`.
+prints the rows; `kipviz clauses --into docs/kips` writes docs/kips.
 """

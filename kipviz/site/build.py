@@ -20,7 +20,7 @@ from kipviz.scenarios.scenario import Scenario
 from kipviz.site import lite, runtime
 from kipviz.site.desk import bake
 from kipviz.site.packing import pack, split
-from kipviz.site.papers import PAPERS, html_of, inline, under
+from kipviz.site.papers import KIP_PAPERS, PAPERS, html_of, inline, under
 from kipviz.site.pictures import picture
 from kipviz.widgets.page import MODULE, sheet_of
 
@@ -87,7 +87,7 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
     names = frozenset(ends)
     _write(into / "designs.html", _designs())
     _write(into / "notebooks.html", _notebooks(root))
-    for name, (paper, title) in PAPERS.items():
+    for name, (paper, title) in (*PAPERS.items(), *KIP_PAPERS.items()):
         text = (root / paper).read_text(encoding="utf-8")
         _write(into / f"{name}.html", _table_page(name, title, html_of(text, names)))
     (into / ".nojekyll").touch()  # GitHub Pages serves the files as they are

@@ -17,7 +17,7 @@ from kipviz.views.exports.markdown import plain
 from kipviz.widgets.campaign_view import CampaignView
 from kipviz.widgets.discoverable import own_names
 
-PAGE = "INTERFACE.md"
+PAGE = "docs/INTERFACE.md"
 WIDE = 100
 HEAD = """# The public interface
 
@@ -26,7 +26,7 @@ Made by `python -m kipviz.site.interface` from the docstrings. Every example is 
 """
 PROMISE = """## What stays from version 1.0
 
-kipviz is at version {version}. Before 1.0 a name can still change; [CHANGELOG.md](CHANGELOG.md) then says so. From 1.0 until 2.0 the following stays:
+kipviz is at version {version}. Before 1.0 a name can still change; [CHANGELOG.md](../CHANGELOG.md) then says so. From 1.0 until 2.0 the following stays:
 
 - Every name on this page stays, with the names and the order of its parameters and the type that it returns. A new parameter has a default and comes last.
 - Bad input raises the exception under "Raises" or a subclass of it, and changes nothing.
@@ -37,7 +37,7 @@ kipviz is at version {version}. Before 1.0 a name can still change; [CHANGELOG.m
 The following can change in every version:
 
 - The words and the layout of texts, pages and pictures.
-- Numbers of states and steps, fingerprints, and a verdict, where the model follows Kafka more closely than before. [CHANGELOG.md](CHANGELOG.md) names each of them.
+- Numbers of states and steps, fingerprints, and a verdict, where the model follows Kafka more closely than before. [CHANGELOG.md](../CHANGELOG.md) names each of them.
 - Every module, class and function that is not on this page, such as those below `kipviz.brokers` and `kipviz.widgets`. A rule, a program or a test of your own can use them, and is adapted to each version.
 
 """

@@ -10,19 +10,25 @@ from urllib.parse import quote
 
 from kipviz.core.linkcode import PATTERN
 from kipviz.designs.catalogue import is_design
+from kipviz.kips.library import KIPS
+from kipviz.views.reports.kips_page import file_of
 
 # What is a page, by the page's name: the paper, and the word on the tab.
 PAPERS = {
     "course": ("notebooks/COURSE.md", "Course"),
     "teaching": ("TEACHING.md", "Teach"),
-    "ledger": ("LEDGER.md", "Verdicts"),
-    "findings": ("FINDINGS.md", "Findings"),
-    "drafts": ("DRAFTS.md", "Drafts"),
-    "studies": ("STUDIES.md", "Studies"),
-    "kips": ("KIPS.md", "KIPs"),
-    "interface": ("INTERFACE.md", "Python"),
+    "ledger": ("docs/LEDGER.md", "Verdicts"),
+    "findings": ("docs/FINDINGS.md", "Findings"),
+    "drafts": ("docs/DRAFTS.md", "Drafts"),
+    "studies": ("docs/STUDIES.md", "Studies"),
+    "kips": ("docs/kips/KIPS.md", "KIPs"),
+    "interface": ("docs/INTERFACE.md", "Python"),
 }
-_PAGES = {PurePosixPath(paper).name: name for name, (paper, _) in PAPERS.items()}
+# A page for each KIP, behind the one with all of them.
+KIP_PAPERS = {f"kip-{kip.number}": (f"docs/kips/{file_of(kip)}", kip.name) for kip in KIPS}
+_PAGES = {
+    PurePosixPath(paper).name: name for name, (paper, _) in (*PAPERS.items(), *KIP_PAPERS.items())
+}
 _FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n(?P<code>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
 _RUN = re.compile(PATTERN)
 _CODE = re.compile(r"`([^`]+)`")

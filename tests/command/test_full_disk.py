@@ -22,7 +22,7 @@ WRITES = {
     "a table": ("export", "pain-vanished", "--to", "a.md"),
     "a test": ("export", "pain-vanished", "--to", "a.py"),
     "data": ("export", "pain-vanished", "--to", "a.json"),
-    "a paper": ("clauses", "--into", "a.md"),
+    "a paper": ("study", "findings", "--kip", "1319", "--into", "a.md"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The table of clauses: what a row names is there, and KIPS.md is what the rows give."""
+"""The table of clauses: what a row names is there, and docs/kips is what the rows give."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.command.clauses import HEAD
 from kipviz.command.main import main
 from kipviz.kips.library import KIPS, UnknownKip, kip
 from kipviz.kips.row import HOW, MODELLED, OPEN, Row
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.pains import PAINS
-from kipviz.views.reports.kips_page import page
+from kipviz.views.reports.kips_page import pages
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(known.name, row) for known in KIPS for row in known.rows]
@@ -111,8 +110,16 @@ def test_every_story_stands_in_a_row_of_some_kip_or_is_made_for_search() -> None
 
 
 def test_the_page_in_the_project_is_what_the_rows_give() -> None:
-    stored = (ROOT / "KIPS.md").read_text(encoding="utf-8")
-    assert stored == HEAD + page(KIPS), "run `kipviz clauses --into KIPS.md`"
+    made = dict(pages(KIPS))
+    stored = {file.name: file.read_text(encoding="utf-8") for file in (ROOT / "docs/kips").iterdir()}
+    assert stored == made, "run `kipviz clauses --into docs/kips`"
+
+
+def test_the_command_writes_the_pages_into_a_folder(tmp_path: Path) -> None:
+    assert main(["clauses", "--into", str(tmp_path / "new")]) == 0
+    written = {file.name for file in (tmp_path / "new").iterdir()}
+    assert written == {"KIPS.md", *(f"kip-{known.number}.md" for known in KIPS)}
+    assert main(["clauses", "--kip", "98", "--into", str(tmp_path / "new")]) == 2
 
 
 def test_the_command_prints_one_kip_and_one_kind(capsys: pytest.CaptureFixture[str]) -> None:

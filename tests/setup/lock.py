@@ -20,7 +20,7 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LOCK, LICENCES = ROOT / "binder/lock.txt", ROOT / "LICENCES.md"
+LOCK, LICENCES = ROOT / "binder/lock.txt", ROOT / "docs/LICENCES.md"
 HEAD = (
     "# Every package that Binder and conda install, with the hashes of its files. Made by `make lock`.\n"
     "# made {day} for the dependencies with SHA-256 {digest}\n"

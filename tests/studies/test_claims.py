@@ -17,7 +17,7 @@ from kipviz.studies.kip_claims.texts import judged_texts
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 from kipviz.views.reports.review import ledger
 
-LEDGER = Path(__file__).parents[2] / "LEDGER.md"
+LEDGER = Path(__file__).parents[2] / "docs/LEDGER.md"
 
 
 def test_every_claim_names_a_property_a_clause_and_designs_that_can_be_searched() -> None:
@@ -59,11 +59,11 @@ def test_every_third_row_of_the_ledger_is_what_the_model_gives() -> None:
             for line in ledger([entry]).splitlines()
             if line.startswith("| ") and "---" not in line and not line.startswith("| claim |")
         )
-        assert row in stored, "run `kipviz ledger --into LEDGER.md`"
+        assert row in stored, "run `kipviz ledger --into docs/LEDGER.md`"
 
 
 @pytest.mark.thorough
 def test_the_ledger_in_the_repository_is_the_one_that_the_model_gives() -> None:
     stored = LEDGER.read_text(encoding="utf-8")
     made = f"{ledger(judged())}\n{ledger_of_texts(judged_texts())}"
-    assert stored.endswith(made), "run `kipviz ledger --into LEDGER.md`"
+    assert stored.endswith(made), "run `kipviz ledger --into docs/LEDGER.md`"

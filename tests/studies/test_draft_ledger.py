@@ -24,7 +24,7 @@ from kipviz.studies.draft_implementation.saved_ledger import KeptLedger, LedgerF
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.draft_ledger import BOUNDS, draft_ledger_page, words_of
 
-PAPER = Path(__file__).parents[2] / "DRAFTS.md"
+PAPER = Path(__file__).parents[2] / "docs/DRAFTS.md"
 QUICK = tuple(
     (label, case)
     for label, case in every_case()
@@ -69,7 +69,7 @@ def test_a_sample_of_the_paper_is_what_the_model_gives(quick: tuple[Entry, ...])
     made = rows_of(draft_ledger_page(quick))
     assert len(made) == len(quick)
     for row in made:
-        assert row in stored, "run `kipviz ledger --drafts --into DRAFTS.md`"
+        assert row in stored, "run `kipviz ledger --drafts --into docs/DRAFTS.md`"
 
 
 @pytest.mark.thorough

@@ -35,7 +35,7 @@ from kipviz.studies.review_findings.kip_1289_findings import FINDINGS
 from kipviz.studies.review_findings.reviews import REVIEWS, finding, shown_of
 from kipviz.views.reports.review import link_of, reviews_page
 
-PAGE = Path(__file__).parents[2] / "FINDINGS.md"
+PAGE = Path(__file__).parents[2] / "docs/FINDINGS.md"
 
 # finding -> steps of the shortest run that breaks its promise.
 STEPS = {
@@ -308,4 +308,4 @@ def test_an_unknown_finding_is_answered_with_those_there_are() -> None:
 def test_the_page_in_the_repository_is_the_one_that_the_model_gives() -> None:
     stored = PAGE.read_text(encoding="utf-8")
     again = HEAD + reviews_page(shown_of(REVIEWS))
-    assert stored == again, "run `kipviz study findings --into FINDINGS.md`"
+    assert stored == again, "run `kipviz study findings --into docs/FINDINGS.md`"

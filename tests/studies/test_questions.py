@@ -14,7 +14,7 @@ from kipviz.studies.review_findings.reviews import finding
 ROOT = Path(__file__).parents[2]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "STUDIES.md").read_text(encoding="utf-8").splitlines()
+    for line in (ROOT / "docs/STUDIES.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("| B")
 ]
 KNOWN = {study.name: study for study in STUDIES}

@@ -30,7 +30,7 @@ from kipviz.studies.review_findings.findings import BREAKS, BREAKS_PLAYED, SEEN
 from kipviz.studies.review_findings.reviews import REVIEWS, finding
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 
-LEDGER = Path(__file__).parents[2] / "LEDGER.md"
+LEDGER = Path(__file__).parents[2] / "docs/LEDGER.md"
 ALL = [(text, each) for text in TEXTS for each in text.statements]
 IDS = [f"{text.name}-{each.claim[:40]}" for text, each in ALL]
 QUICK = [
@@ -95,7 +95,7 @@ def test_the_stored_verdict_of_a_story_is_what_the_story_gives(text: Text, each:
         if line.startswith("| ") and "---" not in line and not line.startswith("| section |")
     )
     assert row in LEDGER.read_text(encoding="utf-8").splitlines(), (
-        "run `kipviz ledger --into LEDGER.md`"
+        "run `kipviz ledger --into docs/LEDGER.md`"
     )
 
 

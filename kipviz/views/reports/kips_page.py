@@ -8,6 +8,16 @@ from typing import Any
 from kipviz.kips.row import HOW, OPEN, Kip, Row
 from kipviz.views.exports.markdown import plain, table_row
 
+INDEX = "KIPS.md"
+HEAD = """# The KIPs, clause by clause
+
+`kipviz clauses --into docs/kips` writes these pages, and a test compares them. Each row of a page is one clause of the KIP:
+
+- **modelled**: the model does what the clause says, or what Kafka does where it ships.
+- **simplified**: the row says what is left out.
+- **open**: the row says what is missing.
+"""
+BACK = f"[All KIPs]({INDEX})\n\n"
 HEADS = ("clause", "what it says", "here", "handler", "scenario", "test", "page")
 
 
@@ -18,6 +28,28 @@ def entries(kips: Iterable[Kip], how: str = "") -> Iterator[Mapping[str, Any]]:
             yield {"kip": kip.number, "status": kip.status} | {
                 name: getattr(row, name) for name in Row.__struct_fields__
             }
+
+
+def pages(kips: Iterable[Kip]) -> Iterator[tuple[str, str]]:
+    """Give the files of a folder: an index with the counts of each KIP, and a page for each KIP.
+
+    A file is its name and its Markdown. `kipviz clauses --into FOLDER` writes them.
+    """
+    known = tuple(kips)
+    heads = ("KIP", "title", "status", *HOW)
+    rows = [
+        (f"[{kip.name}]({file_of(kip)})", *map(plain, (kip.title, kip.status)), *_numbers(kip))
+        for kip in known
+    ]
+    table = [table_row(cells) for cells in (heads, ["---"] * len(heads), *rows)]
+    yield INDEX, "\n".join((HEAD, *table, ""))
+    for kip in known:
+        yield file_of(kip), BACK + page((kip,)).replace("## ", "# ", 1)
+
+
+def file_of(kip: Kip) -> str:
+    """Return the name of a KIP's page: "kip-98.md"."""
+    return f"kip-{kip.number}.md"
 
 
 def page(kips: Iterable[Kip], how: str = "") -> str:
@@ -37,8 +69,12 @@ def _of(kip: Kip, how: str) -> tuple[Row, ...]:
 
 
 def _counts(kip: Kip) -> str:
-    counts = {how: sum(row.how == how for row in kip.rows) for how in HOW}
-    return f"{len(kip.rows)} clauses: {', '.join(f'{n} {how}' for how, n in counts.items())}."
+    counts = zip(_numbers(kip), HOW, strict=True)
+    return f"{len(kip.rows)} clauses: {', '.join(f'{n} {how}' for n, how in counts)}."
+
+
+def _numbers(kip: Kip) -> tuple[str, ...]:
+    return tuple(str(sum(row.how == how for row in kip.rows)) for how in HOW)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
