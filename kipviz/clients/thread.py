@@ -61,7 +61,7 @@ def why_no_step(me: Application) -> str | None:
     if client.on_wire is None:
         return waits
     asked = f"{type(client.on_wire).__name__} from broker {client.on_wire_broker}"
-    return f"{waits}: it waits for the answer to {asked}"
+    return f"{waits}: it waits for the response to {asked}"
 
 
 def why_no_time_out(me: Application) -> str | None:

@@ -375,7 +375,7 @@ def bring(proposed: Design) -> None:
         ValueError: if the catalogue has a design of that name.
     """
     if any(known.name == proposed.name for known in (*CATALOGUE, *FINDINGS)):
-        raise ValueError(f"There is a design {proposed.name!r} already: give yours another name.")
+        raise ValueError(f"A design {proposed.name!r} already exists: give yours another name.")
     _brought[proposed.name] = proposed
 
 

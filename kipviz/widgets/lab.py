@@ -231,7 +231,7 @@ def permalink(stepper: Stepper) -> str:
 
 def _stepper(given: object) -> Stepper:
     if not isinstance(given, Stepper):
-        raise ValueError(f"a stepper is what kipviz.open gives, not {given!r}")  # noqa: TRY004
+        raise ValueError(f"a stepper is the result of kipviz.open, not {given!r}")  # noqa: TRY004
     return given
 
 

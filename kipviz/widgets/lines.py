@@ -171,7 +171,7 @@ class Lab:
             return self._shown(here, command, WISHES[do](here, command))
         if do in LONG_WISHES:
             return self._work(self._standing(command), command, LONG_WISHES[do])
-        raise ValueError(f"There is no command {do!r}; there are {', '.join(COMMANDS)}.")
+        raise ValueError(f"Unknown command {do!r}; the commands are {', '.join(COMMANDS)}.")
 
     def _work(
         self,

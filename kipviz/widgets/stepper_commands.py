@@ -52,7 +52,7 @@ class Asking:
         titles = [step["title"] for step in self._line.steps]
         if title not in titles:
             known = "; ".join(dict.fromkeys(titles))
-            raise ValueError(f"No step of this line is called {title!r}; there are: {known}.")
+            raise ValueError(f"No step on this branch is called {title!r}; the steps are: {known}.")
         self.step = titles.index(title)
         return self
 
@@ -191,7 +191,7 @@ class Asking:
     def _unknown(self, words: str) -> ValueError:
         known = "; ".join(dict.fromkeys(item["text"] for item in self._points("")))
         return ValueError(
-            f"No fault of this line is called {words!r}; the faults are: {known}. "
+            f"No fault on this branch is called {words!r}; the faults are: {known}. "
             "points(words) gives the moments."
         )
 

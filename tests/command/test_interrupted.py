@@ -147,4 +147,4 @@ def test_a_class_s_hand_ins_that_are_interrupted_are_those_that_were_judged(
     cut = kipviz("course", "read", tmp_path, "--json")
     assert cut.status == 130
     assert cut.document["rows"] == whole[:2]
-    assert cut.err.endswith("kipviz: interrupted; what is told is what was found so far\n")
+    assert cut.err.endswith("kipviz: interrupted; showing the results so far\n")

@@ -175,7 +175,7 @@ def test_a_rule_that_fails_in_a_run_is_one_sentence_and_no_traceback(kipviz, min
     told = done.err.splitlines()[-1]
     assert told.startswith("kipviz: Your rule fails, asked (InFlight(state=TX_PENDING")
     assert told.endswith(
-        "The slot lock_expiry asks: What when the acquisition lock of a TX_PENDING record runs out?"
+        "The slot lock_expiry asks: What happens when the acquisition lock of a TX_PENDING record expires?"
     )
 
 

@@ -111,7 +111,9 @@ def test_every_story_stands_in_a_row_of_some_kip_or_is_made_for_search() -> None
 
 def test_the_page_in_the_project_is_what_the_rows_give() -> None:
     made = dict(pages(KIPS))
-    stored = {file.name: file.read_text(encoding="utf-8") for file in (ROOT / "docs/kips").iterdir()}
+    stored = {
+        file.name: file.read_text(encoding="utf-8") for file in (ROOT / "docs/kips").iterdir()
+    }
     assert stored == made, "run `kipviz clauses --into docs/kips`"
 
 

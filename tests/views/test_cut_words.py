@@ -29,35 +29,35 @@ def test_a_cut_says_who_can_no_longer_reach_whom() -> None:
     words = tell(after(), WIDE, ())
     assert words.title == "B1 B3 | B5 B7 app-1 are cut apart"
     assert words.sentence == (
-        "Brokers 1 and 3 can no longer reach brokers 5 and 7 and app-1, nor the other way round."
+        "Brokers 1 and 3 and brokers 5 and 7 and app-1 can no longer reach each other."
     )
     assert lane_of(after(), WIDE) == "B1"
 
 
 def test_a_repair_says_what_another_cut_still_holds_apart() -> None:
     assert tell(after(WIDE), HEAL, ()).sentence == (
-        "Brokers 1 and 3 can reach brokers 5 and 7 and app-1 again."
+        "Brokers 1 and 3 and brokers 5 and 7 and app-1 can reach each other again."
     )
     both = after(Cut("B1", "B5"), WIDE)
     assert title(both, HEAL) == "B1 B3 | B5 B7 app-1 are joined"
     assert tell(both, HEAL, ()).sentence.endswith(
-        "again, but another cut still holds B1 and B5 apart."
+        "again, but another partition still separates B1 and B5."
     )
     assert tell(both, Heal("B1", "B5"), ()).sentence == (
-        "The cut of B1 and B5 is healed, but another cut still holds B1 and B5 apart."
+        "The network partition of B1 and B5 heals, but another partition still separates B1 and B5."
     )
-    assert ("still apart by another cut", "B1 and B5") in list(looked_at(both, HEAL))
+    assert ("still separated by another partition", "B1 and B5") in list(looked_at(both, HEAL))
     assert dict(guards(MODEL, both, HEAL))["cut apart"] == "B1 B3 | B5 B7 app-1"
 
 
 def test_on_each_lane_stands_whom_it_cannot_reach_and_whom_it_reaches_again() -> None:
     notes = list(notes_of_hosts(after(), WIDE))
     assert [(n["lane"], n["text"], n["sub"]) for n in notes] == [
-        ("B1", "cut off from", "B5 B7 app-1"),
-        ("B5", "cut off from", "B1 B3"),
-        ("B7", "cut off from", "B1 B3"),
-        ("app-1", "cut off from", "B1 B3"),
-        ("B3", "cut off from", "B5 B7 app-1"),
+        ("B1", "partitioned from", "B5 B7 app-1"),
+        ("B5", "partitioned from", "B1 B3"),
+        ("B7", "partitioned from", "B1 B3"),
+        ("app-1", "partitioned from", "B1 B3"),
+        ("B3", "partitioned from", "B5 B7 app-1"),
     ]
     joined = list(notes_of_hosts(after(Cut("B1", "B5"), WIDE), HEAL))
     assert {(n["lane"], n["sub"]) for n in joined} >= {("B1", "B7 app-1"), ("B5", "B3")}

@@ -78,11 +78,13 @@ READS = Acl("app-1", Operation.READ, Resource.TOPIC, "src")
 # One action of every class, and the beginning of the sentence that tells it.
 ACTIONS: dict[ClusterAction, str] = {
     Step("app-1"): "app-1 calls ",
-    Send("app-1/producer"): "The network thread of app-1/producer puts ",
+    Send("app-1/producer"): "The network thread of app-1/producer sends ",
     receive("app-9/1", 1, Metadata(("src",))): "app-9/1, a real client, sends Metadata.",
     Deliver("app-1/producer", 1, "request"): "Broker 1 takes ",
-    Replicate("src-0"): "Every in-sync replica has src-0 to its end",
-    Load(1, "transaction_coordinator", "__transaction_state-45"): "Broker 1 has read __transaction",
+    Replicate("src-0"): "Every in-sync replica has all of src-0",
+    Load(
+        1, "transaction_coordinator", "__transaction_state-45"
+    ): "Broker 1 has loaded __transaction",
     ExpireLock(5, KEY, 100): "The acquisition lock of src-0@100 expires on Broker 5.",
     TimeOutTransaction(1, "__transaction_state-45", "my-txn"): "my-txn took longer than ",
     RunOut(
@@ -104,8 +106,8 @@ ACTIONS: dict[ClusterAction, str] = {
     StartBroker(5): "Broker 5 restarts.",
     MoveLeader("src-0", 3): "The controller makes Broker 3 the leader of src-0.",
     LoseConnection("app-1/producer", 1): "The connection from the producer of app-1 to Broker 1 ",
-    GiveUp("app-1/producer", 1): "request.timeout.ms is over: the producer of app-1 closes ",
-    DeliverLate("app-1/producer #0", 1): "Broker 1 takes nothing from a connection that the ",
+    GiveUp("app-1/producer", 1): "request.timeout.ms expires: the producer of app-1 closes ",
+    DeliverLate("app-1/producer #0", 1): "Broker 1 receives nothing from a connection that the ",
     DeleteRecords("src-0"): "Retention, or an operator, deletes the oldest batch of src-0.",
     TimeOutCall(
         "app-1"
@@ -120,12 +122,12 @@ ACTIONS: dict[ClusterAction, str] = {
     Cut("B1", "B3"): "B1 and B3 are partitioned",
     Heal("B1", "B3"): "B1 and B3 can talk again.",
     Pause("B3"): "B3 is paused: nothing runs on it",
-    Resume("B3"): "B3 wakes up",
-    InstallRelease(5, "4.4"): "An operator stops Broker 5 and installs 4 on it.4.",
+    Resume("B3"): "B3 resumes",
+    InstallRelease(5, "4.4"): "An operator stops Broker 5 and installs 4.4 on it.",
     CreateAcls(READS): "An operator creates an ACL: app-1 may READ TOPIC src.",
     DeleteAcls(READS): "An operator deletes the ACL 'app-1 may READ TOPIC src'.",
-    CrashClient("app-1"): "app-1 dies, ",
-    StartClient("app-1"): "app-1 starts again ",
+    CrashClient("app-1"): "app-1 crashes, ",
+    StartClient("app-1"): "app-1 restarts ",
     ReadLog(
         "src-0", 4, "2026-11-03 10:00:00.000"
     ): "src-0 has a batch at offset 4, written 2026-11-03 10:00:00.000.",

@@ -45,7 +45,7 @@ def test_a_fault_happens_between_what_is_done_and_what_is_not() -> None:
 
 def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> None:
     stepper = open_run(GROUP)
-    with pytest.raises(ValueError, match=r"No fault of this line is called 'B9 melts'"):
+    with pytest.raises(ValueError, match=r"No fault on this branch is called 'B9 melts'"):
         stepper.fault_at("B9 melts")
     with pytest.raises(
         ValueError, match=r"No fault on this branch is called 'zzz'; the faults are:  B1"

@@ -12,7 +12,7 @@ SMALL = "kip-1289-small"
     [
         (lambda: kipviz.open(SMALL, keep=3.5), "keep is a path, such as 'run.trace', not 3.5"),
         (lambda: kipviz.open_trace(None), "a trace file is a path"),
-        (lambda: kipviz.save(None, "x"), "a stepper is what kipviz.open gives"),
+        (lambda: kipviz.save(None, "x"), "a stepper is the result of kipviz.open"),
         (lambda: kipviz.rebuild(None), "the folder of logs is a path"),
         (lambda: kipviz.accept([]), "the folder of logs is a path"),
         (lambda: kipviz.accept(".", 4), "the request log is a path"),

@@ -23,7 +23,14 @@ class Verb(Value, frozen=True):
     of_timer: bool = False
 
 
-ON_SCREEN: dict[str, str] = {}
+ON_SCREEN: dict[str, str] = {
+    "step": "{0}: next statement",
+    "give up": "{0} abandons its request to {1}",
+    "load": "{0} is loaded on {1}",
+    "remake topic": "{0} is deleted and created again",
+    "delete topic": "{0} is deleted",
+    "create topic": "{0} is created",
+}
 """Other words that a reader sees, by a verb's name; a verb without an entry is shown as in scripts."""
 
 

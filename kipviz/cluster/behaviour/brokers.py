@@ -64,7 +64,7 @@ class Replicating(Behaviour[Replicate]):
         turn.replicate(action.partition)
 
     def sentence(self, world: World, action: Replicate) -> str:
-        return f"Every in-sync replica has {action.partition} to its end: the high watermark moves."
+        return f"Every in-sync replica has all of {action.partition}: the high watermark advances."
 
     def looks_at(self, world: World, action: Replicate) -> Iterable[Guard]:
         log, leader = world.logs[action.partition], world.image.leader_of(action.partition)
@@ -72,7 +72,7 @@ class Replicating(Behaviour[Replicate]):
         yield "end of the log", str(log.end_offset)
         role = world.roles.get(role_key(leader, action.partition))
         waiting = [w for w in getattr(role, "waiting", ()) if w.offset < log.end_offset]
-        yield "answers that wait for it", str(len(waiting))
+        yield "responses waiting for it", str(len(waiting))
 
     def name(self, world: World, action: Replicate) -> ActionName:
         return ActionName(self.verbs[0], (action.partition,))
@@ -109,13 +109,13 @@ class Loading(Behaviour[Load]):
         turn.load((action.broker, action.role, action.shard))
 
     def sentence(self, world: World, action: Load) -> str:
-        return f"Broker {action.broker} has read {action.shard} and takes office."
+        return f"Broker {action.broker} has loaded {action.shard} and starts serving it."
 
     def looks_at(self, world: World, action: Load) -> Iterable[Guard]:
         held, log = world.image.leaders[action.shard], world.logs[action.shard]
         yield f"leader of {short_name(action.shard)}", f"Broker {action.broker}, epoch {held.epoch}"
         yield "log to read", f"offsets 0 to {log.high_watermark - 1}"
-        yield "in office", "not yet"
+        yield "loaded", "not yet"
 
     def name(self, world: World, action: Load) -> ActionName:
         return ActionName(self.verbs[0], (action.shard, broker_host(action.broker)))
@@ -166,7 +166,7 @@ class ExpiringLock(Behaviour[ExpireLock]):
 
     def sentence(self, world: World, action: ExpireLock) -> str:
         where = f"{partition_of(world, action.key)}@{action.lock}"
-        return f"The acquisition lock of {where} runs out on Broker {action.broker}."
+        return f"The acquisition lock of {where} expires on Broker {action.broker}."
 
     def looks_at(self, world: World, action: ExpireLock) -> Iterable[Guard]:
         yield "expiries left", str(world.budget.expire_lock)
@@ -287,7 +287,7 @@ class RunningOut(Behaviour[RunOut]):
 
     def sentence(self, world: World, action: RunOut) -> str:
         timer = timer_words(action.timer)
-        return f"{timer[0].upper()}{timer[1:]} runs out on Broker {action.broker}."
+        return f"{timer[0].upper()}{timer[1:]} expires on Broker {action.broker}."
 
     def looks_at(self, world: World, action: RunOut) -> Iterable[Guard]:
         yield "timer", timer_words(action.timer)
@@ -381,7 +381,7 @@ class Refreshing(Behaviour[Refresh]):
 
     def sentence(self, world: World, action: Refresh) -> str:
         where = partition_of(world, action.key)
-        return f"Broker {action.broker} asks what became of the votes for {where}."
+        return f"Broker {action.broker} looks up the outcome of the transactional acknowledgements for {where}."
 
     def looks_at(self, world: World, action: Refresh) -> Iterable[Guard]:
         yield "share-partition", partition_of(world, action.key)
@@ -481,7 +481,7 @@ class StartingBroker(Behaviour[StartBroker]):
         leaders = world.image.leaders
         copies = tuple(p for p, held in leaders.items() if action.broker in held.replicas)
         free = tuple(p for p in copies if leaders[p].leader == NOBODY)
-        yield "comes back with", f"the logs of {listed(tuple(map(short_name, copies)))}"
+        yield "restarts with", f"the logs of {listed(tuple(map(short_name, copies)))}"
         yield "takes over", listed(tuple(map(short_name, free)))
         yield "brokers up", listed(world.up)
 

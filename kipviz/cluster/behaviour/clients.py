@@ -90,7 +90,7 @@ class GoingOn(Behaviour[Step]):
         app = seen_by(world.applications[action.application], action.thread)
         name = thread_of(action)
         call = app.program[app.line].call.value
-        return f"{call}() comes back to {name}." if app.waiting else f"{name} calls {call}()."
+        return f"{call}() returns to {name}." if app.waiting else f"{name} calls {call}()."
 
     def name(self, world: World, action: Step) -> ActionName:
         return ActionName(self.verbs[0], (thread_of(action),))
@@ -164,7 +164,7 @@ class Sending(Behaviour[Send]):
 
     def sentence(self, world: World, action: Send) -> str:
         request = self.name(world, action).parts[1]
-        return f"The network thread of {action.source} puts {request} on the wire."
+        return f"The network thread of {action.source} sends {request}."
 
     def name(self, world: World, action: Send) -> ActionName:
         return ActionName(
@@ -311,7 +311,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         batch = expiring(world.applications[host_of(action.source)].client_at(action.source))
         if batch is not None:
             yield "batch", f"{len(batch.records)} records for {short_name(batch.partition)}"
-            yield "was on the wire", "yes" if batch.sent else "no, or it does not matter"
+            yield "was sent before", "yes" if batch.sent else "no, or irrelevant"
         yield "expiries left", str(world.budget.delivery_timeout)
 
     def name(self, world: World, action: ExpireBatch) -> ActionName:
@@ -417,7 +417,7 @@ class MissingPoll(Behaviour[MissPoll]):
         assert isinstance(member, MemberConsumer)
         yield "in poll()", "no"
         yield "member", f"{member.state.value}, {listed(member.owned)}"
-        yield "late polls left", str(world.budget.miss_poll)
+        yield "poll timeouts left", str(world.budget.miss_poll)
 
     def name(self, world: World, action: MissPoll) -> ActionName:
         return ActionName(self.verbs[0], (action.source,))
@@ -519,7 +519,7 @@ class StartingClient(Behaviour[StartClient]):
 
     def looks_at(self, world: World, action: StartClient) -> Iterable[Guard]:
         app = world.applications[action.application]
-        yield "life", f"{app.life + 1}: it remembers nothing but names"
+        yield "life", f"{app.life + 1}: it keeps only its configured names"
         yield "transactional id", app.manager.transactional_id or "none"
         place = number_in_source(app.program, 0)
         yield "starts at line", f"{place}: {app.program[0].text.strip()}"

@@ -136,9 +136,7 @@ class DeliveringLate(Behaviour[DeliverLate]):
         message = on_wire(world, action)
         name = type(message).__name__ if message else "nothing"
         asked = who(action.source.partition(" #")[0])
-        return (
-            f"Broker {action.broker} takes {name} from a connection that {asked} gave up long ago."
-        )
+        return f"Broker {action.broker} receives {name} from a connection that {asked} has already abandoned."
 
     def name(self, world: World, action: DeliverLate) -> ActionName:
         name = request_name(on_wire(world, action))
@@ -282,7 +280,7 @@ class Cutting(Behaviour[Cut]):
         return said[0].upper() + said[1:]
 
     def looks_at(self, world: World, action: Cut) -> Iterable[Guard]:
-        yield "messages held up", between(world, network_partition.across(action.one, action.other))
+        yield "messages delayed", between(world, network_partition.across(action.one, action.other))
         yield "other cuts", listed(tuple(both(a, b) for a, b in world.cuts if a != b))
         yield "cuts left", str(world.budget.cut)
 
@@ -331,10 +329,10 @@ class Healing(Behaviour[Heal]):
     def looks_at(self, world: World, action: Heal) -> Iterable[Guard]:
         apart = network_partition.still_apart(world, action)
         facing = network_partition.across(action.one, action.other)
-        yield "messages that go on", between(world, tuple(p for p in facing if p not in apart))
+        yield "messages that resume", between(world, tuple(p for p in facing if p not in apart))
         yield "cut apart", both(action.one, action.other)
         if apart:
-            yield "still apart by another cut", pairs_in_words(apart)
+            yield "still separated by another partition", pairs_in_words(apart)
 
     def name(self, world: World, action: Heal) -> ActionName:
         return ActionName(self.verbs[0], (both(action.one, action.other),))
@@ -407,7 +405,7 @@ class Resuming(Behaviour[Resume]):
         return f"{action.host} resumes with everything it knew before."
 
     def looks_at(self, world: World, action: Resume) -> Iterable[Guard]:
-        yield "messages that it reads now", towards(world, action.host)
+        yield "messages it reads now", towards(world, action.host)
 
     def name(self, world: World, action: Resume) -> ActionName:
         return ActionName(self.verbs[0], (action.host,))

@@ -79,7 +79,7 @@ class RemakingTopic(Behaviour[RemakeTopic]):
         return f"An operator deletes {action.topic} and creates a topic of the same name."
 
     def looks_at(self, world: World, action: RemakeTopic) -> Iterable[Guard]:
-        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
+        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it does not exist")
 
     def name(self, world: World, action: RemakeTopic) -> ActionName:
         return ActionName(self.verbs[0], (action.topic,))
@@ -109,7 +109,7 @@ class DeletingTopic(Behaviour[DeleteTopic]):
         return f"An operator deletes {action.topic}."
 
     def looks_at(self, world: World, action: DeleteTopic) -> Iterable[Guard]:
-        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
+        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it does not exist")
 
     def name(self, world: World, action: DeleteTopic) -> ActionName:
         return ActionName(self.verbs[0], (action.topic,))
@@ -139,7 +139,7 @@ class CreatingTopic(Behaviour[CreateTopic]):
         return f"An operator creates {action.topic}."
 
     def looks_at(self, world: World, action: CreateTopic) -> Iterable[Guard]:
-        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it is not there")
+        yield "id of the topic", world.image.topic_ids.get(action.topic, "none: it does not exist")
 
     def name(self, world: World, action: CreateTopic) -> ActionName:
         return ActionName(self.verbs[0], (action.topic,))

@@ -46,7 +46,7 @@ class Ticking(Behaviour[Tick]):
         turn.pass_time()
 
     def sentence(self, world: World, action: Tick) -> str:
-        return "Time passes, and nothing else happens."
+        return "Time passes. Nothing else happens."
 
     def name(self, world: World, action: Tick) -> ActionName:
         return ActionName(self.verbs[0], ())

@@ -240,10 +240,10 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
         return  # a real client, whose state is its own
     role = world.roles.get((home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard)))
     if role is None:
-        yield "who asked", "is gone: nobody takes the answer"
+        yield "requester", "is gone: the response is discarded"
     elif isinstance(role, ShareLeader) and envelope.shard:
         if envelope.shard not in role.shares:
-            yield "who asked", "was dropped from memory"
+            yield "requester", "was dropped from memory"
     elif isinstance(role, TransactionCoordinator):
         for known in role.transactions.values():
             if known.producer_id == message.producer_id:
@@ -260,7 +260,7 @@ def _answered_client(app: Application, source: str, message: Any) -> Iterator[Gu
         yield "producer state", client.state_name
         if getattr(message, "producer_epoch", -1) >= 0:
             told, own = number(message.producer_epoch), number(client.producer_epoch)
-            yield "epoch", f"answer {told} · client {own}"
+            yield "epoch", f"response {told} · client {own}"
         return
     if hasattr(message, "records"):
         yield "records received", str(len(message.records))

@@ -17,7 +17,7 @@ def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[dict[str, s
     if not isinstance(action, Cut | Heal) or are_two(action.one, action.other):
         return
     text, tone = (
-        ("cut off from", "warning") if isinstance(action, Cut) else ("reaches again", "done")
+        ("partitioned from", "warning") if isinstance(action, Cut) else ("reaches again", "done")
     )
     apart = still_apart(before, action) if isinstance(action, Heal) else ()
     facing = [pair for pair in across(action.one, action.other) if pair not in apart]

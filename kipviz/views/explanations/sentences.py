@@ -191,7 +191,7 @@ def _opening(before: World, action: ClusterAction) -> str:
     if action.way == "request":
         return f"Broker {action.broker} takes {request_name(message)} from {who(action.source)}."
     asks = who(action.source)
-    return f"{asks[0].upper()}{asks[1:]} gets {_answer_words(message)}."
+    return f"{asks[0].upper()}{asks[1:]} receives {_answer_words(message)}."
 
 
 def _answer_words(message: Message | None) -> str:
@@ -200,15 +200,15 @@ def _answer_words(message: Message | None) -> str:
     name = type(message).__name__.removesuffix("Response")
     if isinstance(message, OffsetFetchOfGroupsResponse):
         found = "; ".join(f"{of}: {told}" for of, told in found_out(message))
-        return f"the answer to {name}: {found}" if found else f"the answer to {name}"
+        return f"the response to {name}: {found}" if found else f"the response to {name}"
     if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:
-        return f"the answer to {name}: no record is young enough"
+        return f"the response to {name}: no record is young enough"
     of_groups = refused_of(message)
     if of_groups:
         said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)
-        return f"the answer to {name}, with {said}"
+        return f"the response to {name}, with {said}"
     error = getattr(message, "error", Errors.NONE)
-    return f"the answer to {name}" if error is Errors.NONE else f"{error.name} for {name}"
+    return f"the response to {name}" if error is Errors.NONE else f"{error.name} for {name}"
 
 
 def _gathered(events: tuple[Event, ...]) -> list[Event]:
@@ -260,18 +260,18 @@ def _fact(event: Event) -> str:
         case AcknowledgementsCompleted(partition=partition, first=first, last=last):
             which = f"@{first}" if first == last else f"@{first}-{last}"
             word = "durable" if event.error == "NONE" else f"refused, {event.error}"
-            return f"The callback of {event.application} hears of {partition}{which}: {word}."
+            return f"The callback of {event.application} is called for {partition}{which}: {word}."
         case LockRenewed(partition=partition, first=first, last=last):
             which = f"@{first}" if first == last else f"@{first}-{last}"
-            return f"{event.member_id} keeps {partition}{which}: its lock starts again."
+            return f"{event.member_id} keeps {partition}{which}: its lock restarts."
         case SharePartitionDropped(partition=partition, because=because):
             return f"{partition} is dropped from memory: {because}."
         case LeaderMoved(partition=partition, after=after):
             if after < 0:
-                return f"Nobody leads {partition} now."
-            return f"Broker {after} leads {partition} now, epoch {event.epoch}."
+                return f"{partition} has no leader now."
+            return f"Broker {after} leads {partition} now, in epoch {event.epoch}."
         case TimePassed(elapsed):
-            return f"{ms(elapsed)} are over."
+            return f"{ms(elapsed)} pass."
         case DatabaseChanged() | SessionGiven():
             return _of_process(event)
         case (
@@ -302,28 +302,26 @@ def _assignment(event: AssignmentMoved) -> str:
     has = " and ".join(event.after) or "nothing"
     who = f"{event.member_id} of {event.group_id}"
     if event.epoch == 0:
-        return f"{who} is a member no more: {event.because}."
-    return f"{who} is at {event.counted} {event.epoch} and may have {has}: {event.because}."
+        return f"{who} is no longer a member: {event.because}."
+    return f"{who} is at {event.counted} {event.epoch} and may own {has}: {event.because}."
 
 
 def _of_topic(event: TopicRemade | TopicDeleted | TopicCreated) -> str:
     match event:
         case TopicRemade(topic=topic, before=before, after=after):
-            return f"{topic} has the id {after} now, not {before} any more, and other records."
+            return f"{topic} now has the id {after} instead of {before}, and different records."
         case TopicDeleted(topic=topic):
-            return f"{topic} is gone: its records, its id, and what was known of it."
+            return f"{topic} is deleted with its records, its id and everything known about it."
         case TopicCreated(topic=topic, topic_id=topic_id):
-            return f"There is a topic {topic} now, with the id {topic_id}."
+            return f"Topic {topic} now exists, with the id {topic_id}."
 
 
 def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str:
     if isinstance(event, GenerationSeen):
-        return (
-            f"Generation {event.generation} of {event.group_id} counts here: older ones are over."
-        )
+        return f"Generation {event.generation} of {event.group_id} is current here: older ones are fenced."
     if isinstance(event, OffsetsExpired):
         what = " and ".join(event.partitions)
-        told = f"The offsets of {event.group_id} for {what} are forgotten." if what else ""
+        told = f"The offsets of {event.group_id} for {what} are deleted." if what else ""
         gone = f"The group {event.group_id} is deleted." if event.deleted else ""
         return " ".join(part for part in (told, gone) if part)
     who = " and ".join(event.members) or "nobody"
@@ -335,26 +333,30 @@ def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str
 
 def _of_share_state(event: Event) -> str:
     if isinstance(event, ShareStartFollowed):
-        where = f"{event.partition} begins at {event.after} in its log"
-        return f"{where}: the start offset of {event.group_id} goes there from {event.before}."
+        where = f"{event.partition} now starts at {event.after} in its log"
+        return f"{where}: the start offset of {event.group_id} moves there from {event.before}."
     if not isinstance(event, ShareStateReset | LogPruned):
         return ""
     if isinstance(event, LogPruned):
-        return f"{event.partition} begins at offset {event.after} now, not at {event.before}."
+        return f"{event.partition} now starts at offset {event.after} instead of {event.before}."
     group, _, index = event.key.split(":")
     if event.state_epoch < 0:
-        return f"What {group} knew of partition {index} is deleted."
+        return f"The state of {group} for partition {index} is deleted."
     where = (
-        f"offset {event.start_offset}" if event.start_offset >= 0 else "where its reset policy says"
+        f"offset {event.start_offset}"
+        if event.start_offset >= 0
+        else "the position chosen by its reset policy"
     )
-    return f"{group} begins anew in partition {index}, from {where}, at state epoch {event.state_epoch}."
+    return (
+        f"{group} restarts in partition {index} from {where}, at state epoch {event.state_epoch}."
+    )
 
 
 def _transaction(event: TransactionMoved) -> str:
     if event.kept_for:
         return (
             f"{event.transactional_id} is kept: it stays ONGOING with producer id {event.producer_id}, "
-            f"epoch {event.producer_epoch}, and only {event.kept_for} may end it."
+            f"epoch {event.producer_epoch}, and only {event.kept_for} can end it."
         )
     if event.after is TransactionState.ONGOING:
         names = " and ".join(event.partitions)
