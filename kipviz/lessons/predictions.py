@@ -1,8 +1,9 @@
 """Questions made from what is possible: what can happen, what cannot and why, what is answered.
 
 A question is made from the choices at a step, so there is one wherever there is something to tell
-apart, also on a branch that nobody foresaw. The order of its options comes from a digest of
-their words: it is the same on every machine, and says nothing about which one is right.
+apart, also on a branch that nobody foresaw. Which options it has and their order come from a digest of
+their ids: the same on every machine, and nothing of which one is right. An id is never reworded, so a saved answer,
+which is the number of an option, stays what it was when words on the screen are improved.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ OPTIONS_MIN, OPTIONS_MAX = 2, 4
 
 
 class Possible(Value, frozen=True):
-    """One thing that can happen at a step, or that cannot, with the reason."""
+    """One thing that can happen at a step, or that cannot, with the reason; `id` is the action, written out."""
 
+    id: str
     text: str
     enabled: bool
     why: str = ""
@@ -49,8 +51,9 @@ class Answer(Value, frozen=True):
 
 
 class Option(Value, frozen=True):
-    """One answer to a prediction, whether it is right, and what to say to it."""
+    """One answer to a prediction, whether it is right, and what to say to it; `id` is an action or an error."""
 
+    id: str
     text: str
     right: bool
     say: str
@@ -82,7 +85,7 @@ def prediction(items: Sequence[Possible], answer: Answer | None) -> Prediction |
     )
     if not can or not cannot:
         return None
-    salt = "|".join(item.text for item in (*can, *cannot))
+    salt = "|".join(item.id for item in (*can, *cannot))
     if len(can) < OPTIONS_MIN or (len(cannot) > 1 and digest_of(salt.encode())[0] % 2):
         return what_can_happen(can, cannot, salt)
     return what_cannot_happen(can, cannot, salt)
@@ -93,8 +96,10 @@ def what_can_happen(can: Sequence[Possible], cannot: Sequence[Possible], salt: s
     # That a broker may crash is no insight, so an accident is right only where nothing else is.
     right = _shuffled([item for item in can if not item.accident] or can, salt)[0]
     wrong = _shuffled(cannot, salt)[: OPTIONS_MAX - 1]
-    options = [Option(right.text, True, "This can happen now.")]
-    options += [Option(item.text, False, f"It cannot happen: {item.why}.") for item in wrong]
+    options = [Option(right.id, right.text, True, "This can happen now.")]
+    options += [
+        Option(item.id, item.text, False, f"It cannot happen: {item.why}.") for item in wrong
+    ]
     return Prediction("next", "What can happen next?", _mixed(options, salt))
 
 
@@ -104,8 +109,8 @@ def what_cannot_happen(
     """Ask which one of a few things is impossible, and say why."""
     right = _shuffled(cannot, salt)[0]
     wrong = _shuffled(can, salt)[: OPTIONS_MAX - 1]
-    options = [Option(right.text, True, f"It cannot happen: {right.why}.")]
-    options += [Option(item.text, False, "This can happen now.") for item in wrong]
+    options = [Option(right.id, right.text, True, f"It cannot happen: {right.why}.")]
+    options += [Option(item.id, item.text, False, "This can happen now.") for item in wrong]
     text = "Which of these cannot happen now, and why?"
     return Prediction("cannot", text, _mixed(options, salt))
 
@@ -122,7 +127,7 @@ def what_is_answered(answer: Answer) -> Prediction:
     )
     wrong = [*kept, *others][: OPTIONS_MAX - 1]
     options = [
-        Option(words_of(error), error is answer.error, meaning_of(error))
+        Option(error.name, words_of(error), error is answer.error, meaning_of(error))
         for error in (answer.error, *wrong)
     ]
     text = f"{answer.request} is about to arrive at {answer.where}. What is the response?"
@@ -135,10 +140,10 @@ def _different(items: Sequence[Possible]) -> list[Possible]:
 
 
 def _shuffled(items: Sequence[Possible], salt: str) -> list[Possible]:
-    return sorted(items, key=lambda item: digest_of(f"{salt}|{item.text}".encode()))
+    return sorted(items, key=lambda item: digest_of(f"{salt}|{item.id}".encode()))
 
 
 def _mixed(options: Sequence[Option], salt: str) -> tuple[Option, ...]:
-    """Put options in an order that depends on their words alone, not on which one is right."""
+    """Put options in an order that depends on their ids alone, not on which one is right."""
     key = f"{salt}|order|"
-    return tuple(sorted(options, key=lambda option: digest_of((key + option.text).encode())))
+    return tuple(sorted(options, key=lambda option: digest_of((key + option.id).encode())))

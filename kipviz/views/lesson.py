@@ -22,6 +22,7 @@ from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
+from kipviz.views.choices import choice_id
 from kipviz.views.explanations.checks import checks_of
 
 Part = dict[str, Any]
@@ -102,8 +103,8 @@ class LessonTelling:
         can = [i for i in items if i["enabled"] and i["group"] == "next"]
         if len(can) < FEW:
             can += [i for i in items if i["enabled"] and i["group"] == "fault"]
-        found = [Possible(i["text"], True, "", i["group"] == "fault") for i in can]
-        found += [Possible(i["text"], False, i["why"]) for i in items if not i["enabled"]]
+        found = [Possible(i["id"], i["text"], True, "", i["group"] == "fault") for i in can]
+        found += [Possible(i["id"], i["text"], False, i["why"]) for i in items if not i["enabled"]]
         # In the order of their steps: a long line is not looked through at every one of them.
         first = bisect_left(self._taken, k - NEAR, key=_step_of)
         after = bisect_right(self._taken, k + NEAR, key=_step_of)
@@ -112,7 +113,7 @@ class LessonTelling:
         for _, text, action in near:
             why = self._model.why_not(world, action) if text not in known else None
             if why is not None:
-                found.append(Possible(text, False, why))
+                found.append(Possible(choice_id(action), text, False, why))
         return found
 
     def _answered(self, now: _Taken, event: MessageSent) -> None:

@@ -14,14 +14,16 @@ FAILURES = (
     Errors.NOT_COORDINATOR,
     Errors.NOT_LEADER_OR_FOLLOWER,
 )
-CAN = [Possible(f"message {n} arrives at B{n}", enabled=True) for n in range(4)]
-CANNOT = [Possible(f"timer {n} runs out on B{n}", False, f"reason {n}") for n in range(4)]
+CAN = [Possible(f"deliver {n}", f"message {n} arrives at B{n}", enabled=True) for n in range(4)]
+CANNOT = [
+    Possible(f"run out {n}", f"timer {n} runs out on B{n}", False, f"reason {n}") for n in range(4)
+]
 
 
 def questions(many: int = 200) -> list:
     found = []
     for n in range(many):
-        can = [Possible(f"{n}: {item.text}", True) for item in CAN[: 1 + n % 4]]
+        can = [Possible(f"{n}: {item.id}", f"{n}: {item.text}", True) for item in CAN[: 1 + n % 4]]
         found.append(prediction([*can, *CANNOT[: 1 + n % 3]], None))
     return found
 
@@ -52,7 +54,7 @@ def test_the_place_of_the_right_option_tells_nothing():
 
 
 def test_the_order_does_not_depend_on_which_option_is_right():
-    flipped = [Possible(item.text, not item.enabled, "so") for item in (*CAN, *CANNOT)]
+    flipped = [Possible(item.id, item.text, not item.enabled, "so") for item in (*CAN, *CANNOT)]
     one, other = prediction([*CAN, *CANNOT], None), prediction(flipped, None)
     assert {one.kind, other.kind} <= {"next", "cannot"}
     assert prediction([*CAN, *CANNOT], None) == one
@@ -65,7 +67,7 @@ def test_where_nothing_is_to_be_told_apart_there_is_no_question():
 
 
 def test_an_accident_is_the_right_answer_only_where_nothing_else_can_happen():
-    accidents = [Possible(f"B{n} crashes", True, "", True) for n in range(3)]
+    accidents = [Possible(f"crash {n}", f"B{n} crashes", True, "", True) for n in range(3)]
     question = prediction([CAN[0], *accidents, *CANNOT[:1]], None)
     if question.kind == "next":
         assert next(o for o in question.options if o.right).text == CAN[0].text
@@ -96,3 +98,12 @@ def test_a_question_offers_the_errors_that_the_checks_could_have_led_to():
     options = {option.text: option.right for option in prediction(CAN, answer).options}
     assert options == {"no error": False, "UNKNOWN_MEMBER_ID": False, "FENCED_MEMBER_EPOCH": True}
     assert prediction(CAN, answer.but(checked=())) is None
+
+
+def test_other_words_change_neither_which_options_there_are_nor_their_order():
+    for can, cannot in ((4, 4), (1, 3), (2, 1)):
+        items = [*CAN[:can], *CANNOT[:cannot]]
+        reworded = [item.but(text=f"Nr. {-n}", why="so") for n, item in enumerate(items)]
+        one, other = prediction(items, None), prediction(reworded, None)
+        assert [option.id for option in one.options] == [option.id for option in other.options]
+        assert one.kind == other.kind

@@ -9,6 +9,7 @@ import re
 import pytest
 
 import kipviz
+from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.learner_record import Learned
 from kipviz.core.tracefile import TraceFileError
 from kipviz.widgets.files import file_of
@@ -135,3 +136,21 @@ def test_answers_that_are_none_are_one_sentence(tmp_path, said):
     with pytest.raises(TraceFileError) as refused:
         kipviz.open_trace(path)
     assert "\n" not in str(refused.value)
+
+
+def test_a_file_from_before_options_had_ids_keeps_the_storys_answers_and_says_what_it_leaves_out(
+    tmp_path, monkeypatch
+):
+    keep = tmp_path / "mine.kipviz"
+    monkeypatch.setattr(runs, "BY_ID", "")  # as such a file was written
+    stepper = kipviz.open(STORY, keep=keep)
+    (step, kind, *_), *_ = stepper.payload["asks"]["questions"]
+    letter = {"next": "n", "cannot": "c", "answer": "a"}[kind]
+    predicted = f"{letter}{stepper.payload['steps'][step]['node']}"
+    answered(stepper, predicted, 0)
+    answered(stepper, ASKED, option_of(stepper, right=True))
+    monkeypatch.undo()
+    run = runs.load(keep)
+    assert [name for name, _ in run.learned.answers] == [ASKED]
+    assert run.learned.revealed == (ASKED,)
+    assert any("options stood in another order" in change for change in run.changes)

@@ -35,6 +35,15 @@ class Learned(Value, frozen=True):
         revealed = tuple(now for asked in self.revealed if (now := name(asked)))
         return Learned(answers, revealed, self.reached)
 
+    def without_predictions(self) -> Learned:
+        """Give it without answers to predictions, and without what was revealed of them."""
+        answers = tuple(one for one in self.answers if PREDICTION.fullmatch(one[0]) is None)
+        revealed = tuple(name for name in self.revealed if PREDICTION.fullmatch(name) is None)
+        return Learned(answers, revealed, self.reached)
+
+
+# How a file says that the options of predictions stand in the order of their ids; before, it was that of their words.
+BY_ID = "by id"
 
 # What a reader begins with.
 NOTHING = Learned()

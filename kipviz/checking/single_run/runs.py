@@ -17,7 +17,7 @@ from kipviz.checking.judging.budgets import counts_of
 from kipviz.checking.search.liveness import settle
 from kipviz.checking.single_run.alternative_run import Held, Missing
 from kipviz.checking.single_run.continuation import breaks_later
-from kipviz.checking.single_run.learner_record import NOTHING, Learned
+from kipviz.checking.single_run.learner_record import BY_ID, NOTHING, Learned
 from kipviz.checking.single_run.quiescence import raised
 from kipviz.checking.single_run.seeded_run import Task, moments, stepped
 from kipviz.cluster.actions import ClusterAction
@@ -289,7 +289,7 @@ def pack(run: Run) -> Packed:
         ]
     learned = run.learned.renamed({n: n for n in range(len(ids))}, ids)
     if learned != NOTHING:
-        header["learned"] = msgspec.to_builtins(learned)
+        header["learned"] = {**msgspec.to_builtins(learned), "options": BY_ID}
     body = tracefile.body_of(traces, header, [origin_of(other) for other in run.others])
     return Packed(body, tuple(ids))
 
@@ -367,6 +367,13 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         learned = msgspec.convert(loaded.header.get("learned", {}), Learned)
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
+    if loaded.header.get("learned", {}).get("options") != BY_ID:
+        told = learned.without_predictions()
+        if told != learned:
+            changes.append(
+                "what was answered to predictions is left out: their options stood in another order"
+            )
+        learned = told
     lines, line = _lines(path, said, loaded)
     if isinstance(scenario, ServedScenario) and scenario.lines:
         nodes = _kept_nodes(loaded)[1][0]
