@@ -1,0 +1,213 @@
+"""Guards of the coordinators that decide what is told: who resigns, what failed, who is asked, what is let in."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator
+from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.core.table import Table
+from kipviz.driving.desk import TOPIC_IDS, Desk
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import TransactionMoved
+from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.share_state import InitializeShareGroupState
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.records.consumer_offsets import OffsetTombstone
+from kipviz.records.transaction_state import TransactionState
+
+S = TransactionState
+LOG, OFFSETS, SHARES = "__transaction_state-0", "__consumer_offsets-0", "__share_group_state-0"
+
+
+def transactions(**more):
+    role = TransactionCoordinator(LOG, 2)
+    return Desk(tc, role, leaders={LOG: 1, "out-0": 3, "out-1": 3}, **more)
+
+
+def groups(**more):
+    return Desk(
+        gc, GroupCoordinator(OFFSETS), leaders={OFFSETS: 1, "src-0": 5, "other-0": 5}, **more
+    )
+
+
+def shares():
+    return Desk(sc, ShareCoordinator(SHARES), leaders={SHARES: 1, "src-0": 5})
+
+
+def ongoing():
+    desk = transactions()
+    desk.ask(tc.on_init_producer_id, InitProducerId("t"))
+    desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
+    return desk
+
+
+def named(checks):
+    return [(check.name, check.found, check.error) for check in checks]
+
+
+@pytest.mark.parametrize(
+    ("desk", "ask", "request_"),
+    [
+        (transactions, tc.on_init_producer_id, InitProducerId("t")),
+        (groups, gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 3),))),
+        (shares, sc.on_initialize, InitializeShareGroupState(f"g:{TOPIC_IDS['src']}:0", 1, 0)),
+    ],
+    ids=["transaction coordinator", "group coordinator", "share coordinator"],
+)
+def test_a_coordinator_that_resigns_tells_who_waits_why_and_says_nothing_where_nobody_does(
+    desk, ask, request_
+):
+    at = desk()
+    left = at.module.on_resigned(at.role, at.on)
+    assert (left.state, left.replies, left.checks) == (None, (), ())
+    at.instant = False  # the replicas have not got it
+    assert at.ask(ask, request_) is None
+    left = at.module.on_resigned(at.role, at.on)
+    assert [reply.message.error for reply in left.replies] == [Errors.NOT_COORDINATOR]
+    assert named(left.checks) == [("leader", 1, Errors.NOT_COORDINATOR)]
+
+
+def test_an_append_that_fails_is_told_with_its_check_to_who_waits_and_to_nobody_else():
+    desk = ongoing()
+    desk.instant = False
+    assert desk.ask(tc.on_end_txn, EndTxn("t", 9, 0, True)) is None
+    (wait,) = desk.role.waiting
+    failed = tc.fail_append(desk.role, wait, desk.on)
+    assert [r.message.error for r in failed.replies] == [Errors.COORDINATOR_NOT_AVAILABLE]
+    late = ("replicated in time", False, Errors.COORDINATOR_NOT_AVAILABLE)
+    assert named(failed.checks) == [late]
+    alone = ongoing()
+    alone.instant = False
+    alone.do(tc.on_timeout(alone.role, "t", alone.on))
+    (wait,) = alone.role.waiting
+    failed = tc.fail_append(alone.role, wait, alone.on)
+    assert (failed.replies, failed.checks) == ((), ())
+
+
+def test_a_producer_that_fences_an_open_transaction_is_told_by_its_state_and_a_time_out_tells_nobody():
+    desk = ongoing()
+    answer = desk.ask(tc.on_init_producer_id, InitProducerId("t"))
+    assert answer.error is Errors.CONCURRENT_TRANSACTIONS
+    open_yet = ("state", S.ONGOING, Errors.CONCURRENT_TRANSACTIONS)
+    assert open_yet in named(desk.checks)
+    alone = ongoing()
+    alone.do(tc.on_timeout(alone.role, "t", alone.on))
+    assert open_yet not in named(alone.checks)
+    ended = ongoing()
+    ended.ask(tc.on_end_txn, EndTxn("t", 9, 0, True))
+    assert open_yet not in named(ended.checks)
+
+
+def test_the_first_state_of_a_transactional_id_has_none_before_it():
+    desk = ongoing()
+    moved = [(e.before, e.after) for e in desk.events if isinstance(e, TransactionMoved)]
+    assert moved == [(None, S.EMPTY), (S.EMPTY, S.ONGOING)]
+
+
+def test_markers_are_sent_on_for_a_decided_transaction_of_this_epoch_that_waits_for_some():
+    desk = ongoing()
+    known = desk.role.transactions["t"]
+
+    def sending(tag="2 t", **changes):
+        role = desk.role.but(transactions=Table.of({"t": known.but(**changes)}))
+        return tc._sending(role, tag)
+
+    decided = {"state": S.PREPARE_COMMIT}
+    assert sending(**decided) == known.but(**decided)
+    assert sending("3 t", **decided) is None
+    assert sending("2 u", **decided) is None
+    assert sending() is None
+    assert sending(**decided, partitions=()) is None
+
+
+def test_a_name_expires_where_names_do_and_nothing_of_it_is_being_written():
+    desk = transactions(transactional_ids_expire=True)
+    desk.ask(tc.on_init_producer_id, InitProducerId("t"))
+    (timer,) = tc.timers(desk.role, desk.on)
+    assert timer.endswith("t")
+    assert tc.timers(desk.role.but(loading=True), desk.on) == ()
+    busy = desk.role.transactions["t"].but(pending_state=S.ONGOING)
+    assert tc.timers(desk.role.but(transactions=Table.of({"t": busy})), desk.on) == ()
+    kept = transactions()
+    kept.ask(tc.on_init_producer_id, InitProducerId("t"))
+    expires = kept.settings.transactional_ids_expire
+    assert bool(tc.timers(kept.role, kept.on)) is bool(expires)
+
+
+def test_nobody_is_timed_out_by_a_coordinator_that_reads_its_log_or_does_not_know_the_id():
+    desk = ongoing()
+    assert tc.why_no_timeout(desk.role, "t") is None
+    assert "still reads its log" in tc.why_no_timeout(desk.role.but(loading=True), "t")
+    assert "knows no transactional id u" in tc.why_no_timeout(desk.role, "u")
+
+
+# -- the group coordinator -------------------------------------------------------------------------
+
+
+def test_a_topic_that_is_deleted_takes_its_own_offsets_along_and_no_other_topic_s():
+    desk = groups()
+    for partition in ("src-0", "other-0"):
+        desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset(partition, 3),)))
+    desk.do(gc.on_topic_deleted(desk.role, "src", desk.on))
+    gone = [r for r in desk.written(OFFSETS) if isinstance(r, OffsetTombstone)]
+    assert [(r.group_id, r.partition) for r in gone] == [("g", "src-0")]
+    assert set(desk.role.offsets.keys()) == {("g", "other-0")}
+
+
+@pytest.mark.parametrize(
+    ("committed", "now", "another"),
+    [("A", "B", True), ("A", "A", False), ("", "B", False), ("A", "", False), ("", "", False)],
+)
+def test_an_offset_is_of_another_topic_where_both_ids_are_known_and_differ(committed, now, another):
+    on = SimpleNamespace(image=SimpleNamespace(topic_id_of=lambda _: now))
+    offset = CommittedOffset(3, 0, committed)
+    assert gc._of_another_topic(offset, "src-0", on) is another
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "epoch", "found"),
+    [
+        ("g", "m", 4, [("member id", "m", Errors.NONE), ("member epoch", 4, Errors.NONE)]),
+        ("g", "x", 4, [("member id", None, Errors.UNKNOWN_MEMBER_ID)]),
+        ("g", "", 4, [("member id", None, Errors.UNKNOWN_MEMBER_ID)]),
+        ("g", "x", -1, [("member id", None, Errors.UNKNOWN_MEMBER_ID)]),
+        ("g", "", -1, []),
+        ("unknown", "m", 4, []),
+    ],
+)
+def test_who_reads_an_offset_is_a_member_or_names_neither_a_member_nor_an_epoch(
+    group, name, epoch, found
+):
+    members = Table.of({"m": GroupMember("src", epoch=4)})
+    role = GroupCoordinator(OFFSETS).but(groups=Table.of({"g": ConsumerGroup(members=members)}))
+    request = OffsetFetch(group, "src-0", member_id=name, member_epoch=epoch)
+    assert named(gc._reader_checks(role, request)) == [("loading", False, Errors.NONE), *found]
+
+
+def test_a_member_that_is_given_is_found_by_its_name_or_not_at_all():
+    assert named(gc._given_member_checks(None, "m", 3)) == [
+        ("member id", None, Errors.UNKNOWN_MEMBER_ID)
+    ]
+    assert named(gc._given_member_checks(3, "m", 3))[0] == ("member id", "m", Errors.NONE)
+
+
+def test_only_a_request_that_names_a_member_is_held_to_the_gate_of_kip_447s_drafts():
+    desk = groups()
+    gated = desk.on.but(
+        rules=desk.on.rules.but(group_metadata_gate=lambda _level: Errors.UNSUPPORTED_VERSION)
+    )
+    offsets = (GroupOffset("src-0", 3),)
+    plain = TxnOffsetCommit("t", "g", 9, 0, "", -1, offsets)
+    for request, refused in ((plain, False), (plain.but(member_id="m"), True)):
+        done = gc.on_txn_offset_commit(desk.role, request, ReplyTo("c", 1, 0), gated)
+        errors = [check.error for check in done.checks]
+        assert (Errors.UNSUPPORTED_VERSION in errors) is refused

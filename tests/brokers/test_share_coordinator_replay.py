@@ -1,0 +1,197 @@
+"""What a share coordinator makes of its log, batch by batch: votes of several producers and share-partitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers.logs.partition_log import append, replicate
+from kipviz.brokers.share_coordinators import share_coordinator as sc
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, Vote
+from kipviz.designs.catalogue import design
+from kipviz.driving.desk import Desk
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import ShareStateReset
+from kipviz.messages.share_state import InitializeShareGroupState
+from kipviz.records.batches import ABORT, COMMIT, Batch
+from kipviz.records.share_group_state import (
+    RecordState,
+    ShareSnapshotRecord,
+    ShareStagedRecord,
+    ShareTombstone,
+    ShareUpdateRecord,
+    StagedBatch,
+    StateBatch,
+)
+from tests.brokers.test_share_coordinator import HERE, KEY, initialised, read
+
+RULES = design("repaired").broker_rules()
+FORGETS = design("repaired+reset_while_pending=fences_the_vote").broker_rules()
+OTHER = KEY.replace("g1:", "g2:")
+AVL, ACK, ARCHIVING, ARCH = (
+    RecordState.AVAILABLE,
+    RecordState.ACKNOWLEDGED,
+    RecordState.ARCHIVING,
+    RecordState.ARCHIVED,
+)
+ACCEPT, REJECT = 1, 3
+PID, ELSE = 9, 8
+
+
+def plain(*records):
+    return Batch(0, records)
+
+
+def snapshot(key=KEY, state_epoch=2, leader_epoch=0, start=0, batches=()):
+    return ShareSnapshotRecord(key, 0, state_epoch, leader_epoch, start, 0, batches)
+
+
+def vote(key=KEY, pid=PID, epoch=0, kind=ACCEPT, start=-1, **more):
+    record = ShareStagedRecord(key, (StagedBatch(0, 4, kind, 1),), start, **more)
+    return Batch(0, (record,), pid, epoch, transactional=True)
+
+
+def marker(pid=PID, epoch=1, control=COMMIT):
+    """Write a marker as transaction version 2 does: one epoch above the data."""
+    return Batch(0, (), pid, epoch, transactional=True, control=control)
+
+
+def replayed(*batches, me=None, rules=RULES):
+    me = me or ShareCoordinator(HERE)
+    for batch in batches:
+        me = sc.replay(me, batch, rules)
+    return me
+
+
+def voters(me):
+    """Who has votes pending, and in which share-partitions."""
+    return {pid: [each.key for each in votes] for pid, votes in me.votes.items()}
+
+
+VOTED = (plain(snapshot(), snapshot(OTHER)), vote(), vote(OTHER), vote(OTHER, ELSE))
+
+
+def test_a_state_that_is_made_anew_forgets_its_own_votes_and_no_other_share_partition_s():
+    anew, other = plain(snapshot(state_epoch=3)), plain(snapshot(OTHER, state_epoch=3))
+    assert voters(replayed(*VOTED, rules=FORGETS)) == {PID: [KEY, OTHER], ELSE: [OTHER]}
+    assert voters(replayed(*VOTED, anew, rules=FORGETS)) == {PID: [OTHER], ELSE: [OTHER]}
+    assert voters(replayed(*VOTED, other, rules=FORGETS)) == {PID: [KEY]}
+    assert voters(replayed(*VOTED, other)) == {PID: [KEY, OTHER], ELSE: [OTHER]}
+
+
+def test_a_snapshot_of_the_same_state_keeps_its_votes_and_a_tombstone_takes_them_along():
+    same = replayed(*VOTED, plain(snapshot()), rules=FORGETS)
+    assert voters(same) == {PID: [KEY, OTHER], ELSE: [OTHER]}
+    gone = replayed(*VOTED, plain(ShareTombstone(OTHER)), rules=FORGETS)
+    assert voters(gone) == {PID: [KEY]}
+    assert set(gone.states.keys()) == {KEY}
+
+
+def test_a_state_that_is_made_anew_fences_the_leaders_that_the_old_one_had_heard_of():
+    before = replayed(plain(snapshot(leader_epoch=7)))
+    assert replayed(plain(snapshot(state_epoch=3)), me=before).states[KEY].fenced_below == 7
+    same = replayed(plain(snapshot(state_epoch=3, leader_epoch=7)), me=before)
+    assert same.states[KEY].fenced_below == 0
+    assert replayed(plain(snapshot(leader_epoch=7))).states[KEY].fenced_below == 0
+
+
+def test_a_vote_moves_the_start_offset_on_and_never_back_and_waits_without_a_state():
+    there = (StateBatch(0, 9, AVL, 1),)
+    known = replayed(plain(snapshot(start=3, batches=there)))
+    assert replayed(vote(start=5), me=known).states[KEY].start_offset == 5
+    assert replayed(vote(start=5), me=known).states[KEY].batches == (StateBatch(5, 9, AVL, 1),)
+    for start in (-1, 2, 3):
+        assert replayed(vote(start=start), me=known).states[KEY] == known.states[KEY]
+    alone = replayed(vote(start=5))
+    assert (set(alone.states.keys()), voters(alone)) == (set(), {PID: [KEY]})
+
+
+@pytest.mark.parametrize(
+    ("control", "kind", "archiving", "becomes"),
+    [
+        (COMMIT, ACCEPT, False, ACK),
+        (COMMIT, ACCEPT, True, ACK),
+        (COMMIT, REJECT, False, ARCH),
+        (COMMIT, REJECT, True, ARCHIVING),
+        (ABORT, ACCEPT, False, AVL),
+        (ABORT, REJECT, True, AVL),
+    ],
+)
+def test_a_marker_makes_of_a_vote_what_it_says(control, kind, archiving, becomes):
+    done = replayed(
+        plain(snapshot()), vote(kind=kind, archiving=archiving), marker(control=control)
+    )
+    assert done.states[KEY].batches == (StateBatch(0, 4, becomes, 1),)
+    assert not done.votes
+
+
+def test_a_marker_decides_what_its_epoch_fits_and_leaves_the_other_votes_of_its_producer():
+    later = replayed(plain(snapshot(), snapshot(OTHER)), vote(), vote(OTHER, epoch=5))
+    done = replayed(marker(), me=later)
+    assert done.votes[PID] == (Vote(OTHER, 5, (StagedBatch(0, 4, ACCEPT, 1),)),)
+    assert done.states[KEY].batches == (StateBatch(0, 4, ACK, 1),)
+    assert done.states[OTHER].batches == ()
+
+
+def test_a_marker_of_another_producer_and_one_without_votes_change_nothing():
+    before = replayed(*VOTED)
+    assert replayed(marker(pid=77), me=before) == before
+    assert voters(replayed(marker(pid=ELSE), me=before)) == {PID: [KEY, OTHER]}
+
+
+def test_a_marker_goes_over_votes_of_a_state_that_is_gone():
+    done = replayed(plain(snapshot()), vote(OTHER), vote(), marker())
+    assert set(done.states.keys()) == {KEY}
+    assert done.states[KEY].batches == (StateBatch(0, 4, ACK, 1),)
+    assert not done.votes
+
+
+def test_an_update_before_its_snapshot_begins_a_state_of_its_own():
+    found = replayed(plain(ShareUpdateRecord(KEY, 4, 6, 2, 1, (StateBatch(2, 3, ACK, 1),))))
+    state = found.states[KEY]
+    assert (state.state_epoch, state.start_offset, state.leader_epoch) == (-1, 2, 6)
+    again = replayed(plain(ShareUpdateRecord(KEY, 4, 6, 1, 1)), me=found).states[KEY]
+    assert (again.start_offset, again.updates) == (2, 2)
+
+
+def test_a_binary_without_kip_1289_goes_over_the_records_of_votes():
+    role = ShareCoordinator(HERE, loading=True)
+    for name, votes in (("4.4", {}), ("", {PID: [KEY]})):
+        desk = Desk(sc, role, leaders={HERE: 1})
+        for number, batch in enumerate((plain(snapshot()), vote())):
+            desk.logs[HERE] = replicate(append(desk.logs[HERE], batch.but(base_offset=number)))
+        if name:
+            desk.image = {"releases": ((1, name),)}
+        desk.do(sc.on_loaded(desk.role, desk.on))
+        assert voters(desk.role) == votes
+        assert set(desk.role.states.keys()) == {KEY}
+
+
+def test_a_state_that_is_made_anew_is_reported_and_a_first_one_only_where_it_says_its_start():
+    desk = initialised()
+
+    def resets():
+        return [
+            (e.state_epoch, e.start_offset) for e in desk.events if isinstance(e, ShareStateReset)
+        ]
+
+    def initialise(key, epoch, start):
+        request = InitializeShareGroupState(key, epoch, start)
+        return desk.ask(sc.on_initialize, request).error
+
+    assert initialise(KEY, 3, -1) is Errors.NONE
+    assert resets() == [(3, -1)]
+    assert initialise(OTHER, 1, -1) is Errors.NONE
+    assert resets() == [(3, -1)]
+    third = OTHER.replace("g2:", "g3:")
+    assert initialise(third, 1, 5) is Errors.NONE
+    assert resets() == [(3, -1), (1, 5)]
+    assert desk.role.states[KEY].snapshot_epoch == 1
+    assert desk.role.states[third].snapshot_epoch == 0
+
+
+def test_a_read_of_a_state_that_is_not_there_is_refused_and_changes_nothing():
+    desk = initialised()
+    before = desk.role
+    answer = read(desk, key=OTHER)
+    assert answer.error is not Errors.NONE
+    assert (desk.role, desk.written(HERE)) == (before, [snapshot()])
