@@ -16,12 +16,13 @@ from enum import StrEnum
 
 from kipviz.clients import kinds
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.kinds import Client, Holder, MemberConsumer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -196,9 +197,14 @@ class Application(Part, frozen=True, cache_hash=True):
         return next((c for c in self.others.values() if isinstance(c, TransactionSession)), None)
 
     @property
-    def manager(self) -> Producer:
+    def holder(self) -> Holder:
         """The client that has the transactions of the process: its session, else its producer."""
         return self.session or self.producer
+
+    @property
+    def manager(self) -> TransactionManager:
+        """The transaction manager of the process, whoever holds it."""
+        return self.holder.manager
 
     def client_at(self, source: str) -> Client | None:
         """Give the client that sends under this name, such as "app-1/producer"; None if none does."""

@@ -18,7 +18,7 @@ from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.subscribing import subscription_of
-from kipviz.clients.kinds import Client, MemberConsumer, send
+from kipviz.clients.kinds import Client, Holder, MemberConsumer, end_transaction, send
 from kipviz.clients.operators import admin as administering
 from kipviz.clients.operators.acl_calls import OF_ACLS, READ_OF_ACLS
 from kipviz.clients.operators.admin import Admin
@@ -36,9 +36,12 @@ from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
 from kipviz.clients.transactions import external_database as databases
 from kipviz.clients.transactions import producer as transactional
 from kipviz.clients.transactions import stagings
+from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, STORED, ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Value
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.share_groups import (
@@ -103,31 +106,44 @@ def client_of(me: Application, line: Line) -> Client:
 # -- of the producer ----------------------------------------------------------------------------
 
 
+def _holder(me: Application, line: Line) -> Holder:
+    client = client_of(me, line)
+    assert isinstance(client, Holder), f"{line.call.value}() is a call of a producer or a session"
+    return client
+
+
 def _producer(me: Application, line: Line) -> Producer:
     client = client_of(me, line)
     assert isinstance(client, Producer), f"{line.call.value}() is a call of a producer"
     return client
 
 
+def _managed(me: Application, holder: Holder, manager: TransactionManager) -> Application:
+    """Give the process in which a producer or a session has another transaction manager."""
+    return me.with_client(holder.but(manager=manager))
+
+
 def _init_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
-    if _producer(me, line).group_id:
+    holder = _holder(me, line)
+    manager = holder.manager
+    if manager.group_id:
         # KIP-447, first draft: an identity is for a generation, and there is none yet (our inference).
-        return me.with_client(_producer(me, line).but(done=True, error=""))
+        return _managed(me, holder, manager.but(done=True, error=""))
     keep = line.target == KEEP_PREPARED_TXN
-    producer = _producer(me, line)
-    told = producer.heartbeat_interval_ms
-    if isinstance(producer, TransactionSession):
-        told = rules.session_timeout(producer.session_timeout_ms, told)
-    producer = transactional.init_transactions(producer, keep_prepared_txn=keep, told_ms=told)
+    told = manager.heartbeat_interval_ms
+    if isinstance(holder, TransactionSession):
+        told = rules.session_timeout(holder.session_timeout_ms, told)
+    manager = managing.init_transactions(manager, keep_prepared_txn=keep, told_ms=told)
     if isinstance(me.consumer, MemberConsumer):
-        producer = producer.but(member_at_init=_member_of(me.consumer))
+        manager = manager.but(member_at_init=_member_of(me.consumer))
     if isinstance(me.consumer, ClassicConsumer) and me.consumer.rejoin and rules.init_joins():
         me = me.but(consumer=classic.poll(me.consumer).but(listening=True))
-    return me.with_client(producer)
+    return _managed(me, holder, manager)
 
 
 def _begin_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    return me.with_client(transactional.begin_transaction(_producer(me, line)))
+    holder = _holder(me, line)
+    return _managed(me, holder, managing.begin_transaction(holder.manager))
 
 
 def _send(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -152,7 +168,7 @@ def left_behind(me: Application, line: Line) -> Application:
     if line.call is not Call.SEND or not me.workers or not isinstance(producer, Producer):
         return me
     to, outputs = _outputs(me, line)
-    if producer.session or awaited_topics.is_unknown(producer.there, to):
+    if producer.manager.session or awaited_topics.is_unknown(producer.metadata, to):
         return me
     if stray_records.goes_along(producer, to):
         return me.with_client(send(producer, to, outputs))
@@ -181,16 +197,16 @@ def _send_offsets(me: Application, line: Line, rules: ClientRules) -> Applicatio
         offsets = group_reading.read_so_far(consumer)
     else:
         offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
-    producer, now = _producer(me, line), _member_of(consumer)
+    holder, now = _holder(me, line), _member_of(consumer)
     passed = now if line.metadata else NOBODY
     if isinstance(consumer, MemberConsumer):
-        passed = rules.producer_member(producer.member_at_init, now, passed)
+        passed = rules.producer_member(holder.manager.member_at_init, now, passed)
     static = consumer.instance_id if isinstance(consumer, MemberConsumer) else ""
     instance_id = static if passed != NOBODY else ""
-    producer = transactional.send_offsets(
-        producer, consumer.group_id, *passed, offsets, instance_id
+    manager = managing.send_offsets(
+        holder.manager, consumer.group_id, *passed, offsets, instance_id
     )
-    return me.with_client(producer)
+    return _managed(me, holder, manager)
 
 
 def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str, int]:
@@ -205,15 +221,16 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
 
 def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = draining.consumer_of(me, draining.drained_by(line))
+    holder = _holder(me, line)
     if line.target.partition(" ")[0] == draining.DRAINED:
-        producer, consumer = draining.stage(_producer(me, line), consumer, rules)
-        return me.with_client(producer).with_client(consumer)
+        manager, consumer = draining.stage(holder.manager, consumer, rules)
+        return _managed(me, holder, manager).with_client(consumer)
     each_said = _verdicts_of_each(me, line, consumer)
     if not each_said:  # as with offsets: nothing said is nothing sent
         return me
     (partition, verdicts), *others = each_said
-    producer = transactional.send_share_acknowledgements(
-        _producer(me, line),
+    manager = managing.send_share_acknowledgements(
+        holder.manager,
         consumer.group_id,
         *_metadata(consumer),
         partition,
@@ -226,9 +243,9 @@ def _stage(me: Application, line: Line, rules: ClientRules) -> Application:
     for each, said in ((partition, verdicts), *others) if consumer.gathers else ():
         beside = share_holding.staging(beside, each, tuple(offset for offset, _ in said))
     if consumer.gathers:
-        return me.with_client(producer).but(consumer=consumer.but(beside=beside))
+        return _managed(me, holder, manager).but(consumer=consumer.but(beside=beside))
     staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
-    return me.with_client(producer).but(consumer=consumer.but(staged=staged))
+    return _managed(me, holder, manager).but(consumer=consumer.but(staged=staged))
 
 
 def _metadata(consumer: ShareConsumer) -> tuple[str, int]:
@@ -276,7 +293,7 @@ def _add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicat
 
 
 def _commit_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    return me.with_client(transactional.end_transaction(_producer(me, line), committed=True))
+    return me.with_client(end_transaction(_holder(me, line), committed=True))
 
 
 def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -287,27 +304,27 @@ def _abort_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
         me = me.but(consumer=member.forget_positions(me.consumer))
     if isinstance(me.consumer, ClassicConsumer):
         me = me.but(consumer=classic.forget_positions(me.consumer))
-    return me.with_client(transactional.end_transaction(_producer(me, line), committed=False))
+    return me.with_client(end_transaction(_holder(me, line), committed=False))
 
 
 def _prepare_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    client = _producer(me, line)
-    if isinstance(client, TransactionSession):
-        return me.with_client(sessions.prepare(client))
-    votes_first = rules.prepare_waits(stagings.unanswered(client))
-    return me.with_client(transactional.prepare_transaction(client, votes_first=votes_first))
+    holder = _holder(me, line)
+    if isinstance(holder, TransactionSession):
+        return me.with_client(sessions.prepare(holder))
+    votes_first = rules.prepare_waits(stagings.unanswered(holder.manager))
+    return me.with_client(transactional.prepare_transaction(holder, votes_first=votes_first))
 
 
 def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    producer = _producer(me, line)
-    stored = producer.prepared
+    holder = _holder(me, line)
+    stored = holder.manager.prepared
     if line.target == STORED:
         stored = _database(me).prepared_txn_state
     elif line.target == IN_DOUBT and not _database(me).in_doubt:
         stored = PreparedTxnState()
-    if isinstance(producer, TransactionSession):
-        return me.with_client(sessions.complete(producer, stored))
-    return me.with_client(transactional.complete_transaction(producer, stored))
+    if isinstance(holder, TransactionSession):
+        return me.with_client(sessions.complete(holder, stored))
+    return me.with_client(transactional.complete_transaction(holder, stored))
 
 
 # -- of the database ----------------------------------------------------------------------------
@@ -325,7 +342,7 @@ def _insert(me: Application, line: Line, rules: ClientRules) -> Application:
         rows = ()
     state = me.manager.prepared if line.target in (WITH_STATE, CHECKPOINT) else None
     if line.target == WITH_IDENTITY:
-        state = PreparedTxnState(me.manager.producer_id, me.manager.producer_epoch)
+        state = PreparedTxnState(*me.manager.identity)
     return me.with_client(databases.insert(_database(me), rows, state))
 
 
@@ -339,7 +356,7 @@ def _database_commit(me: Application, line: Line, rules: ClientRules) -> Applica
 
 
 def _database_claim(me: Application, line: Line, rules: ClientRules) -> Application:
-    identity = PreparedTxnState(me.producer.producer_id, me.producer.producer_epoch)
+    identity = PreparedTxnState(*me.producer.manager.identity)
     return me.with_client(databases.claim(_database(me), identity))
 
 
@@ -406,11 +423,12 @@ def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules
     verdicts = _verdicts(me, line)
     if not verdicts:
         return me
+    manager = session.manager
     request = TxnShareAcknowledge(
-        session.transactional_id,
+        manager.transactional_id,
         consumer.group_id,
-        session.producer_id,
-        session.producer_epoch,
+        manager.producer_id,
+        manager.producer_epoch,
         consumer.member_id,
         consumer.member_epoch,
         consumer.partition,
@@ -419,7 +437,7 @@ def _acknowledge_transactionally(me: Application, line: Line, rules: ClientRules
     offsets = tuple(offset for offset, _ in verdicts)
     voted = session_votes.acknowledge_transactionally(consumer, request, offsets)
     # The session has to know that there is something to end.
-    return me.with_client(session.but(transaction_started=True)).but(consumer=voted)
+    return _managed(me, session, manager.but(transaction_started=True)).but(consumer=voted)
 
 
 def _unsubscribe(me: Application, line: Line, rules: ClientRules) -> Application:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
 from kipviz.clients.exceptions import ABORTS, COMMIT_FAILED, class_of, thrown, told
+from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.transactions import external_database
-from kipviz.clients.transactions.producer import Producer, ProducerState
 from kipviz.clients.transactions.producer_errors import ABORTABLE
+from kipviz.clients.transactions.producer_state import ProducerState
 
 KAFKA_EXCEPTION = "KafkaException"
 COMMIT_FAILED_EXCEPTION = "CommitFailedException"
@@ -82,8 +83,8 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
     call that waited for the answer throws that itself.
     """
     client = client_of(me, line)
-    transactional = isinstance(client, Producer) and not isinstance(client, PlainProducer)
-    if isinstance(client, Producer) and not me.waiting and client.state in IN_ERROR:
+    transactional = isinstance(client, Holder) and not isinstance(client, PlainProducer)
+    if isinstance(client, Holder) and not me.waiting and client.manager.state in IN_ERROR:
         return KAFKA_EXCEPTION
     request, error = told(raised)
     if error is None:

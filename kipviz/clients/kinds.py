@@ -16,7 +16,6 @@ from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.sending import in_flight, pipelined_producer, plain_producer
-from kipviz.clients.sending.in_flight import NumberingProducer
 from kipviz.clients.sending.outgoing import OutgoingBatch
 from kipviz.clients.sending.pipelined_producer import PipelinedProducer
 from kipviz.clients.sending.plain_producer import PlainProducer
@@ -34,6 +33,8 @@ from kipviz.records.batches import DataRecord
 
 # A consumer that is a member of a regular group, by either protocol.
 MemberConsumer: TypeAlias = GroupConsumer | ClassicConsumer
+# Who holds a TransactionManager: every producer, or, as KIP-1310 (draft) has it, a session that no producer holds.
+Holder: TypeAlias = Producer | TransactionSession
 Client: TypeAlias = (
     Producer
     | Consumer
@@ -89,7 +90,9 @@ def next_request(me: Client) -> Message | None:
 
 def has_room(me: Client, broker: int) -> bool:
     """Say whether a client may send one more request to a broker (max.in.flight.requests.per.connection)."""
-    return not isinstance(me, NumberingProducer) or in_flight.has_room(me, broker)
+    if not isinstance(me, PipelinedProducer | PlainProducer):
+        return True
+    return in_flight.has_room(me, broker)
 
 
 def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
@@ -158,6 +161,13 @@ def on_missed_poll(me: Any) -> Any:
 def send(me: Any, partition: str, records: tuple[DataRecord, ...]) -> Any:
     """Hand records to a producer for a partition."""
     return getattr(KINDS[type(me)], "send")(me, partition, records)  # noqa: B009  producers have it
+
+
+def end_transaction(me: Holder, *, committed: bool) -> Holder:
+    """Commit or abort the transaction of whoever holds its manager."""
+    if isinstance(me, TransactionSession):
+        return transaction_session.end_transaction(me, committed=committed)
+    return producer.end_transaction(me, committed=committed)
 
 
 def expiring(me: Client | None) -> OutgoingBatch | None:

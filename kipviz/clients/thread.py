@@ -13,7 +13,7 @@ from kipviz.clients.application import THROUGH, Application, Call, Line, databas
 from kipviz.clients.calls import CALLS, client_of, left_behind
 from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
 from kipviz.clients.groups import consumer_threads
-from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.kinds import Client, Holder, MemberConsumer
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.sending import blocked_sends
@@ -31,8 +31,8 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database, group_identity, results
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.clients.transactions.producer_state import Result
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.transactions.producer_timers import topic_ids_given_up
 from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING, TIMING_OUT
 from kipviz.core.model import Event
@@ -104,8 +104,10 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
     if result is not None:
         return _without_result(results.left(me, client, result, timed_out=True), line)
     if line.call is FORGOTTEN:
-        return _without_result(me.with_client(topic_ids_given_up(client)), line)
-    return _without_result(me.with_client(client.but(timed_out=line.call.value)), line)
+        given_up = client.but(manager=topic_ids_given_up(client.manager))
+        return _without_result(me.with_client(given_up), line)
+    timed_out = client.manager.but(timed_out=line.call.value)
+    return _without_result(me.with_client(client.but(manager=timed_out)), line)
 
 
 def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
@@ -121,12 +123,13 @@ def _awaited_again(me: Application, line: Line) -> Application | None:
     client = client_of(me, line)
     if not isinstance(client, Producer):
         return None
-    result = results.pending(client)
+    manager = client.manager
+    result = results.pending(manager)
     if result is not None and result.call == line.call.value:
         return results.joined(me, client, result).but(waiting=True)
-    if client.timed_out != line.call.value:
+    if manager.timed_out != line.call.value:
         return None
-    return me.with_client(client.but(timed_out="")).but(waiting=True)
+    return me.with_client(client.but(manager=manager.but(timed_out=""))).but(waiting=True)
 
 
 # A program is a loop: its calls start and return with the same words again and again, and a run keeps all.
@@ -181,22 +184,19 @@ def _called(
 def _raised_on_entry(me: Application, line: Line) -> str:
     """Give the exception of a call that finds the producer in an error state."""
     client = client_of(me, line)
-    if not isinstance(client, Producer):
+    if not isinstance(client, Holder):
         return ""
-    calling = CALLS[line.call]
-    if (
-        client.state in IN_ERROR
-        and client.state not in calling.legal
-        and not calling.always_illegal
-    ):
-        return client.error
+    calling, manager = CALLS[line.call], client.manager
+    state = manager.state
+    if state in IN_ERROR and state not in calling.legal and not calling.always_illegal:
+        return manager.error
     if (
         line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
-        and client.share_version < client.staging_level
+        and manager.share_version < manager.staging_level
     ):
         return (
             "UnsupportedVersionException: no connection has told of share.version "
-            f"{client.staging_level}"
+            f"{manager.staging_level}"
         )
     return ""
 
@@ -208,14 +208,14 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
         return _why_not_plain(line)
     if isinstance(client, ExternalDatabase) and line.call is Call.DATABASE_COMMIT:
         return external_database.why_stale(client)
-    if isinstance(client, Producer):
-        calling = CALLS[line.call]
-        unfinished = results.why_unfinished(client, line.call)
+    if isinstance(client, Holder):
+        calling, manager = CALLS[line.call], client.manager
+        unfinished = results.why_unfinished(manager, line.call)
         if unfinished:
             return unfinished
-        if line.call is Call.PREPARE_TRANSACTION and not client.two_phase_commit:
+        if line.call is Call.PREPARE_TRANSACTION and not manager.two_phase_commit:
             return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
-        if client.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
+        if manager.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
         return why_no_resume(me, line) or why_no_producer(me, line, rules)
     if isinstance(client, ShareConsumer):
@@ -268,20 +268,21 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     client = client_of(me, line)
     if isinstance(client, Admin):
         return _leave(me, line, client.error, ())
-    if isinstance(client, Producer) and client.timed_out == FORGOTTEN.value:
-        return _without_result(me.with_client(client.but(timed_out="")), line)
+    if isinstance(client, Holder) and client.manager.timed_out == FORGOTTEN.value:
+        forgotten = client.but(manager=client.manager.but(timed_out=""))
+        return _without_result(me.with_client(forgotten), line)
     result = results.of_thread(me, client)
     if result is not None and isinstance(client, Producer):
         return _with_result(me, line, client, result)
-    if isinstance(client, Producer) and client.there.held:
+    if isinstance(client, Producer) and client.metadata.held:
         client = blocked_sends.gone_on(client)
         me = me.with_client(client)
         if blocked_sends.waits(client):
             return me, ()
     if line.call is Call.POLL:
-        assert not isinstance(client, Producer | ExternalDatabase | ShareMember)
+        assert not isinstance(client, Holder | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)
-    failed = (isinstance(client, Producer) and client.state in THROWING) or (
+    failed = (isinstance(client, Holder) and client.manager.state in THROWING) or (
         isinstance(client, MemberConsumer) and line.call is Call.COMMIT_SYNC
     )
     return _leave(me, line, getattr(client, "error", "") if failed else "", told)
@@ -292,11 +293,11 @@ def _with_result(
 ) -> tuple[Application, tuple[Event, ...]]:
     """Come back with what one of several threads has waited for; a send() appends its records at last."""
     me = results.left(me, client, result)
-    if line.call is not Call.SEND or not client.there.held:
+    if line.call is not Call.SEND or not client.metadata.held:
         return _leave(me, line, result.error, ())
     waiting = client_of(me, line)
     assert isinstance(waiting, Producer), line
-    why = results.why_not_sent(waiting)
+    why = results.why_not_sent(waiting.manager)
     if why:
         return _leave(left_behind(me.with_client(released(waiting)), line), line, why, ())
     return _leave(me.with_client(blocked_sends.gone_on(waiting)), line, "", ())

@@ -31,6 +31,7 @@ from kipviz.clients.operators.group_calls import groups_of
 from kipviz.clients.sending.awaited_topics import KnownTopics
 from kipviz.clients.sending.pipelined_producer import PipelinedProducer
 from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_member
 from kipviz.clients.shares.share_member import ShareMember
@@ -39,6 +40,7 @@ from kipviz.clients.transactions.external_database import NAME as DATABASE
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.topic_ids import TopicIds
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.cluster.specs.session_config import SESSION, SessionSpec
 from kipviz.cluster.specs.share_levels import share_level
 from kipviz.cluster.specs.spec import (
@@ -426,23 +428,29 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
     name = f"{a.name}/producer"
     if a.plain is not None:
         return PlainProducer(
-            name, "", idempotence=a.plain.idempotence, max_in_flight=a.plain.max_in_flight
+            name,
+            TransactionManager(""),
+            idempotence=a.plain.idempotence,
+            max_in_flight=a.plain.max_in_flight,
         )
-    made = (Producer if a.max_in_flight == 1 else PipelinedProducer)(
-        name,
+    backs_off = spec.clock.timed and (spec.clock.backs_off or a.max_in_flight > 1)
+    manager = TransactionManager(
         a.transactional_id,
         a.transaction_timeout_ms,
         two_phase_commit=a.two_phase_commit,
         topics=TopicIds(looks_up=spec.look_up_topics, ids_from=spec.topic_ids_from),
         heartbeat_interval_ms=a.heartbeat_interval_ms,
         group_id=dict(transactional_groups(spec)).get(a.transactional_id, ""),
-        backs_off=spec.clock.timed and (spec.clock.backs_off or a.max_in_flight > 1),
-        there=KnownTopics(looks_up=bool(spec.later_topics or spec.deletable_topics)),
+        backs_off=backs_off,
         finds=spec.acls is not None,
     )
-    if not isinstance(made, PipelinedProducer):
-        return made
-    return made.but(max_in_flight=a.max_in_flight, buffer=a.buffer)
+    return (Producer if a.max_in_flight == 1 else PipelinedProducer)(
+        name,
+        manager,
+        RecordAccumulator(buffer=a.buffer, backs_off=backs_off),
+        metadata=KnownTopics(looks_up=bool(spec.later_topics or spec.deletable_topics)),
+        max_in_flight=a.max_in_flight,
+    )
 
 
 def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
@@ -482,8 +490,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     others: dict[str, Client] = {
         task: producer.but(
             source=f"{a.name}/{task}",
-            transactional_id=task_id(a, task),
-            group_id="",
+            manager=producer.manager.but(transactional_id=task_id(a, task), group_id=""),
             network=producer.source if a.shares_sender else "",
         )
         for task in a.tasks
@@ -538,18 +545,21 @@ def _further_consumers(
 def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -> Application:
     """Give a process a session, and the producers that are bound to it."""
     producer, others = made.producer, dict(made.others.items())
+    own = producer.manager
     others[SESSION] = TransactionSession(
         f"{a.name}/{SESSION}",
-        a.transactional_id,
-        a.transaction_timeout_ms,
-        two_phase_commit=a.two_phase_commit,
-        heartbeat_interval_ms=session.heartbeat_interval_ms,
+        TransactionManager(
+            a.transactional_id,
+            a.transaction_timeout_ms,
+            two_phase_commit=a.two_phase_commit,
+            heartbeat_interval_ms=session.heartbeat_interval_ms,
+            finds=own.finds,
+            backs_off=own.backs_off,
+        ),
         session_timeout_ms=session.session_timeout_ms,
-        finds=producer.finds,
-        backs_off=producer.backs_off,
     )
     for name in session.producers:
-        bound = producer.but(source=f"{a.name}/{name}", session=SESSION)
+        bound = producer.but(source=f"{a.name}/{name}", manager=own.but(session=SESSION))
         if name == "producer":
             producer = bound
         else:

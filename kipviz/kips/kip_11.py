@@ -53,7 +53,7 @@ KIP = Kip(
             "A topic that is taken away",
             "An offset of it is refused, which is fatal for the producer; the name aborts all the same.",
             MODELLED,
-            handler="clients.transactions.producer.on_response",
+            handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-11-source-lost",
             test="scenarios/test_kip_11.py::"
             "test_who_loses_its_source_ends_the_transaction_by_its_name_and_reads_nothing",

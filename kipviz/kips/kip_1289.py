@@ -70,7 +70,7 @@ KIP = Kip(
             "Pseudo code: sendShareAcknowledgementsToTransaction",
             "The application makes the calls of the text's loop in their order, repaired and as written.",
             MODELLED,
-            handler="clients.transactions.producer.send_share_acknowledgements",
+            handler="clients.transactions.transaction_manager.send_share_acknowledgements",
             scenario="kip-1289-share-commit",
             test="conformance/test_kip_1289_api.py::test_the_application_makes_the_calls_of_the_pseudo_code_in_their_order",
             page="40-share-groups-in-a-transaction-kip-1289",

@@ -41,7 +41,7 @@ KIP = Kip(
             "Whoever ends a transaction after a batch was lost; if it is lost later, nobody does, and the "
             "producer is of no use any more.",
             MODELLED,
-            handler="clients.transactions.producer.on_response",
+            handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-360-nobody-asks",
             test="clients/test_older_transaction_versions.py::"
             "test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody",

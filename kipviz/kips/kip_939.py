@@ -18,7 +18,7 @@ KIP = Kip(
             "transaction.two.phase.commit.enable (producer)",
             "A producer takes part in a two-phase commit: Enable2Pc, and no time limit of its own.",
             MODELLED,
-            "clients.transactions.producer.init_transactions",
+            "clients.transactions.transaction_manager.init_transactions",
             test=PRODUCER + "a_producer_of_a_two_phase_commit_asks_for_no_time_limit",
             page="60-commit-with-a-database-kip-939",
             scenario="kip-939-dual-write",

@@ -92,7 +92,7 @@ KIP = Kip(
             "AddPartitionsToTxnRequest: UNKNOWN_TOPIC_OR_PARTITION at the client",
             "It asks again for ever, and what ends the transaction waits behind the request.",
             MODELLED,
-            handler="clients.transactions.producer.on_response",
+            handler="clients.transactions.transaction_manager.on_answer",
             test="clients/test_older_transaction_versions.py::"
             "test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it",
             scenario="kip-98-topic-deleted-tv1",
@@ -102,7 +102,7 @@ KIP = Kip(
             "retry.backoff.ms of producers",
             "A request that was refused goes out again after a while, the same one each time; meanwhile the sender sleeps.",
             MODELLED,
-            handler="clients.sending.sender.resting",
+            handler="clients.transactions.transaction_manager._resting",
             scenario="kip-98-next-transaction-waits",
             test="clients/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
@@ -250,7 +250,7 @@ KIP = Kip(
             "Producer API: states and errors",
             "Which errors are retried, which abort the transaction, and which end the producer.",
             MODELLED,
-            handler="clients.transactions.producer.on_response",
+            handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-1289-group-abort",
             test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-transactions-kip-98",

@@ -18,7 +18,7 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED, PREPARED
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import MAX_IDLE
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -281,7 +281,7 @@ def _commit_failed(moment: Moment) -> bool:
 def _prepared(moment: Moment) -> bool:
     """A producer holds a prepared transaction: it can only be ended."""
     apps = moment.world.applications.values()
-    return any(app.producer.state is ProducerState.PREPARED_TRANSACTION for app in apps)
+    return any(app.producer.manager.state is ProducerState.PREPARED_TRANSACTION for app in apps)
 
 
 def _kept(moment: Moment) -> bool:

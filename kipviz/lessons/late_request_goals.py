@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import DeliverLate, UpgradeFeature
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageDelivered, MessageSent, TransactionDecided
@@ -108,7 +108,7 @@ def _fenced(moment: Any) -> bool:
 def _producer_ended(moment: Any) -> bool:
     """A producer is in FATAL_ERROR: it can only be closed."""
     apps = moment.world.applications.values()
-    return any(app.producer.state is ProducerState.FATAL_ERROR for app in apps)
+    return any(app.producer.manager.state is ProducerState.FATAL_ERROR for app in apps)
 
 
 def _rotating(moment: Any) -> bool:

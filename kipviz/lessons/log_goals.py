@@ -72,13 +72,13 @@ def _decided_by_the_next(moment: Any) -> bool:
 
 def _sender_rests(moment: Any) -> bool:
     """A producer's sender rests before a transactional request goes out again."""
-    return any(app.producer.rests for app in moment.world.applications.values())
+    return any(app.producer.manager.rests for app in moment.world.applications.values())
 
 
 def _several_in_flight(moment: Any) -> bool:
     """A producer has three batches of a partition on the way."""
     for app in moment.world.applications.values():
-        flying = [b.partition for b in app.producer.batches if b.broker >= 0]
+        flying = [b.partition for b in app.producer.accumulator.batches if b.broker >= 0]
         if any(flying.count(partition) >= SEVERAL for partition in flying):
             return True
     return False
@@ -219,16 +219,16 @@ def _passed_over(moment: Any) -> bool:
 
 def _call_timed_out(moment: Any) -> bool:
     """A producer waits for the result of a call that has come back without it."""
-    return any(app.producer.timed_out for app in moment.world.applications.values())
+    return any(app.producer.manager.timed_out for app in moment.world.applications.values())
 
 
 def _nobody_asks(moment: Any) -> bool:
     """A producer waits for an identity, and no request for one is on its way."""
     for app in moment.world.applications.values():
-        producer = app.producer
-        waits = producer.state is ProducerState.INITIALIZING
+        manager = app.producer.manager
+        waits = manager.state is ProducerState.INITIALIZING
         if waits and not any(
-            isinstance(m, InitProducerId) for m in (*producer.queue, producer.on_wire)
+            isinstance(m, InitProducerId) for m in (*manager.queue, manager.on_wire)
         ):
             return True
     return False

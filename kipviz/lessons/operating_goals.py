@@ -69,7 +69,7 @@ def _topic_awaited(moment: Any) -> bool:
         for client in app.clients
         if isinstance(client, Producer)
     )
-    return any(client.there.resting for client in producers)
+    return any(client.metadata.resting for client in producers)
 
 
 def _not_attempted(moment: Any) -> bool:

@@ -41,7 +41,7 @@ class CommitsAsAsked:
             match event:
                 case CallStarted(application=name, call=call) if call in COMMITS:
                     app = outcome.world.applications[name]
-                    pid = app.producer.producer_id
+                    pid = app.producer.manager.producer_id
                     state = state.but(calls=state.calls.set(pid, state.calls.get(pid, 0) + 1))
                 case TransactionDecided(producer_id=pid, committed=True):
                     count = state.commits.get(pid, 0) + 1

@@ -122,8 +122,7 @@ class CommitIsTrue(Expectation):
             return ""
         if event.raised:
             return ""
-        producer = world.applications[event.application].producer
-        mine = (producer.producer_id, producer.producer_epoch)
+        mine = world.applications[event.application].producer.manager.identity
         for share, offset, record in _records(world):
             vote = (record.staged_producer_id, record.staged_producer_epoch)
             if record.state is S.TX_PENDING and vote == mine:

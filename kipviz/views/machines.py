@@ -11,7 +11,7 @@ from typing import Any
 
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.share_leaders import in_flight
-from kipviz.clients.transactions import producer
+from kipviz.clients.transactions import producer_state
 from kipviz.core.values import Value
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
 from kipviz.views.role_cards.card_rows import Card
@@ -54,7 +54,7 @@ FATAL = "FATAL_ERROR"
 PREPARED = "PREPARED_TRANSACTION"
 EVERYWHERE = "any state"
 # Only a producer without a transactional id goes back from READY, and it has no such card.
-_producer = tuple(p for p in pairs(producer.TRANSITIONS) if p != ("READY", "UNINITIALIZED"))
+_producer = tuple(p for p in pairs(producer_state.TRANSITIONS) if p != ("READY", "UNINITIALIZED"))
 # The client's own bump of the epoch at the end of a transaction (versions 0 and 1): drawn if taken.
 _bumps = tuple(
     pair for pair in _producer if pair[1] == "INITIALIZING" and pair[0] != "UNINITIALIZED"

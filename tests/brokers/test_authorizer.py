@@ -18,7 +18,7 @@ from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.shares import share_consumer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import producer
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster import rejections
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
@@ -103,6 +103,7 @@ from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
+from tests.clients.parts import init_transactions, producer_of
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
@@ -397,13 +398,13 @@ def test_a_refusal_ends_the_transaction_or_the_producer_as_kafkas_handlers_have_
 @pytest.mark.parametrize("error", [ID, CLUSTER])
 def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
     """Sender.maybeSendAndPollTransactionalRequest: back to UNINITIALIZED."""
-    me = producer.init_transactions(Producer("app-1/producer", "t"))
+    me = init_transactions(producer_of("app-1/producer", "t"))
     me, _ = producer.sent(me, producer.next_request(me), 1)
     me = producer.on_response(me, InitProducerIdResponse(error))
-    assert (me.state, me.done) == (ProducerState.UNINITIALIZED, True)
+    assert (me.manager.state, me.done) == (ProducerState.UNINITIALIZED, True)
     assert me.error == f"InitProducerId: {error.name}"
-    again = producer.init_transactions(me)
-    assert (again.state, again.error) == (ProducerState.INITIALIZING, "")
+    again = init_transactions(me)
+    assert (again.manager.state, again.error) == (ProducerState.INITIALIZING, "")
 
 
 @pytest.mark.parametrize("answer", [OffsetFetchResponse(GROUP, "p-0"), FetchResponse(TOPIC, "p-0")])

@@ -23,7 +23,9 @@ from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer, share_member
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions import producer
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
@@ -49,6 +51,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.placement import partition_for
 from tests.brokers.rights_table import NEEDS
+from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
 
 S = ProducerState
 Op, R = Operation, Resource
@@ -210,7 +213,7 @@ def asks(me):
 
 
 def looking() -> Producer:
-    me, request = asks(producer.init_transactions(Producer("app-1/producer", "t", finds=True)))
+    me, request = asks(init_transactions(producer_of("app-1/producer", "t", finds=True)))
     assert request == FindCoordinator("t")
     return me
 
@@ -224,7 +227,7 @@ def ready() -> Producer:
 
 
 def ending() -> Producer:
-    me = producer.begin_transaction(ready()).but(transaction_started=True)
+    me = changed(begin_transaction(ready()), transaction_started=True)
     return producer.end_transaction(me, committed=True)
 
 
@@ -235,16 +238,16 @@ def test_a_producer_looks_for_its_coordinator_once_and_then_asks_it() -> None:
 def test_who_may_not_know_its_coordinator_is_at_its_end() -> None:
     """TransactionManager.FindCoordinatorHandler: fatalError()."""
     me = producer.on_response(looking(), FindCoordinatorResponse(ID, "t"))
-    assert (me.state, me.error) == (S.FATAL_ERROR, f"FindCoordinator: {ID.name}")
+    assert (me.manager.state, me.error) == (S.FATAL_ERROR, f"FindCoordinator: {ID.name}")
 
 
 def test_without_a_coordinator_it_asks_again_and_the_request_behind_waits() -> None:
     gone = Errors.COORDINATOR_NOT_AVAILABLE
     me = producer.on_response(looking(), FindCoordinatorResponse(gone, "t"))
     assert asks(me)[1] == FindCoordinator("t")
-    assert len(me.queue) == 1
+    assert len(me.manager.queue) == 1
     again = producer.on_disconnected(looking(), 1)
-    assert (asks(again)[1], len(again.queue)) == (FindCoordinator("t"), 1)
+    assert (asks(again)[1], len(again.manager.queue)) == (FindCoordinator("t"), 1)
 
 
 def test_a_coordinator_that_is_none_any_more_is_looked_for_anew() -> None:
@@ -257,10 +260,10 @@ def test_a_coordinator_that_is_none_any_more_is_looked_for_anew() -> None:
 
 def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:
     offsets = TxnOffsetCommit("t", "g", 9, 0, "m", 1, ())
-    me = producer.begin_transaction(ready()).but(queue=(offsets,))
+    me = changed(begin_transaction(ready()), queue=(offsets,))
     me, request = asks(me)
     assert isinstance(request, TxnOffsetCommit)
-    assert producer.on_disconnected(me, 1).found
+    assert producer.on_disconnected(me, 1).manager.found
 
 
 @pytest.mark.parametrize(
@@ -272,8 +275,8 @@ def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:
     ],
 )
 def test_the_next_process_looks_anew(kind, module) -> None:
-    me = kind("app-1/producer", "t", finds=True, found=True)
-    after = module.restarted(me, 2)
+    me = kind("app-1/producer", TransactionManager("t", finds=True, found=True))
+    after = module.restarted(me, 2).manager
     assert (after.finds, after.found) == (True, False)
 
 
@@ -304,7 +307,7 @@ def test_poll_of_a_share_consumer_throws_what_its_membership_is_refused(
     consumer = share_consumer.ShareConsumer("app-1/consumer", "g", "m", 0, "src-0", 5)
     consumer = consumer.but(member=True, awaiting=True)
     line = Line("poll", Call.POLL)
-    me = Application("app-1", (line,), "out-0", Producer("app-1/producer", "t"), consumer)
+    me = Application("app-1", (line,), "out-0", producer_of("app-1/producer", "t"), consumer)
     after = binding.settle(me.with_client(member), design("kafka").client_rules())
     assert (after.consumer.done, after.consumer.awaiting) == (True, False)
     assert after.consumer.error == f"ShareGroupHeartbeat: {error.name}"

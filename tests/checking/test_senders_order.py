@@ -29,8 +29,8 @@ class Beside(Search):
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         producer = world.applications["app-1"].producer
         if isinstance(producer.on_wire, TxnShareAcknowledge):
-            self.unsent += any(batch.broker < 0 for batch in producer.batches)
-            self.on_wire += any(batch.broker >= 0 for batch in producer.batches)
+            self.unsent += any(batch.broker < 0 for batch in producer.accumulator.batches)
+            self.on_wire += any(batch.broker >= 0 for batch in producer.accumulator.batches)
         super().note(number, world, states, depth)
 
 

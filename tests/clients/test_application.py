@@ -15,7 +15,7 @@ from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.group_consumer import MemberState as GroupState
 from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.classic_groups import LeaveGroup
@@ -25,6 +25,7 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
 from kipviz.scenarios.programs import GROUP_LOOP, SHARE_LOOP
+from tests.clients.parts import changed, producer_of
 
 C, S = Call, ProducerState
 RULES = design("repaired").client_rules()
@@ -33,7 +34,7 @@ RECORDS = (FetchedRecord("src-0", 100, "a", 1), FetchedRecord("src-0", 101, "b",
 
 def process(*lines, state=S.READY, share=True, line=0, **changes):
     program = tuple(Line(c.value, c) if isinstance(c, Call) else c for c in lines)
-    producer = Producer("app-1/producer", "t", state=state, producer_id=9, producer_epoch=0)
+    producer = producer_of("app-1/producer", "t", state=state, producer_id=9, producer_epoch=0)
     consumer = (
         ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10)
         if share
@@ -74,7 +75,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
     share = call is not C.SEND_OFFSETS
     me = process(call, C.POLL, state=state, share=share, records=RECORDS)
     if state in (S.ABORTABLE_ERROR, S.FATAL_ERROR):
-        me = me.but(producer=me.producer.but(error="Produce: SOMETHING"))
+        me = me.but(producer=changed(me.producer, error="Produce: SOMETHING"))
     after, events = step(me)
     assert events[0] == CallStarted("app-1", 0, call.value)
     raised = [e.raised for e in events if isinstance(e, CallReturned)]
@@ -90,7 +91,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
 def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not():
     caught = Line("commit", C.COMMIT_TRANSACTION, on_error=1)
     me = process(caught, C.ABORT_TRANSACTION, state=S.ABORTABLE_ERROR)
-    me = me.but(producer=me.producer.but(error="Produce: INVALID_TXN_STATE"))
+    me = me.but(producer=changed(me.producer, error="Produce: INVALID_TXN_STATE"))
     after, _ = step(me)
     assert (after.line, after.ended) == (1, "")
     after, _ = step(process(caught, C.ABORT_TRANSACTION, state=S.READY))
@@ -110,7 +111,7 @@ def test_a_blocking_call_is_entered_and_left_in_two_steps():
 def test_the_output_of_a_record_is_named_after_it():
     me = process(C.SEND, C.POLL, state=S.IN_TRANSACTION, records=RECORDS)
     after, _ = step(me)
-    (batch,) = after.producer.batches
+    (batch,) = after.producer.accumulator.batches
     assert [(r.value, r.origin) for r in batch.records] == [
         ("f(a)", "src-0@100"),
         ("f(b)", "src-0@101"),
@@ -121,7 +122,7 @@ def test_a_line_says_which_record_is_staged_how():
     verdicts = ((101, AcknowledgeType.REJECT), (-1, AcknowledgeType.ACCEPT))
     line = Line("stage", C.SEND_SHARE_ACKNOWLEDGEMENTS, verdicts=verdicts)
     me, _ = step(process(line, C.POLL, state=S.IN_TRANSACTION, records=RECORDS))
-    assert me.producer.queue[0].acknowledgements == (
+    assert me.producer.manager.queue[0].acknowledgements == (
         AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),
         AcknowledgementBatch(101, 101, AcknowledgeType.REJECT),
     )
@@ -150,7 +151,7 @@ def test_the_next_process_remembers_nothing_but_names():
     me = process(*SHARE_LOOP, line=3, records=RECORDS, waiting=True, alive=False, life=2)
     fresh = app.restarted(me)
     assert (fresh.life, fresh.line, fresh.records, fresh.alive) == (3, 0, (), True)
-    assert fresh.producer == Producer("app-1/producer", "t")
+    assert fresh.producer == producer_of("app-1/producer", "t")
     assert (fresh.consumer.member_id, fresh.consumer.session_epoch) == ("M1#3", 0)
 
 
@@ -163,7 +164,9 @@ def test_a_program_that_runs_past_its_last_line_has_ended():
 def classic_member():
     """A member of a classic group that has read up to two positions."""
     me = ClassicConsumer("app-1/consumer", "g1", "C1", "src", "src-0", 10, ("src-0", "src-1"))
-    me = me.but(state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3))
+    me = changed(
+        me, state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3)
+    )
     return me.but(owned=me.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7}))
 
 
@@ -173,7 +176,7 @@ AT = (GroupOffset("src-0", 102), GroupOffset("src-1", 7))
 def test_the_offsets_of_every_partition_of_a_member_go_into_its_transaction():
     line = Line("send offsets", C.SEND_OFFSETS, target=EVERY_PARTITION, metadata=True)
     me = process(line, C.POLL, state=S.IN_TRANSACTION, consumer=classic_member(), records=RECORDS)
-    (request,) = step(me)[0].producer.queue
+    (request,) = step(me)[0].producer.manager.queue
     assert (request.offsets, request.member_id, request.member_epoch) == (AT, "C1.1", 3)
 
 
@@ -205,7 +208,9 @@ def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_
 
 @pytest.mark.parametrize("call", [C.BEGIN_TRANSACTION, C.COMMIT_TRANSACTION, C.INIT_TRANSACTIONS])
 def test_a_producer_without_a_transactional_id_has_no_transactions(call):
-    me, _ = step(process(call, C.SEND, producer=PlainProducer("app-1/producer", "")))
+    me, _ = step(
+        process(call, C.SEND, producer=producer_of("app-1/producer", "", kind=PlainProducer))
+    )
     assert me.ended == (
         f"{call.value}() threw IllegalStateException: "
         f"{call.value}() on a non-transactional producer"

@@ -6,7 +6,6 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.clients import kinds
 from kipviz.clients.sending import awaited_topics
 from kipviz.clients.sending.awaited_topics import KnownTopics
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.producer_errors import said
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -27,6 +26,7 @@ from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
+from tests.clients.parts import changed, producer_of
 from tests.cluster.small_clusters import small_spec
 
 BACK_OFF = ClientTimer("app-1/producer", "the retry back-off")
@@ -71,7 +71,7 @@ class Run(Cluster):
 def test_send_waits_as_long_as_nobody_knows_the_topic_and_asks_after_each_back_off():
     run = Run()
     assert run.waits
-    assert run.producer.there == KnownTopics(True, (), run.producer.there.held, True)
+    assert run.producer.metadata == KnownTopics(True, (), run.producer.metadata.held, True)
     assert (run.sent(Metadata), run.sent(Produce)) == (1, 0)
     run.take(BACK_OFF)
     run.quiet()
@@ -85,7 +85,7 @@ def test_send_goes_on_when_the_topic_is_made_and_asks_no_more():
     run.take(BACK_OFF)
     run.quiet()
     run.take(Step("app-1"))
-    assert run.producer.there == KnownTopics(True, ("output-A",))
+    assert run.producer.metadata == KnownTopics(True, ("output-A",))
     run.quiet()
     assert (run.sent(Metadata), run.sent(Produce)) == (2, 1)
 
@@ -97,7 +97,7 @@ def test_after_max_block_ms_send_returns_and_the_next_call_throws():
     run.take(Step("app-1"))
     why = "TimeoutException: Topic output-A not present in metadata after max.block.ms"
     assert run.raised == [why]
-    assert (run.producer.state_name, run.producer.queue) == ("ABORTABLE_ERROR", ())
+    assert (run.producer.state_name, run.producer.manager.queue) == ("ABORTABLE_ERROR", ())
 
 
 def test_whoever_may_not_see_the_topic_is_told_so_at_once():
@@ -109,7 +109,7 @@ def test_whoever_may_not_see_the_topic_is_told_so_at_once():
     run = Run(acls=acls)
     run.take(Step("app-1"))
     assert run.raised == ["Produce: TOPIC_AUTHORIZATION_FAILED"]
-    assert run.producer.there.held == ()
+    assert run.producer.metadata.held == ()
 
 
 def test_a_process_that_starts_again_knows_no_topic():
@@ -119,7 +119,7 @@ def test_a_process_that_starts_again_knows_no_topic():
     run.quiet()
     run.take(CrashClient("app-1"))
     run.take(StartClient("app-1"))
-    assert run.producer.there == KnownTopics(True)
+    assert run.producer.metadata == KnownTopics(True)
 
 
 def test_with_several_batches_on_the_way_it_waits_for_the_topic_and_then_for_room():
@@ -130,26 +130,26 @@ def test_with_several_batches_on_the_way_it_waits_for_the_topic_and_then_for_roo
     run.quiet()
     run.take(Step("app-1"))
     assert not run.app.waiting
-    assert run.producer.there.topics == ("output-A",)
+    assert run.producer.metadata.topics == ("output-A",)
     run.take(CrashClient("app-1"))
     run.take(StartClient("app-1"))
-    assert run.producer.there == KnownTopics(True)
+    assert run.producer.metadata == KnownTopics(True)
 
 
 def test_room_may_be_missing_when_the_topic_has_come():
     run = Run(MANY_IN_A_TRANSACTION, max_in_flight=5, buffer=1, max_records=1)
     producer = run.producer
-    full = producer.but(there=producer.there.but(topics=("output-A",)), done=True)
-    batch = full.there.held[0]
+    full = changed(producer, metadata=producer.metadata.but(topics=("output-A",)), done=True)
+    batch = full.metadata.held[0]
     with_one = awaited_topics.released(full)
     with_one = _sent(with_one, batch)
-    app = run.app.with_client(with_one.but(there=full.there, done=True))
+    app = run.app.with_client(changed(with_one, metadata=full.metadata, done=True))
     turn = run.model.turn(run.world)
     turn.applications = turn.applications.set("app-1", app)
     world = run.model.step(turn.world(), Step("app-1")).world
     after = world.applications["app-1"]
     assert after.waiting
-    assert after.producer.blocked == (batch,)
+    assert after.producer.accumulator.blocked == (batch,)
 
 
 def _sent(producer, batch):
@@ -165,18 +165,18 @@ def test_on_a_timed_clock_the_back_off_takes_its_time():
 
 def test_an_answer_that_nobody_waits_for_changes_nothing():
     answer = MetadataResponse(Errors.NONE, (TopicId("output-A", "A"),))
-    me = Producer("p", "t", there=KnownTopics(True))
+    me = producer_of("p", "t", metadata=KnownTopics(True))
     assert awaited_topics.told(me, answer) is me
     assert awaited_topics.asked_again(me) is me
 
 
 def test_a_batch_that_fails_because_nobody_leads_its_partition_takes_the_topic_out_of_the_cache():
-    me = Producer("p", "t", there=KnownTopics(True, ("out", "other")))
+    me = producer_of("p", "t", metadata=KnownTopics(True, ("out", "other")))
     gone = ProduceResponse(Errors.UNKNOWN_TOPIC_ID, "out-0", 0)
     after = awaited_topics.after_failure(me, gone, gone.error)
-    assert after.there.topics == ("other",)
+    assert after.metadata.topics == ("other",)
     fenced = ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, "out-0", 0)
-    assert awaited_topics.after_failure(me, fenced, fenced.error).there == me.there
+    assert awaited_topics.after_failure(me, fenced, fenced.error).metadata == me.metadata
 
 
 def test_a_missing_partition_is_asked_for_again_whatever_is_wrong_with_the_others():

@@ -21,6 +21,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios import shared_consumer_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
+from tests.clients.parts import changed
 from tests.scenarios.story import nodes, played
 
 POLLS_ON = scenario("kip-1289-threads-poll-on")
@@ -88,7 +89,7 @@ def test_calls_of_other_objects_and_of_one_thread_alone_are_not_asked():
 def test_only_the_thread_that_polls_next_waits_for_a_staging():
     me = process(POLL, SNAPSHOT).but(waiting=False)
     staging = TxnShareAcknowledge("t", 1, 0, "g1", "M1", 0, "src-0", ())
-    asked = me.but(producer=me.producer.but(queue=(staging,)))
+    asked = me.but(producer=changed(me.producer, queue=(staging,)))
     told = staged_records.settle(asked, RULES)
     assert told.consumer.waits_for_staging
     assert "waits for the response to TxnShareAcknowledge" in str(staged_records.why_it_waits(told))

@@ -8,10 +8,11 @@ from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.shares import draining
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, TxnShareAcknowledge
+from tests.clients.parts import producer_of
 
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 DRAIN = Line("drain", Call.DRAIN)
@@ -34,10 +35,9 @@ def application(*program: Line, verdicts=(), explicit=True, offsets=(0, 1, 2)) -
         batch=tuple(offsets),
         verdicts=verdicts,
     )
-    producer = Producer(
+    producer = producer_of(
         "app-1/producer",
         "t",
-        60_000,
         producer_id=9,
         producer_epoch=0,
         state=ProducerState.IN_TRANSACTION,
@@ -96,7 +96,7 @@ def test_a_producer_stages_the_oldest_object_in_the_name_that_it_was_drained_in(
     app = stepped(application(DRAIN, STAGE, verdicts=((0, ACCEPT),)), rules)
     app = app.but(consumer=app.consumer.but(member_epoch=8))
     app = stepped(app, rules)
-    (request,) = app.producer.queue
+    (request,) = app.producer.manager.queue
     assert isinstance(request, TxnShareAcknowledge)
     assert (request.member_id, request.member_epoch) == ("M1", 7)
     assert request.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
@@ -106,5 +106,5 @@ def test_a_producer_stages_the_oldest_object_in_the_name_that_it_was_drained_in(
 
 def test_without_an_object_nothing_is_staged() -> None:
     app = stepped(application(STAGE))
-    assert app.producer.queue == ()
+    assert app.producer.manager.queue == ()
     assert not app.ended or "last line" in app.ended

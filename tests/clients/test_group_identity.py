@@ -11,7 +11,8 @@ from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
 from kipviz.clients.sessions.binding import settle
 from kipviz.clients.transactions import producer as transactional
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.designs.catalogue import design
 from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
@@ -27,6 +28,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import begin_transaction, changed, producer_of
 
 LOOP = scenario("kip-447-first-draft").spec.applications[0].program
 
@@ -38,7 +40,7 @@ GIVEN = InitProducerIdResponse(Errors.NONE, 9, 0)
 
 def process(generation: int = 3, **changes: object) -> Application:
     """A process whose consumer has just been assigned src-0."""
-    producer = Producer("app-1/producer", "t", group_id="g", version=0, finalized=0)
+    producer = producer_of("app-1/producer", "t", group_id="g", version=0, finalized=0)
     consumer = ClassicConsumer(
         "app-1/consumer",
         "g",
@@ -55,7 +57,9 @@ def process(generation: int = 3, **changes: object) -> Application:
         polling=True,
         rejoin=False,
     )
-    return settle(Application("app-1", LOOP, "out-0", producer.but(**changes), consumer), RULES)
+    return settle(
+        Application("app-1", LOOP, "out-0", changed(producer, **changes), consumer), RULES
+    )
 
 
 def asked(me: Application) -> Application:
@@ -74,22 +78,22 @@ def test_an_assignment_initialises_the_producer_and_reading_waits_for_that() -> 
     assert transactional.next_request(me.producer) == ASK
     assert classic.next_request(me.consumer) is None
     me = answered(asked(me), GIVEN)
-    assert (me.producer.state, me.producer.producer_id) == (P.READY, 9)
+    assert (me.producer.manager.state, me.producer.manager.producer_id) == (P.READY, 9)
     assert isinstance(classic.next_request(me.consumer), OffsetFetch)
     assert settle(me, RULES) == me  # once for each assignment
 
 
 def test_init_transactions_itself_asks_for_nothing() -> None:
     me = process().but(consumer=process().consumer.but(listening=False))
-    fresh = me.with_client(Producer("app-1/producer", "t", group_id="g"))
+    fresh = me.with_client(producer_of("app-1/producer", "t", group_id="g"))
     entered = CALLS[LOOP[0].call].enter(fresh, LOOP[0], RULES)
-    assert (entered.producer.done, entered.producer.queue) == (True, ())
+    assert (entered.producer.done, entered.producer.manager.queue) == (True, ())
 
 
 def test_what_it_gets_instead_of_an_identity_comes_out_of_poll() -> None:
     refused = InitProducerIdResponse(Errors.ILLEGAL_GENERATION)
     me = answered(asked(process()), refused)
-    assert me.producer.state is P.ABORTABLE_ERROR
+    assert me.producer.manager.state is P.ABORTABLE_ERROR
     assert (me.consumer.polling, me.consumer.done) == (False, True)
     assert me.consumer.error == "InitProducerIdOfGroup: ILLEGAL_GENERATION"
     # The next poll() tries again.
@@ -102,22 +106,22 @@ def test_another_generation_needs_another_identity_and_nothing_is_left_of_the_on
     me = process(member_at_init=("C1.1", 2), **before)
     assert transactional.next_request(me.producer) == ASK
     me = answered(asked(me), GIVEN)
-    assert (me.producer.partitions, me.producer.member_at_init) == ((), ("C1.1", 3))
+    assert (me.producer.manager.partitions, me.producer.manager.member_at_init) == ((), ("C1.1", 3))
 
 
 @pytest.mark.parametrize("state", [P.IN_TRANSACTION, P.FATAL_ERROR, P.COMMITTING_TRANSACTION])
 def test_the_listener_does_not_touch_a_producer_that_is_at_work_or_lost(state) -> None:
     me = process(state=state)
-    assert (me.producer.queue, me.consumer.listening) == ((), False)
+    assert (me.producer.manager.queue, me.consumer.listening) == ((), False)
 
 
 def test_a_producer_without_a_group_is_initialised_by_its_application() -> None:
-    assert process(group_id="").producer.queue == ()
+    assert process(group_id="").producer.manager.queue == ()
 
 
 def test_a_fenced_producer_of_a_group_may_initialise_again_and_any_other_is_lost() -> None:
     for group_id, state in (("g", P.ABORTABLE_ERROR), ("", P.FATAL_ERROR)):
-        me = Producer(
+        me = producer_of(
             "app-1/producer",
             "t",
             group_id=group_id,
@@ -126,13 +130,13 @@ def test_a_fenced_producer_of_a_group_may_initialise_again_and_any_other_is_lost
             version=0,
         )
         me = transactional.on_response(me, EndTxnResponse(Errors.PRODUCER_FENCED))
-        assert me.state is state
+        assert me.manager.state is state
 
 
 def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_dropped() -> None:
     me = process(state=P.READY, producer_id=8, member_at_init=("C1.1", 2))
-    in_transaction = transactional.begin_transaction(
-        me.producer.but(state=P.READY, queue=(), member_at_init=("C1.1", 2))
+    in_transaction = begin_transaction(
+        changed(me.producer, state=P.READY, queue=(), member_at_init=("C1.1", 2))
     )
     working = transactional.send(in_transaction, "out-0", (DataRecord("f(a)"),))
     working, _ = transactional.sent(working, transactional.next_request(working), 1)
@@ -142,7 +146,7 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     assert isinstance(request, Produce)
     working, _ = transactional.sent(working, request, 3)
     end = AddPartitionsToTxn("t", 8, 0, ("out-1",), version=3)
-    fenced = transactional.fail(working, end, Errors.PRODUCER_FENCED)
+    fenced = transactional.fail(working, Failure(end, Errors.PRODUCER_FENCED))
     me = me.but(consumer=me.consumer.but(listening=False)).with_client(fenced)
     me = settle(me, RULES)
     assert me.consumer.listening
@@ -151,14 +155,14 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     assert transactional.next_request(done.producer) == ASK
     broken = settle(me.with_client(transactional.on_disconnected(me.producer, 3)), RULES)
     assert transactional.next_request(broken.producer) == ASK
-    assert answered(asked(broken), GIVEN).producer.batches == ()
+    assert answered(asked(broken), GIVEN).producer.accumulator.batches == ()
 
 
 def second_draft() -> Application:
     """A process in initTransactions(consumer), its identity given, its consumer on the way."""
     rules = design("kip-447-init-consumer").client_rules()
     names = ("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
-    producer = Producer("app-1/producer", "t")
+    producer = producer_of("app-1/producer", "t")
     me = Application("app-1", LOOP, "out-0", producer, ClassicConsumer(*names))
     me = thread.step(me, rules)[0]
     producer, _ = transactional.sent(me.producer, transactional.next_request(me.producer), 1)
@@ -187,5 +191,5 @@ def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
     rules = design("kafka").client_rules()
     me = second_draft()
     fresh = me.but(consumer=me.consumer.but(listening=False, polling=False), waiting=False)
-    fresh = fresh.with_client(Producer("app-1/producer", "t"))
+    fresh = fresh.with_client(producer_of("app-1/producer", "t"))
     assert thread.step(fresh, rules)[0].consumer == fresh.consumer

@@ -6,16 +6,17 @@ import pytest
 
 from kipviz.clients import kinds
 from kipviz.clients.transactions import producer as p
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.producer_timers import INTERVAL
 from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.transactions import EndTxn
 from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
 
 S = ProducerState
-ME = Producer("app-1/producer", "t", heartbeat_interval_ms=5_000)
+ME = producer_of("app-1/producer", "t", heartbeat_interval_ms=5_000)
 
 
 def asks(me):
@@ -23,10 +24,10 @@ def asks(me):
 
 
 def written(me=ME):
-    me, request = asks(p.init_transactions(me))
+    me, request = asks(init_transactions(me))
     me = p.on_response(me, InitProducerId2PcResponse(Errors.NONE, 9, 0))
-    me = p.send(p.begin_transaction(me), "out-0", (DataRecord("r", "src-0@0"),))
-    return me.but(batches=()), request
+    me = p.send(begin_transaction(me), "out-0", (DataRecord("r", "src-0@0"),))
+    return changed(me, batches=()), request
 
 
 def test_the_interval_is_told_with_the_first_request():
@@ -50,7 +51,7 @@ def test_a_producer_beats_only_while_a_transaction_is_open():
 
 def test_a_producer_without_an_interval_never_beats():
     me, _ = written()
-    assert p.timers(me.but(heartbeat_interval_ms=0)) == ()
+    assert p.timers(changed(me, heartbeat_interval_ms=0)) == ()
 
 
 def test_the_end_of_a_transaction_waits_for_the_heartbeat_before_it():
@@ -73,7 +74,7 @@ def test_a_producer_hears_from_its_heartbeat_that_it_is_fenced(error, state):
     me, _ = written()
     me, beat = asks(p.on_timer(me, *p.timers(me)))
     me = p.on_response(me, TxnHeartbeatResponse(error))
-    assert me.state is state
+    assert me.manager.state is state
     assert (p.next_request(me) == beat) == (state is S.IN_TRANSACTION)
 
 

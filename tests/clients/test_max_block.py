@@ -63,7 +63,7 @@ def test_the_same_call_again_waits_for_the_same_result():
     run.take(Step("app-1"))
     assert run.sent(EndTxn) == 1
     assert len(run.raised()) == 1
-    assert run.world.applications["app-1"].producer.timed_out == ""
+    assert run.world.applications["app-1"].producer.manager.timed_out == ""
 
 
 def test_a_result_that_came_in_between_is_there_at_once():
@@ -126,7 +126,7 @@ def test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same(en
     run.take(TimeOutCall("app-1"))
     assert run.raised()[0].startswith("TimeoutException: sendOffsetsToTransaction()")
     producer = run.world.applications["app-1"].producer
-    assert (producer.state_name, producer.timed_out) == ("IN_TRANSACTION", "")
+    assert (producer.state_name, producer.manager.timed_out) == ("IN_TRANSACTION", "")
     run.take(Step("app-1"))
     run.quiet()
     run.take(Step("app-1"))

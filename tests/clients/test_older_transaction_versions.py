@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.transactions import producer as p
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
@@ -22,6 +22,13 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import (
+    begin_transaction,
+    changed,
+    init_transactions,
+    producer_of,
+    send_offsets,
+)
 
 S = ProducerState
 RECORD = (DataRecord("r", "src-0@100"),)
@@ -35,9 +42,9 @@ def sends(me, broker=1):
 
 
 def begun(level=1):
-    me = p.connected(Producer("app-1/producer", "t"), Features(level))
-    _, me = sends(p.init_transactions(me))
-    return p.begin_transaction(p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0)))
+    me = p.connected(producer_of("app-1/producer", "t"), Features(level))
+    _, me = sends(init_transactions(me))
+    return begin_transaction(p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0)))
 
 
 def added(me, error=Errors.NONE, partitions=("out-0",)):
@@ -73,19 +80,23 @@ def test_a_batch_waits_until_its_partition_is_added():
 
 
 def test_offsets_are_added_before_they_are_committed():
-    me = p.send_offsets(begun(), "g1", "M1", 2, (GroupOffset("src-0", 101),))
+    me = send_offsets(begun(), "g1", "M1", 2, (GroupOffset("src-0", 101),))
     request, me = sends(me)
     assert request == AddOffsetsToTxn("t", 9, 0, "g1")
     request, me = sends(p.on_response(me, AddOffsetsToTxnResponse(Errors.NONE)))
     assert isinstance(request, TxnOffsetCommit)
-    assert (request.version, me.transaction_started) == (4, True)
+    assert (request.version, me.manager.transaction_started) == (4, True)
 
 
 def test_identity_and_sequences_go_on_in_the_next_transaction():
     me = ended(p.end_transaction(written(), committed=True))
-    assert (me.state, me.producer_epoch, me.sequences["out-0"]) == (S.READY, 0, 1)
-    assert me.partitions == ()
-    me = p.send(p.begin_transaction(me), "out-0", RECORD)
+    assert (me.manager.state, me.manager.producer_epoch, me.partition_map.sequences["out-0"]) == (
+        S.READY,
+        0,
+        1,
+    )
+    assert me.manager.partitions == ()
+    me = p.send(begin_transaction(me), "out-0", RECORD)
     request, me = sends(me)
     assert isinstance(request, AddPartitionsToTxn), "every transaction adds its partitions anew"
     request, _ = sends(added(me))
@@ -94,17 +105,24 @@ def test_identity_and_sequences_go_on_in_the_next_transaction():
 
 def test_a_transaction_that_no_coordinator_has_heard_of_ends_at_home():
     me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=False)
-    assert (me.state, me.done, me.batches, p.next_request(me)) == (S.READY, True, (), None)
-    assert me.sequences["out-0"] == 0, "a sequence that no broker has seen is given again"
+    assert (me.manager.state, me.done, me.accumulator.batches, p.next_request(me)) == (
+        S.READY,
+        True,
+        (),
+        None,
+    )
+    assert me.partition_map.sequences["out-0"] == 0, (
+        "a sequence that no broker has seen is given again"
+    )
 
 
 def test_an_abort_waits_for_the_answer_that_says_whether_it_has_begun():
     _, me = sends(p.send(begun(), "out-0", RECORD))
     me = p.end_transaction(me, committed=False)
-    assert (me.state, p.next_request(me)) == (S.ABORTING_TRANSACTION, None)
+    assert (me.manager.state, p.next_request(me)) == (S.ABORTING_TRANSACTION, None)
     request, _ = sends(added(me))
     assert isinstance(request, EndTxn)
-    assert added(me, Errors.TRANSACTION_ABORTABLE).state is S.READY
+    assert added(me, Errors.TRANSACTION_ABORTABLE).manager.state is S.READY
 
 
 def test_a_commit_sends_what_is_not_added_yet():
@@ -122,14 +140,19 @@ def test_an_abort_after_a_failed_batch_bumps_the_epoch_by_itself():
     _, me = sends(p.send(begun(), "out-0", RECORD))
     _, me = sends(added(me))
     me = produced(me, Errors.TRANSACTION_ABORTABLE)
-    assert (me.state, me.bump) == (S.ABORTABLE_ERROR, True)
+    assert (me.manager.state, me.manager.bump) == (S.ABORTABLE_ERROR, True)
     me = ended(p.end_transaction(me, committed=False))
-    assert (me.state, me.done) == (S.INITIALIZING, False)
+    assert (me.manager.state, me.done) == (S.INITIALIZING, False)
     request, me = sends(me)
     assert request == InitProducerId("t", 60_000, 9, 0)
     me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.done, me.producer_epoch, me.bump) == (S.READY, True, 1, False)
-    assert me.sequences.get("out-0") is None
+    assert (me.manager.state, me.done, me.manager.producer_epoch, me.manager.bump) == (
+        S.READY,
+        True,
+        1,
+        False,
+    )
+    assert me.partition_map.sequences.get("out-0") is None
 
 
 def test_an_abort_goes_on_with_a_batch_of_which_nobody_knows_whether_it_arrived():
@@ -146,15 +169,15 @@ def test_an_abort_goes_on_with_a_batch_of_which_nobody_knows_whether_it_arrived(
 def test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch(committed):
     """TransactionManager.maybeUpdateTransactionV2Enabled."""
     me = p.connected(written(), Features(2))
-    assert me.version == 1, "a transaction ends in the version in which it began"
+    assert me.manager.version == 1, "a transaction ends in the version in which it began"
     me = p.end_transaction(me, committed=committed)
     assert p.next_request(me) == EndTxn("t", 9, 0, committed, 4)
     me = ended(me)
     request, me = sends(me)
     assert request == InitProducerId("t", 60_000, 9, 0)
     me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
-    assert (me.version, me.state) == (2, S.READY)
-    request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
+    assert (me.manager.version, me.manager.state) == (2, S.READY)
+    request, _ = sends(p.send(begin_transaction(me), "out-0", RECORD))
     assert (type(request), request.version) == (Produce, 13)
 
 
@@ -163,8 +186,8 @@ def test_the_way_down_needs_no_bump():
     me = p.connected(produced(me), Features(1))
     _, me = sends(p.end_transaction(me, committed=True))
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.version, me.bump) == (S.READY, 1, False)
-    request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
+    assert (me.manager.state, me.manager.version, me.manager.bump) == (S.READY, 1, False)
+    request, _ = sends(p.send(begin_transaction(me), "out-0", RECORD))
     assert isinstance(request, AddPartitionsToTxn)
 
 
@@ -210,14 +233,14 @@ def test_what_an_error_of_the_older_requests_comes_to(error, column, cell):
         after = added(me, Errors[error])
     else:
         offsets = (GroupOffset("src-0", 101),)
-        request, me = sends(p.send_offsets(begun(), "g1", "M1", 2, offsets))
+        request, me = sends(send_offsets(begun(), "g1", "M1", 2, offsets))
         after = p.on_response(me, AddOffsetsToTxnResponse(Errors[error]))
     expected = {
         "R": S.IN_TRANSACTION,
         "A": S.ABORTABLE_ERROR,
         "F": S.FATAL_ERROR,
     }
-    assert after.state is expected[cell]
+    assert after.manager.state is expected[cell]
     assert (p.next_request(after) == request) is (cell == "R")
 
 
@@ -229,7 +252,7 @@ def test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody(before):
     me = p.on_disconnected(me, 3)
     me = p.end_transaction(p.expired(me) if before else me, committed=False)
     me = ended(me if before else p.expired(me))
-    assert me.state is S.INITIALIZING
+    assert me.manager.state is S.INITIALIZING
     assert me.done is not before, "the abort waits for the next epoch, or for nothing"
     if not before:
         assert p.next_request(me) is None
@@ -237,17 +260,17 @@ def test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody(before):
     request, me = sends(me)
     assert (request.producer_id, request.producer_epoch) == (9, 0)
     me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.done, me.bump) == (S.READY, True, False)
+    assert (me.manager.state, me.done, me.manager.bump) == (S.READY, True, False)
 
 
 def test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it():
     """AddPartitionsToTxnHandler, TransactionManager.Priority: a topic was deleted meanwhile."""
     first, me = sends(p.send(begun(), "out-0", RECORD))
     me = added(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-    assert (me.state, me.queue) == (S.IN_TRANSACTION, (first,))
+    assert (me.manager.state, me.manager.queue) == (S.IN_TRANSACTION, (first,))
     me = p.end_transaction(me, committed=False)
-    assert [type(m) for m in me.queue] == [AddPartitionsToTxn, EndTxn]
-    assert me.batches == ()
+    assert [type(m) for m in me.manager.queue] == [AddPartitionsToTxn, EndTxn]
+    assert me.accumulator.batches == ()
     for _ in range(2):
         again, me = sends(me)
         assert again == first
@@ -259,10 +282,10 @@ def test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_
 def test_sequences_wrap_and_are_given_again_from_the_first_batch_that_was_dropped():
     """TxnPartitionEntry.incrementSequence; below version 2 an abort gives what was never sent its numbers back."""
     first = 2_147_483_647 - 10
-    me = added(begun()).but(sequences=Table.of({"out-0": first}))
+    me = changed(added(begun()), sequences=Table.of({"out-0": first}))
     for count in (20, 3):
         me = p.send(me, "out-0", RECORD * count)
-    assert [b.base_sequence for b in me.batches] == [first, 9]
-    assert me.sequences["out-0"] == 12
+    assert [b.base_sequence for b in me.accumulator.batches] == [first, 9]
+    assert me.partition_map.sequences["out-0"] == 12
     me = p.end_transaction(me, committed=False)
-    assert (me.batches, me.sequences["out-0"]) == ((), first)
+    assert (me.accumulator.batches, me.partition_map.sequences["out-0"]) == ((), first)

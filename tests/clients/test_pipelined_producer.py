@@ -9,7 +9,7 @@ from kipviz.clients.sending import in_flight
 from kipviz.clients.sending import pipelined_producer as clients
 from kipviz.clients.sending.pipelined_producer import PipelinedProducer
 from kipviz.clients.transactions import producer as transactional
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset
@@ -23,6 +23,13 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import (
+    begin_transaction,
+    changed,
+    init_transactions,
+    producer_of,
+    send_offsets,
+)
 
 S = ProducerState
 GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -32,9 +39,19 @@ FOR_GOOD = Errors.TOPIC_AUTHORIZATION_FAILED
 
 def writing(values: str = "abcde", version: int = 2, **changes: object) -> PipelinedProducer:
     """A producer in a transaction to which so many records were given, one batch each."""
-    me = PipelinedProducer(
-        "app-1/producer", "t", finalized=version, version=version, state=S.IN_TRANSACTION
-    ).but(producer_id=9, producer_epoch=4, **changes)
+    me = changed(
+        producer_of(
+            "app-1/producer",
+            "t",
+            kind=PipelinedProducer,
+            finalized=version,
+            version=version,
+            state=S.IN_TRANSACTION,
+        ),
+        producer_id=9,
+        producer_epoch=4,
+        **changes,
+    )
     for value in values:
         me = clients.send(me, "out-0", (DataRecord(value),))
     if version == 2:
@@ -76,36 +93,38 @@ def test_a_gap_behind_a_batch_that_is_not_through_is_tried_again_one_by_one():
     me, _ = all_out(writing("abc"))
     for serial, error in ((1, RETRY), (2, GAP), (3, GAP)):
         me = answer(me, serial, error)
-    assert me.state is S.IN_TRANSACTION
+    assert me.manager.state is S.IN_TRANSACTION
     for n, value in enumerate("abc"):
         me, said = all_out(me)
         assert said == [(value, n)]
         me = answer(me, n + 1)
-    assert me.batches == ()
+    assert me.accumulator.batches == ()
 
 
 def test_a_gap_with_nothing_before_it_ends_the_transaction():
     me, _ = all_out(writing("ab"))
     me = answer(answer(me, 1), 2, GAP)
-    assert (me.state, me.error) == (S.ABORTABLE_ERROR, f"Produce: {GAP.name}")
+    assert (me.manager.state, me.error) == (S.ABORTABLE_ERROR, f"Produce: {GAP.name}")
 
 
 def test_the_batches_behind_one_that_was_refused_for_good_take_its_place():
     me, _ = all_out(writing("abcd", max_in_flight=3))
     me = answer(answer(me, 1), 2, FOR_GOOD)
-    assert me.state is S.ABORTABLE_ERROR
+    assert me.manager.state is S.ABORTABLE_ERROR
     # c is with the leader and has the sequence of b now; d was never sent, and is dropped.
-    assert [(b.records[0].value, b.base_sequence, b.reset) for b in me.batches] == [("c", 1, True)]
-    assert me.sequences["out-0"] == 2
+    assert [(b.records[0].value, b.base_sequence, b.reset) for b in me.accumulator.batches] == [
+        ("c", 1, True)
+    ]
+    assert me.partition_map.sequences["out-0"] == 2
     me, said = all_out(answer(me, 3, GAP))
     assert said == [("c", 1)]
-    assert answer(me, 3).acked["out-0"] == 1
+    assert answer(me, 3).partition_map.acked["out-0"] == 1
 
 
 def test_an_abort_drops_what_was_never_sent_and_waits_for_what_was():
     me, _ = all_out(writing("abc", max_in_flight=2))
     me = transactional.end_transaction(me, committed=False)
-    assert [b.records[0].value for b in me.batches] == ["a", "b"]
+    assert [b.records[0].value for b in me.accumulator.batches] == ["a", "b"]
     me = answer(me, 1, RETRY)
     assert clients.next_request(me) is not None, "it is sent again, in an abort, too"
     me, said = all_out(answer(me, 2, GAP))
@@ -125,7 +144,9 @@ def test_a_commit_sends_what_is_left_before_it_ends():
 
 def test_no_batch_goes_out_while_a_transactional_request_is_on_the_wire():
     me = writing("a")
-    me = me.but(queue=(EndTxn("t", 9, 4, True),), on_wire=InitProducerId("t"), on_wire_broker=3)
+    me = changed(
+        me, queue=(EndTxn("t", 9, 4, True),), on_wire=InitProducerId("t"), on_wire_broker=3
+    )
     assert clients.next_request(me) is None
 
 
@@ -134,8 +155,10 @@ def test_the_next_transaction_counts_from_0_with_its_own_epoch():
     me = transactional.end_transaction(answer(me, 1), committed=True)
     me, _ = out(me)
     me = clients.on_response(me, EndTxnResponse(Errors.NONE, 9, 5))
-    assert (me.acked, me.of, me.sequences) == (type(me.acked).of(),) * 3
-    me = clients.send(transactional.begin_transaction(me), "out-0", (DataRecord("b"),))
+    assert (me.partition_map.acked, me.partition_map.of, me.partition_map.sequences) == (
+        type(me.partition_map.acked).of(),
+    ) * 3
+    me = clients.send(begin_transaction(me), "out-0", (DataRecord("b"),))
     request = clients.next_request(me)
     assert (request.producer_epoch, request.base_sequence) == (5, 0)
 
@@ -146,11 +169,13 @@ def test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is
 ):
     me, _ = all_out(writing("ab", version))
     me = clients.expired(me)
-    assert (me.state, me.error) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
-    assert [b.records[0].value for b in me.batches] == ["b"]
-    assert me.unresolved == type(me.unresolved).of(), "it was not sent again"
+    assert (me.manager.state, me.error) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
+    assert [b.records[0].value for b in me.accumulator.batches] == ["b"]
+    assert me.partition_map.unresolved == type(me.partition_map.unresolved).of(), (
+        "it was not sent again"
+    )
     assert answer(me, 1) == me
-    assert me.bump is bumps
+    assert me.manager.bump is bumps
 
 
 @pytest.mark.parametrize(("through", "bumps"), [(True, False), (False, True)])
@@ -158,18 +183,20 @@ def test_what_expires_after_it_was_sent_again_is_open_until_what_is_behind_it_sh
     through, bumps
 ):
     me, _ = all_out(writing("ab", 1))
-    me = answer(me, 1, RETRY).but(state=S.ABORTING_TRANSACTION, queue=(EndTxn("t", 9, 4, False),))
+    me = changed(
+        answer(me, 1, RETRY), state=S.ABORTING_TRANSACTION, queue=(EndTxn("t", 9, 4, False),)
+    )
     me = clients.expired(me)
-    assert me.unresolved["out-0"] == 1
+    assert me.partition_map.unresolved["out-0"] == 1
     me = answer(me, 2, Errors.NONE if through else FOR_GOOD)
-    assert me.unresolved == type(me.unresolved).of()
-    assert (me.bump, me.batches) == (bumps, ())
+    assert me.partition_map.unresolved == type(me.partition_map.unresolved).of()
+    assert (me.manager.bump, me.accumulator.batches) == (bumps, ())
 
 
 def test_nothing_new_is_sent_behind_a_batch_that_nobody_knows_of():
     me, _ = all_out(writing("ab", 1))
     me = clients.expired(answer(answer(me, 1, RETRY), 2, GAP))
-    me = clients.send(me.but(state=S.IN_TRANSACTION), "out-0", (DataRecord("c"),))
+    me = clients.send(changed(me, state=S.IN_TRANSACTION), "out-0", (DataRecord("c"),))
     me, said = all_out(me)
     assert said == [("b", 1)], "c waits"
 
@@ -177,7 +204,7 @@ def test_nothing_new_is_sent_behind_a_batch_that_nobody_knows_of():
 def test_what_is_fenced_gives_everything_up():
     me, _ = all_out(writing("abc"))
     me = answer(me, 1, Errors.PRODUCER_FENCED)
-    assert (me.state, me.batches) == (S.FATAL_ERROR, ())
+    assert (me.manager.state, me.accumulator.batches) == (S.FATAL_ERROR, ())
     assert clients.next_request(me) is None
 
 
@@ -187,13 +214,15 @@ def test_a_broken_connection_takes_back_batches_and_requests_with_their_numbers(
     me, said = all_out(me)
     assert said == [("a", 0)]
     asked = EndTxn("t", 9, 4, False)
-    me = clients.on_disconnected(me.but(on_wire=asked, on_wire_broker=2), 2)
-    assert me.queue == (asked,)
+    me = clients.on_disconnected(changed(me, on_wire=asked, on_wire_broker=2), 2)
+    assert me.manager.queue == (asked,)
 
 
 def test_below_version_2_a_batch_waits_until_its_partition_is_added():
-    me = PipelinedProducer("app-1/producer", "t", version=1, state=S.IN_TRANSACTION)
-    me = clients.send(me.but(producer_id=9, producer_epoch=0), "out-0", (DataRecord("a"),))
+    me = producer_of(
+        "app-1/producer", "t", kind=PipelinedProducer, version=1, state=S.IN_TRANSACTION
+    )
+    me = clients.send(changed(me, producer_id=9, producer_epoch=0), "out-0", (DataRecord("a"),))
     me, asked = out(me)
     assert isinstance(asked, AddPartitionsToTxn)
     assert clients.next_request(me) is None
@@ -205,12 +234,16 @@ def test_below_version_2_a_batch_waits_until_its_partition_is_added():
 def test_the_next_life_has_the_name_and_the_settings_and_nothing_else():
     me, _ = all_out(writing("abc", max_in_flight=3))
     fresh = clients.restarted(me, 2)
-    assert (fresh.transactional_id, fresh.max_in_flight) == ("t", 3)
-    assert (fresh.batches, fresh.producer_id, fresh.sends) == ((), -1, 0)
-    fresh = transactional.init_transactions(fresh)
+    assert (fresh.manager.transactional_id, fresh.max_in_flight) == ("t", 3)
+    assert (fresh.accumulator.batches, fresh.manager.producer_id, fresh.accumulator.sends) == (
+        (),
+        -1,
+        0,
+    )
+    fresh = init_transactions(fresh)
     fresh, _ = out(fresh)
     fresh = clients.on_response(fresh, InitProducerIdResponse(Errors.NONE, 9, 5))
-    assert fresh.state is S.READY
+    assert fresh.manager.state is S.READY
 
 
 def full(*values: str) -> PipelinedProducer:
@@ -223,9 +256,9 @@ def full(*values: str) -> PipelinedProducer:
 
 def test_send_waits_for_room_and_goes_on_when_a_batch_is_through():
     me = full("c")
-    assert (len(me.batches), me.done) == (2, False)
+    assert (len(me.accumulator.batches), me.done) == (2, False)
     me = answer(me, 1)
-    assert (me.done, me.blocked) == (True, ())
+    assert (me.done, me.accumulator.blocked) == (True, ())
     me, said = all_out(me)
     assert said == [("c", 2)]
 
@@ -233,17 +266,17 @@ def test_send_waits_for_room_and_goes_on_when_a_batch_is_through():
 def test_a_send_that_waited_too_long_throws_nothing_and_ends_the_transaction():
     """KafkaProducer.doSend: an ApiException fails the Future, and the transaction."""
     me = clients.send_timed_out(full("c"))
-    assert (me.state, me.blocked) == (S.ABORTABLE_ERROR, ())
-    assert [b.records[0].value for b in me.batches] == ["a", "b"]
-    assert answer(answer(me, 1), 2).batches == ()
+    assert (me.manager.state, me.accumulator.blocked) == (S.ABORTABLE_ERROR, ())
+    assert [b.records[0].value for b in me.accumulator.batches] == ["a", "b"]
+    assert answer(answer(me, 1), 2).accumulator.batches == ()
 
 
 def test_a_send_that_waits_when_the_transaction_fails_sends_nothing():
     me = answer(full("c"), 1, FOR_GOOD)
-    assert (me.state, me.done, me.blocked) == (S.ABORTABLE_ERROR, True, ())
-    assert [b.records[0].value for b in me.batches] == ["b"]
+    assert (me.manager.state, me.done, me.accumulator.blocked) == (S.ABORTABLE_ERROR, True, ())
+    assert [b.records[0].value for b in me.accumulator.batches] == ["b"]
     me = answer(full("c"), 1, Errors.PRODUCER_FENCED)
-    assert (me.state, me.done, me.batches) == (S.FATAL_ERROR, True, ())
+    assert (me.manager.state, me.done, me.accumulator.batches) == (S.FATAL_ERROR, True, ())
 
 
 def test_a_batch_that_was_refused_rests_twice_as_long_each_time():
@@ -271,18 +304,18 @@ def test_a_lost_connection_makes_batches_rest_too_and_other_timers_are_those_of_
     me = clients.on_disconnected(me, 1)
     interval, back_off = clients.timers(me)
     assert back_off == "the retry back-off of batch 1"
-    assert len(clients.on_timer(me, interval).queue) == 1
+    assert len(clients.on_timer(me, interval).manager.queue) == 1
 
 
 def test_whatever_is_on_a_connection_counts_against_its_room():
     """InFlightRequests.canSendMore: one queue for every request to a broker."""
     me, _ = all_out(writing("ab", max_in_flight=3))
     assert (kinds.has_room(me, 1), kinds.has_room(me, 2)) == (True, True)
-    me = transactional.send_offsets(me, "g", "m", 2, (GroupOffset("src-0", 1),))
+    me = send_offsets(me, "g", "m", 2, (GroupOffset("src-0", 1),))
     me, _ = out(me, 1)
     assert (kinds.has_room(me, 1), kinds.has_room(me, 2)) == (False, True)
     assert kinds.has_room(answer(me, 1), 1)
-    assert kinds.has_room(Producer("app-1/producer", "t"), 1)
+    assert kinds.has_room(producer_of("app-1/producer", "t"), 1)
 
 
 def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_each():
@@ -298,28 +331,32 @@ def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_
         ProduceResponse(RETRY, "out-1", -1, -1, request.correlation_id),
     )
     me = clients.on_response(me, in_one_answer(parts))
-    assert [(b.records[0].value, b.broker) for b in me.batches] == [("b", 1), ("x", -1)]
+    assert [(b.records[0].value, b.broker) for b in me.accumulator.batches] == [("b", 1), ("x", -1)]
     me, again = out(me)
     assert (again.partition, again.further, again.base_sequence) == ("out-1", (), 0)
     alone = ProduceResponse(Errors.NONE, "out-1", -1, 0, again.correlation_id)
-    assert [b.records[0].value for b in clients.on_response(me, alone).batches] == ["b"]
+    assert [b.records[0].value for b in clients.on_response(me, alone).accumulator.batches] == ["b"]
 
 
 def test_a_lost_request_loses_the_batches_of_all_its_partitions():
     me = clients.send(writing("a"), "out-1", (DataRecord("x"),))
     me, _ = out(me)
     me = clients.on_disconnected(me, 1)
-    assert [(b.broker, b.request, b.retried) for b in me.batches] == [(-1, 0, True)] * 2
+    assert [(b.broker, b.request, b.retried) for b in me.accumulator.batches] == [(-1, 0, True)] * 2
     _, again = out(me)
     assert [p.base_sequence for p in again.parts] == [0, 0]
 
 
 def test_the_next_life_has_every_setting_of_this_one():
-    me = writing("").but(group_id="g", network="app-1/pool", backs_off=True, buffer=2)
+    me = changed(writing(""), group_id="g", network="app-1/pool", backs_off=True, buffer=2)
     fresh = clients.restarted(me, 2)
     assert isinstance(fresh, PipelinedProducer)
-    assert (fresh.group_id, fresh.network) == ("g", "app-1/pool")
-    assert (fresh.backs_off, fresh.buffer, fresh.producer_id) == (True, 2, -1)
+    assert (fresh.manager.group_id, fresh.network) == ("g", "app-1/pool")
+    assert (fresh.manager.backs_off, fresh.accumulator.buffer, fresh.manager.producer_id) == (
+        True,
+        2,
+        -1,
+    )
 
 
 LAST = 2_147_483_647
@@ -327,7 +364,7 @@ LAST = 2_147_483_647
 
 def near_the_wrap(first: int, *counts: int) -> PipelinedProducer:
     """A producer whose next sequence is `first`, with batches of so many records."""
-    me = writing("").but(of=Table.of({"out-0": (9, 4)}), sequences=Table.of({"out-0": first}))
+    me = changed(writing(""), of=Table.of({"out-0": (9, 4)}), sequences=Table.of({"out-0": first}))
     for count in counts:
         me = clients.send(me, "out-0", tuple(DataRecord("r") for _ in range(count)))
     return me
@@ -337,7 +374,7 @@ def test_sequences_go_on_at_0_behind_the_last_one():
     """TxnPartitionEntry.incrementSequence."""
     me, said = all_out(near_the_wrap(LAST - 10, 20, 1))
     assert [sequence for _, sequence in said] == [LAST - 10, 9]
-    assert me.sequences["out-0"] == 10
+    assert me.partition_map.sequences["out-0"] == 10
 
 
 def test_what_is_acknowledged_does_not_wrap_as_in_kafka():
@@ -348,9 +385,9 @@ def test_what_is_acknowledged_does_not_wrap_as_in_kafka():
     """
     me, _ = all_out(near_the_wrap(LAST - 10, 5, 20, 1))
     me = answer(answer(me, 1), 2)
-    assert me.acked["out-0"] == LAST - 6
+    assert me.partition_map.acked["out-0"] == LAST - 6
     me = answer(me, 3, GAP)
-    assert me.state is S.IN_TRANSACTION
+    assert me.manager.state is S.IN_TRANSACTION
     _, said = all_out(me)
     assert [sequence for _, sequence in said] == [14]
 
@@ -359,13 +396,13 @@ def test_sequences_on_both_sides_of_the_wrap_are_not_closed_up():
     """TxnPartitionEntry.decrementSequence throws before anything is changed, and the sender logs it."""
     me, _ = all_out(near_the_wrap(LAST - 10, 11, 1))
     me = answer(me, 1, FOR_GOOD)
-    assert me.state is S.ABORTABLE_ERROR
-    assert [(b.base_sequence, b.reset) for b in me.batches] == [(0, False)]
-    assert me.sequences["out-0"] == 1
+    assert me.manager.state is S.ABORTABLE_ERROR
+    assert [(b.base_sequence, b.reset) for b in me.accumulator.batches] == [(0, False)]
+    assert me.partition_map.sequences["out-0"] == 1
 
 
 def test_what_is_unresolved_behind_the_wrap_is_a_number_of_java():
     """TransactionManager.markSequenceUnresolved: lastSequence() + 1, which is negative there."""
     me, _ = all_out(near_the_wrap(LAST - 1, 4))
     batch = in_flight.numbered_batches(me)[0]
-    assert in_flight.left_open(me, batch).unresolved["out-0"] == -(2**31) + 2
+    assert in_flight.left_open(me, batch).partition_map.unresolved["out-0"] == -(2**31) + 2

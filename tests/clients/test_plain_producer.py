@@ -6,18 +6,19 @@ import pytest
 
 from kipviz.clients.sending import plain_producer as clients
 from kipviz.clients.sending.plain_producer import PlainProducer
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import changed, producer_of
 
 GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 RETRY = Errors.NOT_LEADER_OR_FOLLOWER
 
 
 def producer(**changes: object) -> PlainProducer:
-    me = PlainProducer("app-1/producer", "", **changes)
+    me = producer_of("app-1/producer", "", kind=PlainProducer, **changes)
     for value in "abcdefg":
         me = clients.send(me, "out-0", (DataRecord(value),))
     return me
@@ -54,7 +55,9 @@ def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
     assert isinstance(asked, InitProducerId)
     assert asked.transactional_id is None
     assert clients.next_request(me) is None
-    assert clients.next_request(PlainProducer("app-1/producer", "")) is None, "nothing to send"
+    assert clients.next_request(producer_of("app-1/producer", "", kind=PlainProducer)) is None, (
+        "nothing to send"
+    )
 
 
 def test_without_idempotence_it_asks_for_nothing_and_numbers_nothing():
@@ -79,37 +82,41 @@ def test_what_is_sent_again_goes_alone_and_in_order():
         assert said[0] == (0, sequence)
         assert len(said) == 1 or sequence == 2
         me = answer(me, sequence)
-    assert me.producer_epoch == 0
+    assert me.manager.producer_epoch == 0
 
 
 def test_a_gap_is_waited_out_as_long_as_an_earlier_batch_is_not_through():
     me, _ = all_out(ready(max_in_flight=2))
     me = answer(me, 0, RETRY)
     me = answer(me, 1, GAP)
-    assert me.producer_epoch == 0
+    assert me.manager.producer_epoch == 0
 
 
 def test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0():
     """What the leader had acknowledged is not there any more."""
     me, _ = all_out(ready(max_in_flight=2))
     me = answer(answer(me, 0), 1, GAP)
-    assert (me.producer_id, me.producer_epoch) == (9, 1)
+    assert (me.manager.producer_id, me.manager.producer_epoch) == (9, 1)
     me, said = all_out(me)
     assert said == [(1, 0), (1, 1)], "what is new may go behind it"
 
 
 def test_a_bump_is_the_clients_own_until_the_epochs_are_used_up():
-    me = ready(max_in_flight=1).but(producer_epoch=32_767)
+    me = changed(ready(max_in_flight=1), producer_epoch=32_767)
     me, _ = out(me)
     me = answer(me, 0)
     me, _ = out(me)
     me = answer(me, 1, GAP)
-    assert me.producer_id == -1
+    assert me.manager.producer_id == -1
     me, asked = out(me)
     assert isinstance(asked, InitProducerId)
     me = clients.on_response(me, InitProducerIdResponse(Errors.NONE, 10, 0))
     _, again = out(me)
-    assert (again.producer_id, again.producer_epoch, again.base_sequence) == (10, 0, 0)
+    assert (again.producer_id, again.producer_epoch, again.base_sequence) == (
+        10,
+        0,
+        0,
+    )
 
 
 def test_another_partition_keeps_its_epoch_until_nothing_of_it_is_on_the_way():
@@ -118,7 +125,7 @@ def test_another_partition_keeps_its_epoch_until_nothing_of_it_is_on_the_way():
     me = clients.send(me, "other-0", (DataRecord("z"),))
     me, _ = all_out(me)
     me = answer(answer(me, 0), 1, GAP)
-    others = [b for b in me.batches if b.partition == "other-0"]
+    others = [b for b in me.accumulator.batches if b.partition == "other-0"]
     assert [(b.identity, b.base_sequence) for b in others] == [
         ((9, 0), 0),
         ((9, 0), 1),
@@ -138,20 +145,22 @@ def test_a_batch_that_expired_after_it_was_sent_holds_back_what_is_new():
     me = clients.on_disconnected(me, 1)
     me = clients.expired(me)
     assert me.failed == ("b",)
-    assert me.producer_epoch == 1, "nothing else was on the way: the sequence cannot be trusted"
+    assert me.manager.producer_epoch == 1, (
+        "nothing else was on the way: the sequence cannot be trusted"
+    )
 
 
 def test_what_comes_behind_an_expired_batch_shows_whether_it_arrived():
     me, _ = all_out(ready(max_in_flight=2))
     me = clients.on_disconnected(me, 1)
     me = clients.expired(me)
-    assert me.unresolved["out-0"] == 1
+    assert me.partition_map.unresolved["out-0"] == 1
     me, said = all_out(me)
     assert said == [(0, 1)]
     arrived = answer(me, 1)
-    assert (arrived.producer_epoch, len(arrived.unresolved)) == (0, 0)
+    assert (arrived.manager.producer_epoch, len(arrived.partition_map.unresolved)) == (0, 0)
     lost = answer(me, 1, GAP)
-    assert lost.producer_epoch == 1
+    assert lost.manager.producer_epoch == 1
     assert all_out(lost)[1] == [(1, 0), (1, 1)]
 
 
@@ -165,7 +174,7 @@ def test_a_batch_that_nobody_takes_is_given_up_and_the_next_epoch_begins():
 def test_who_may_not_have_an_identity_loses_what_it_had_to_send():
     me, _ = out(producer())
     me = clients.on_response(me, InitProducerIdResponse(Errors.CLUSTER_AUTHORIZATION_FAILED))
-    assert (me.state, me.failed) == (ProducerState.UNINITIALIZED, tuple("abcdefg"))
+    assert (me.manager.state, me.failed) == (ProducerState.UNINITIALIZED, tuple("abcdefg"))
     assert me.done
 
 
@@ -181,13 +190,17 @@ def test_flush_waits_for_the_last_answer():
 def test_the_next_process_is_nobody_that_anyone_knows():
     me, _ = all_out(ready())
     fresh = clients.restarted(me, 2)
-    assert (fresh.producer_id, fresh.batches, fresh.max_in_flight) == (-1, (), 5)
+    assert (fresh.manager.producer_id, fresh.accumulator.batches, fresh.max_in_flight) == (
+        -1,
+        (),
+        5,
+    )
 
 
 def test_a_coordinator_that_cannot_answer_yet_is_asked_again_for_an_identity():
     me, asked = out(producer())
     me = clients.on_response(me, InitProducerIdResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS))
-    assert (me.state, me.failed, me.error) == (ProducerState.UNINITIALIZED, (), "")
+    assert (me.manager.state, me.failed, me.error) == (ProducerState.UNINITIALIZED, (), "")
     assert out(me)[1] == asked
 
 
@@ -201,6 +214,6 @@ def test_an_answer_to_a_batch_that_is_not_on_the_way_changes_nothing():
 def test_an_error_that_is_fatal_loses_every_batch_and_sends_nothing_more():
     me, _ = all_out(ready(max_in_flight=2))
     me = answer(me, 0, Errors.PRODUCER_FENCED)
-    assert (me.state, me.error) == (ProducerState.FATAL_ERROR, "Produce: PRODUCER_FENCED")
+    assert (me.manager.state, me.error) == (ProducerState.FATAL_ERROR, "Produce: PRODUCER_FENCED")
     assert me.failed == tuple("abcdefg")
     assert clients.next_request(me) is None

@@ -6,8 +6,11 @@ import pytest
 
 from kipviz.clients.sending.outgoing import OutgoingBatch
 from kipviz.clients.transactions import producer as p
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions import producer_state
+from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_errors import POISONED
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
@@ -25,6 +28,14 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import (
+    begin_transaction,
+    changed,
+    init_transactions,
+    producer_of,
+    send_offsets,
+    send_share_acknowledgements,
+)
 
 S = ProducerState
 RECORD = (DataRecord("r", "src-0@100"),)
@@ -32,7 +43,7 @@ SAID = (AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),)
 
 
 def ready(epoch=0):
-    me = p.init_transactions(Producer("app-1/producer", "t"))
+    me = init_transactions(producer_of("app-1/producer", "t"))
     request = p.next_request(me)
     assert isinstance(request, InitProducerId)
     me, request = p.sent(me, request, 1)
@@ -40,7 +51,7 @@ def ready(epoch=0):
 
 
 def begun(epoch=0):
-    return p.begin_transaction(ready(epoch))
+    return begin_transaction(ready(epoch))
 
 
 def sends(me, broker=1):
@@ -54,7 +65,7 @@ def sends(me, broker=1):
 def sends_both(broker=3):
     """Put a batch on the wire and offsets after it; give both and the producer."""
     produce, me = sends(p.send(begun(), "out-0", RECORD), broker)
-    me = p.send_offsets(me, "g", "m", 2, (GroupOffset("src-0", 1),))
+    me = send_offsets(me, "g", "m", 2, (GroupOffset("src-0", 1),))
     offsets, me = sends(me, broker)
     return produce, offsets, me
 
@@ -65,7 +76,7 @@ def produced(me, error=Errors.NONE, sequence=0):
 
 def test_a_transaction_begins_locally():
     me = begun()
-    assert (me.state, p.next_request(me)) == (S.IN_TRANSACTION, None)
+    assert (me.manager.state, p.next_request(me)) == (S.IN_TRANSACTION, None)
 
 
 def test_the_end_of_a_transaction_waits_until_no_batch_is_left():
@@ -83,8 +94,13 @@ def test_the_answer_to_the_end_is_the_identity_of_the_next_transaction():
     _, me = sends(me)
     _, me = sends(produced(me))
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 12, 0))
-    assert (me.state, me.producer_id, me.producer_epoch, me.done) == (S.READY, 12, 0, True)
-    request, _ = sends(p.send(p.begin_transaction(me), "out-0", RECORD))
+    assert (me.manager.state, me.manager.producer_id, me.manager.producer_epoch, me.done) == (
+        S.READY,
+        12,
+        0,
+        True,
+    )
+    request, _ = sends(p.send(begin_transaction(me), "out-0", RECORD))
     assert (request.producer_id, request.producer_epoch, request.base_sequence) == (12, 0, 0)
 
 
@@ -92,12 +108,12 @@ def test_the_answer_to_the_end_is_the_identity_of_the_next_transaction():
 def test_a_transaction_without_anything_in_it_ends_without_a_request(committed):
     """Recorded of Kafka 4.4.0."""
     me = p.end_transaction(begun(), committed=committed)
-    assert (me.state, me.done, p.next_request(me)) == (S.READY, True, None)
+    assert (me.manager.state, me.done, p.next_request(me)) == (S.READY, True, None)
 
 
 def test_staging_alone_starts_the_transaction():
     """Finding X11: otherwise it would never be ended at the coordinator."""
-    me = p.send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
+    me = send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
     request, me = sends(p.end_transaction(me, committed=True))
     assert isinstance(request, TxnShareAcknowledge)
     me = p.on_response(me, TxnShareAcknowledgeResponse(Errors.NONE, "src-0"))
@@ -105,8 +121,8 @@ def test_staging_alone_starts_the_transaction():
 
 
 def test_only_one_transactional_request_is_on_the_wire():
-    me = p.send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
-    me = p.send_share_acknowledgements(me, "g", "m", 2, "src-1", SAID)
+    me = send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
+    me = send_share_acknowledgements(me, "g", "m", 2, "src-1", SAID)
     _, me = sends(me)
     assert p.next_request(me) is None
 
@@ -155,10 +171,10 @@ def asking(column):
     offsets = (GroupOffset("src-0", 1),)
     match column:
         case "InitPid":
-            me = p.init_transactions(Producer("app-1/producer", "t"))
+            me = init_transactions(producer_of("app-1/producer", "t"))
             return sends(me)[1], InitProducerIdResponse
         case "TxnOffsetCommit":
-            return sends(p.send_offsets(begun(), "g", "m", 2, offsets))[1], TxnOffsetCommitResponse
+            return sends(send_offsets(begun(), "g", "m", 2, offsets))[1], TxnOffsetCommitResponse
         case "EndTxn":
             _, me = sends(p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True))
             return sends(produced(me))[1], EndTxnResponse
@@ -166,7 +182,7 @@ def asking(column):
             _, me = sends(p.send(begun(), "out-0", RECORD))
             return me, lambda error: ProduceResponse(error, "out-0", 0)
         case "TxnShareAck":
-            me = p.send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
+            me = send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
             return sends(me)[1], lambda error: TxnShareAcknowledgeResponse(error, "src-0")
     raise AssertionError(column)
 
@@ -175,14 +191,14 @@ def asking(column):
 def test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer(error, column, cell):
     """Sheet 5.5, TransactionManager; KIP-1289's call is a draft's (X10, X20)."""
     me, answer = asking(column)
-    asked = me.on_wire or me.batches[0].records
+    asked = me.on_wire or me.accumulator.batches[0].records
     after = p.on_response(me, answer(error))
     if cell == "R":
-        assert after.state is me.state
+        assert after.manager.state is me.manager.state
         request = p.next_request(after)
         assert asked == (request.records if isinstance(request, Produce) else request)
     else:
-        assert after.state is {"A": S.ABORTABLE_ERROR, "F": S.FATAL_ERROR}[cell]
+        assert after.manager.state is {"A": S.ABORTABLE_ERROR, "F": S.FATAL_ERROR}[cell]
         assert after.done
         fenced = error is Errors.INVALID_PRODUCER_EPOCH and column != "Produce"
         assert (Errors.PRODUCER_FENCED if fenced else error).name in after.error
@@ -192,14 +208,14 @@ def test_an_abort_that_is_itself_refused_as_abortable_ends_the_producer():
     me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=False)
     _, me = sends(me)
     after = p.on_response(me, EndTxnResponse(Errors.TRANSACTION_ABORTABLE))
-    assert after.state is S.FATAL_ERROR
+    assert after.manager.state is S.FATAL_ERROR
 
 
 def test_an_abort_drops_what_was_not_sent_and_waits_for_what_was():
     _, me = sends(p.send(begun(), "out-0", RECORD))
     me = p.send(me, "out-1", RECORD)
     me = p.end_transaction(me, committed=False)
-    assert [b.partition for b in me.batches] == ["out-0"]
+    assert [b.partition for b in me.accumulator.batches] == ["out-0"]
     assert p.next_request(me) is None
     assert isinstance(p.next_request(produced(me, Errors.INVALID_PRODUCER_EPOCH)), EndTxn)
 
@@ -212,16 +228,16 @@ def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
     me = produced(me, Errors.INVALID_TXN_STATE)
     me = p.end_transaction(me, committed=False)
     me = p.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
-    assert (me.state, me.done) == (S.ABORTING_TRANSACTION, False)
+    assert (me.manager.state, me.done) == (S.ABORTING_TRANSACTION, False)
     _, me = sends(me)
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.done) == (S.READY, True)
+    assert (me.manager.state, me.done) == (S.READY, True)
 
 
 def test_a_fatal_error_stays_whatever_else_fails():
     *_, me = sends_both()
     me = p.on_response(me, TxnOffsetCommitResponse(Errors.PRODUCER_FENCED))
-    assert produced(me, Errors.INVALID_TXN_STATE).state is S.FATAL_ERROR
+    assert produced(me, Errors.INVALID_TXN_STATE).manager.state is S.FATAL_ERROR
 
 
 @pytest.mark.parametrize(
@@ -237,16 +253,16 @@ def test_a_fatal_error_stays_whatever_else_fails():
 def test_a_batch_that_fails_while_no_transaction_is_open_poisons_the_producer(error, words):
     """TransactionManager.transitionTo: a fatal error is a legal step from READY, an abortable one is not."""
     batch = OutgoingBatch("out-0", RECORD, 0, broker=3)
-    me = produced(ready().but(batches=(batch,)), error)
-    assert (me.state, me.error) == (S.FATAL_ERROR, words)
+    me = produced(changed(ready(), batches=(batch,)), error)
+    assert (me.manager.state, me.error) == (S.FATAL_ERROR, words)
 
 
 def test_offsets_that_fail_when_the_producer_is_prepared_poison_it_too():
     """TransactionManager.State.isTransitionValid: there is no step from PREPARED_TRANSACTION either."""
     *_, me = sends_both()
-    me = me.but(state=S.PREPARED_TRANSACTION, batches=())
+    me = changed(me, state=S.PREPARED_TRANSACTION, batches=())
     me = p.on_response(me, TxnOffsetCommitResponse(Errors.ILLEGAL_GENERATION))
-    assert (me.state, me.error) == (S.FATAL_ERROR, POISONED)
+    assert (me.manager.state, me.error) == (S.FATAL_ERROR, POISONED)
 
 
 def test_what_was_on_a_broken_connection_is_sent_again():
@@ -269,12 +285,12 @@ def test_a_batch_dropped_by_an_abort_is_not_sent_again_after_a_broken_connection
 @pytest.mark.parametrize(("state", "target"), [(s, t) for s in S for t in S])
 def test_no_transition_is_made_that_the_table_does_not_have(state, target):
     """TransactionManager.State.isTransitionValid."""
-    me = Producer("app-1/producer", "t", state=state)
-    if target in p.TRANSITIONS[state]:
-        assert p._to(me, target).state is target
+    me = TransactionManager("t", state=state)
+    if target in producer_state.TRANSITIONS[state]:
+        assert managing._to(me, target).state is target
     else:
         with pytest.raises(AssertionError):
-            p._to(me, target)
+            managing._to(me, target)
 
 
 def test_an_answer_to_what_is_not_on_the_way_changes_nothing():
@@ -291,9 +307,9 @@ def test_a_batch_that_expires_while_the_transaction_is_aborted_is_only_given_up(
     me = p.send(begun(), "out-0", RECORD)
     _, me = sends(me)
     me = p.end_transaction(me, committed=False)
-    me = me.but(batches=tuple(b.but(broker=-1) for b in me.batches))
+    me = changed(me, batches=tuple(b.but(broker=-1) for b in me.accumulator.batches))
     me = p.expired(me)
-    assert (me.state, me.error, me.batches) == (S.ABORTING_TRANSACTION, "", ())
+    assert (me.manager.state, me.error, me.accumulator.batches) == (S.ABORTING_TRANSACTION, "", ())
     request, _ = sends(me)
     assert request == EndTxn("t", 9, 0, committed=False)
 
@@ -302,9 +318,13 @@ def test_a_batch_that_expires_while_the_transaction_is_aborted_is_only_given_up(
 def test_a_batch_that_expires_after_it_was_sent_asks_for_a_bump_only_below_version_2(version, bump):
     """TransactionManager.maybeResolveSequences: whether it arrived is not known (KIP-360)."""
     me = p.send(begun(), "out-0", RECORD)
-    sent = tuple(b.but(sent=True, broker=-1) for b in me.batches)
-    me = p.expired(me.but(version=version, batches=sent))
-    assert (me.state, me.batches, me.bump) == (S.ABORTABLE_ERROR, (), bump)
+    sent = tuple(b.but(sent=True, broker=-1) for b in me.accumulator.batches)
+    me = p.expired(changed(me, version=version, batches=sent))
+    assert (me.manager.state, me.accumulator.batches, me.manager.bump) == (
+        S.ABORTABLE_ERROR,
+        (),
+        bump,
+    )
 
 
 @pytest.mark.parametrize("was_sent", [True, False])
@@ -312,10 +332,10 @@ def test_a_batch_that_expires_in_an_abort_asks_for_a_bump_only_if_it_can_have_ar
     """Sender.sendProducerData marks a sequence as unresolved only where the batch is in retry."""
     _, me = sends(p.send(begun(), "out-0", RECORD))
     me = p.end_transaction(me, committed=False)
-    assert (me.state, me.bump) == (S.ABORTING_TRANSACTION, False)
-    batches = tuple(b.but(sent=was_sent, broker=-1) for b in me.batches)
-    me = p.expired(me.but(version=1, batches=batches))
-    assert (me.batches, me.bump) == ((), was_sent)
+    assert (me.manager.state, me.manager.bump) == (S.ABORTING_TRANSACTION, False)
+    batches = tuple(b.but(sent=was_sent, broker=-1) for b in me.accumulator.batches)
+    me = p.expired(changed(me, version=1, batches=batches))
+    assert (me.accumulator.batches, me.manager.bump) == ((), was_sent)
 
 
 def test_behind_an_end_everything_of_the_transaction_is_forgotten():
@@ -325,31 +345,40 @@ def test_behind_an_end_everything_of_the_transaction_is_forgotten():
     me = p.end_transaction(me, committed=True)
     _, me = sends(me)
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.producer_id, me.producer_epoch, me.done) == (S.READY, 9, 1, True)
-    assert (me.sequences, me.partitions, me.transaction_started) == (Table.of(), (), False)
+    assert (me.manager.state, me.manager.producer_id, me.manager.producer_epoch, me.done) == (
+        S.READY,
+        9,
+        1,
+        True,
+    )
+    assert (me.partition_map.sequences, me.manager.partitions, me.manager.transaction_started) == (
+        Table.of(),
+        (),
+        False,
+    )
     assert isinstance(produce, Produce)
 
 
 def test_a_client_that_hears_of_version_2_at_its_commit_and_has_to_abort_bumps_its_epoch_after_end_txn_5():
     """TransactionManager.beginCompletingTransaction and resetTransactionState; found by a swarm."""
     me = p.send(begun(), "out-0", RECORD)
-    me = me.but(version=1, transaction_started=True, partitions=("out-0",))
+    me = changed(me, version=1, transaction_started=True, partitions=("out-0",))
     _, me = sends(me)
-    me = p.end_transaction(me.but(finalized=2), committed=True)
-    assert (me.version, me.bump) == (2, True)
-    sent = tuple(b.but(sent=True, broker=-1) for b in me.batches)
-    me = p.expired(me.but(batches=sent, on_wire=None))
-    assert me.state is S.ABORTABLE_ERROR
+    me = p.end_transaction(changed(me, finalized=2), committed=True)
+    assert (me.manager.version, me.manager.bump) == (2, True)
+    sent = tuple(b.but(sent=True, broker=-1) for b in me.accumulator.batches)
+    me = p.expired(changed(me, batches=sent, on_wire=None))
+    assert me.manager.state is S.ABORTABLE_ERROR
     me = p.end_transaction(me, committed=False)
     end, me = sends(me)
     assert isinstance(end, EndTxn)
     assert end.version == 5
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.producer_epoch, me.done) == (S.INITIALIZING, 1, False)
+    assert (me.manager.state, me.manager.producer_epoch, me.done) == (S.INITIALIZING, 1, False)
     bump, me = sends(me)
     assert isinstance(bump, InitProducerId)
     assert (bump.producer_id, bump.producer_epoch) == (9, 0), (
         "the identity when the end was asked for"
     )
     me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
-    assert (me.state, me.bump, me.done) == (S.READY, False, True)
+    assert (me.manager.state, me.manager.bump, me.done) == (S.READY, False, True)

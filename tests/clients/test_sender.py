@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.sending import pipelined_producer, sender
+from kipviz.clients.sending import pipelined_producer
 from kipviz.clients.sending.pipelined_producer import PipelinedProducer
 from kipviz.clients.transactions import producer as clients
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -18,6 +19,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
 )
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import changed, producer_of, send_offsets
 
 S = ProducerState
 RECORD = (DataRecord("A:100", "src-0@100"),)
@@ -26,8 +28,8 @@ OFFSETS = ("g", "m", 2, (GroupOffset("src-0", 1),))
 
 def writing(**fields):
     """A producer in a transaction, with a batch that is not sent yet."""
-    me = Producer("app-1/producer", "t", state=S.IN_TRANSACTION, producer_id=9, producer_epoch=0)
-    return clients.send(me.but(**fields), "out-0", RECORD)
+    me = producer_of("app-1/producer", "t", state=S.IN_TRANSACTION, producer_id=9, producer_epoch=0)
+    return clients.send(changed(me, **fields), "out-0", RECORD)
 
 
 def goes_out(me, kind):
@@ -39,7 +41,7 @@ def goes_out(me, kind):
 
 def test_a_transactional_request_goes_before_a_batch_and_alone():
     """Sender.runOnce comes back as soon as such a request was sent, or is not answered yet."""
-    me, _ = goes_out(clients.send_offsets(writing(), *OFFSETS), TxnOffsetCommit)
+    me, _ = goes_out(send_offsets(writing(), *OFFSETS), TxnOffsetCommit)
     assert clients.next_request(me) is None
     me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
     assert isinstance(clients.next_request(me), Produce)
@@ -47,8 +49,10 @@ def test_a_transactional_request_goes_before_a_batch_and_alone():
 
 def test_what_was_on_the_wire_when_it_went_out_stays_there():
     me, _ = goes_out(writing(), Produce)
-    me, _ = goes_out(clients.send_offsets(me, *OFFSETS), TxnOffsetCommit)
-    assert clients.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0)).batches == ()
+    me, _ = goes_out(send_offsets(me, *OFFSETS), TxnOffsetCommit)
+    assert (
+        clients.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0)).accumulator.batches == ()
+    )
 
 
 def test_the_end_waits_for_batches_and_lets_them_go_first():
@@ -62,27 +66,27 @@ def test_the_end_waits_for_batches_and_lets_them_go_first():
 @pytest.mark.parametrize("error", [Errors.CONCURRENT_TRANSACTIONS, Errors.NOT_COORDINATOR])
 def test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out(error):
     """The thread sleeps, as long each time: only batches wait longer and longer."""
-    me, asked = goes_out(clients.send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
+    me, asked = goes_out(send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
     for _ in range(3):
         me = clients.on_response(me, TxnOffsetCommitResponse(error))
-        assert clients.timers(me) == clients.running(me) == (sender.REST,)
-        assert sender.rest_ms(sender.REST, 100) == 100
+        assert clients.timers(me) == clients.running(me) == (managing.REST,)
+        assert managing.rest_ms(managing.REST, 100) == 100
         assert clients.next_request(me) is None
-        me, again = goes_out(clients.on_timer(me, sender.REST), TxnOffsetCommit)
+        me, again = goes_out(clients.on_timer(me, managing.REST), TxnOffsetCommit)
         assert again == asked
         assert clients.timers(me) == ()
 
 
 def test_without_a_clock_it_goes_out_again_at_once():
-    me, asked = goes_out(clients.send_offsets(writing(), *OFFSETS), TxnOffsetCommit)
+    me, asked = goes_out(send_offsets(writing(), *OFFSETS), TxnOffsetCommit)
     me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
     assert clients.next_request(me) == asked
 
 
 def test_a_request_whose_connection_broke_rests_too():
-    me, _ = goes_out(clients.send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
+    me, _ = goes_out(send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
     assert clients.timers(clients.on_disconnected(me, 7)) == (), "that was another broker"
-    assert clients.timers(clients.on_disconnected(me, 1)) == (sender.REST,)
+    assert clients.timers(clients.on_disconnected(me, 1)) == (managing.REST,)
 
 
 def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_before():
@@ -90,46 +94,50 @@ def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_befo
     me, _ = goes_out(writing(backs_off=True, version=1), AddPartitionsToTxn)
     busy = AddPartitionsToTxnResponse(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",))
     refused = clients.on_response(me, busy)
-    assert clients.timers(refused) == (sender.SHORT_REST,)
-    assert sender.rest_ms(sender.SHORT_REST, 100) == 20
-    assert sender.rest_ms(sender.SHORT_REST, 5) == 5, "never longer than retry.backoff.ms"
+    assert clients.timers(refused) == (managing.SHORT_REST,)
+    assert managing.rest_ms(managing.SHORT_REST, 100) == 20
+    assert managing.rest_ms(managing.SHORT_REST, 5) == 5, "never longer than retry.backoff.ms"
     loading = AddPartitionsToTxnResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, "t", 9, 0, ("out-0",))
-    assert clients.timers(clients.on_response(me, loading)) == (sender.REST,)
+    assert clients.timers(clients.on_response(me, loading)) == (managing.REST,)
 
 
 def test_further_partitions_wait_as_long_as_everything_else():
     me, _ = goes_out(writing(backs_off=True, version=1, partitions=("out-1",)), AddPartitionsToTxn)
     busy = AddPartitionsToTxnResponse(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",))
-    assert clients.timers(clients.on_response(me, busy)) == (sender.REST,)
+    assert clients.timers(clients.on_response(me, busy)) == (managing.REST,)
 
 
 def test_an_error_that_ends_the_transaction_ends_the_rest():
     me, _ = goes_out(writing(backs_off=True), Produce)
-    me, _ = goes_out(clients.send_offsets(me, *OFFSETS), TxnOffsetCommit)
+    me, _ = goes_out(send_offsets(me, *OFFSETS), TxnOffsetCommit)
     me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
     me = clients.on_response(me, ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0))
-    assert (me.state, clients.timers(me)) == (S.ABORTABLE_ERROR, ())
+    assert (me.manager.state, clients.timers(me)) == (S.ABORTABLE_ERROR, ())
 
 
 def test_an_end_that_is_refused_for_now_rests_and_the_call_waits():
-    me = clients.end_transaction(writing(backs_off=True).but(batches=()), committed=True)
+    me = clients.end_transaction(changed(writing(backs_off=True), batches=()), committed=True)
     me, _ = goes_out(me, EndTxn)
     me = clients.on_response(me, EndTxnResponse(Errors.CONCURRENT_TRANSACTIONS))
-    assert (me.done, clients.timers(me)) == (False, (sender.REST,))
+    assert (me.done, clients.timers(me)) == (False, (managing.REST,))
 
 
 def test_the_pipelined_producer_rests_alike():
-    me = PipelinedProducer("app-1/producer", "t", state=S.IN_TRANSACTION, backs_off=True)
+    me = producer_of(
+        "app-1/producer", "t", kind=PipelinedProducer, state=S.IN_TRANSACTION, backs_off=True
+    )
     me = pipelined_producer.send(me, "out-0", RECORD)
-    me = clients.send_offsets(me, *OFFSETS)
+    me = send_offsets(me, *OFFSETS)
     request = pipelined_producer.next_request(me)
     me, _ = pipelined_producer.sent(me, request, 1)
     me = pipelined_producer.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
-    assert pipelined_producer.timers(me) == (sender.REST,)
+    assert pipelined_producer.timers(me) == (managing.REST,)
     assert pipelined_producer.next_request(me) is None
-    assert pipelined_producer.next_request(pipelined_producer.on_timer(me, sender.REST)) == request
+    assert (
+        pipelined_producer.next_request(pipelined_producer.on_timer(me, managing.REST)) == request
+    )
 
 
 def test_the_next_process_sends_in_the_same_way():
     me = clients.restarted(writing(backs_off=True), 1)
-    assert (me.backs_off, me.rests) == (True, "")
+    assert (me.manager.backs_off, me.manager.rests) == (True, "")

@@ -17,6 +17,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, SessionGiven
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
+from tests.clients.parts import changed
 from tests.scenarios.story import nodes, played
 
 RULES = design("repaired").client_rules()
@@ -52,7 +53,7 @@ def test_a_producer_with_a_transactional_id_gives_its_own_session_which_has_its_
     me = process(TODAY, program=(ASK, END))
     after, _, sessions = called(me)
     assert sessions == ["app-1/producer"]
-    ready = after.with_client(me.producer.but(state=type(me.producer.state).READY))
+    ready = after.with_client(changed(me.producer, state=type(me.producer.manager.state).READY))
     begun, raised, _ = called(ready)
     assert (raised, begun.producer.state_name) == ("", "IN_TRANSACTION")
 
@@ -79,7 +80,11 @@ def test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that():
 def test_by_which_identity_a_producer_goes(option, configured, name, session):
     rules = design(f"repaired+session_and_id={option}").client_rules()
     me, raised, _ = called(process(BOUND, program=(NEW.but(target=configured), ASK)), rules)
-    assert (raised, me.producer.transactional_id, me.producer.session) == ("", name, session)
+    assert (raised, me.producer.manager.transactional_id, me.producer.manager.session) == (
+        "",
+        name,
+        session,
+    )
 
 
 def test_a_constructor_with_two_identities_says_which_two():

@@ -10,7 +10,6 @@ from kipviz.clients.shares import share_consumer as sc
 from kipviz.clients.shares import share_throws
 from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_memory import Completed, ShareConsumer
-from kipviz.clients.transactions.producer import Producer
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
@@ -24,6 +23,7 @@ from kipviz.messages.share_groups import (
     ShareFetchResponse,
     batches_of,
 )
+from tests.clients.parts import producer_of
 
 RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
@@ -349,7 +349,7 @@ def test_the_callback_hears_the_partition_and_where_none_is_named_the_consumer_s
     completed = (Completed(told[:1], Errors.NONE), Completed(told[1:], Errors.NONE, "src-1"))
     sharing = consumer().but(callback=True, completed=completed)
     program = (Line("consumer.poll()", Call.POLL),)
-    me = Application("app-1", program, "out", Producer("app-1/producer", "t"), sharing)
+    me = Application("app-1", program, "out", producer_of("app-1/producer", "t"), sharing)
     after, events = thread._called_back(me, me.program[0])
     assert [(e.partition, e.first, e.last) for e in events] == [("src-0", 0, 1), ("src-1", 4, 4)]
     assert after.consumer.completed == ()

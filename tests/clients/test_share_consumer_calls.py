@@ -8,7 +8,6 @@ from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.kinds import next_request, on_disconnected, on_response, sent
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions.producer import Producer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted
@@ -22,6 +21,7 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
 )
+from tests.clients.parts import producer_of
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 RULES = design("kafka").client_rules()
@@ -43,7 +43,7 @@ class Desk:
         consumer = ShareConsumer(
             "app-1/consumer", "g1", "M1", 2, "src-0", 10, explicit, callback=callback
         )
-        producer = Producer("app-1/producer", "t", 60_000)
+        producer = producer_of("app-1/producer", "t")
         self.app = Application("app-1", program, "output-A-0", producer, consumer)
         self.events = []
 

@@ -10,8 +10,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.sending import stray_records
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.transactions import results
-from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.clients.transactions.producer_state import Result
+from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import ClientTimer, CreateTopic, ExpireBatch, Step, Tick, TimeOutCall
 from kipviz.cluster.model import ClusterModel
@@ -28,6 +27,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.explanations import exceptions
 from kipviz.views.role_cards.owners import clients as card_of
+from tests.clients.parts import changed, producer_of
 from tests.scenarios.story import after, nodes, played
 
 FORGOTTEN = scenario("kip-98-threads-timed-out")
@@ -101,14 +101,14 @@ def test_each_thread_comes_back_with_its_own_offsets_and_not_with_the_last_ones(
     while run.why_not(FIRST) is not None:
         run.take(next_by_itself(run.model, run.world))
     assert "sendOffsetsToTransaction() of app-1 has not returned yet" in run.why_not(SECOND)
-    assert [(r.threads, r.ended) for r in run.producer.results] == [
+    assert [(r.threads, r.ended) for r in run.producer.manager.results] == [
         (("",), True),
         (("worker",), False),
     ]
     run.take(FIRST)
-    assert [r.threads for r in run.producer.results] == [("worker",)]
+    assert [r.threads for r in run.producer.manager.results] == [("worker",)]
     run.quiet().take(SECOND)
-    assert run.producer.results == ()
+    assert run.producer.manager.results == ()
 
 
 def test_a_thread_comes_back_without_its_result_and_the_other_one_commits_what_it_asked_for():
@@ -117,26 +117,26 @@ def test_a_thread_comes_back_without_its_result_and_the_other_one_commits_what_i
     assert worker.ended.startswith("sendOffsetsToTransaction() threw TimeoutException")
     committed = world.roles[4, "group_coordinator", "__consumer_offsets-7"]
     assert "src-1" in str(committed)
-    assert world.applications["app-1"].producer.results == ()
+    assert world.applications["app-1"].producer.manager.results == ()
 
 
 def test_the_same_call_of_another_thread_waits_for_the_same_result():
     run = both_in_a_transaction((P.SEND, P.COMMIT), (P.COMMIT, P.BEGIN)).goes(FIRST)
     run.take(FIRST, SECOND).quiet()
-    assert [r.threads for r in run.producer.results] == [("", "worker")]
+    assert [r.threads for r in run.producer.manager.results] == [("", "worker")]
     assert len(run.sent(EndTxn)) == 1
     run.take(SECOND)
-    assert [(r.threads, r.acked) for r in run.producer.results] == [(("",), True)]
+    assert [(r.threads, r.acked) for r in run.producer.manager.results] == [(("",), True)]
     # It is acknowledged: the worker goes on, although the first thread is in its call yet.
     run.take(SECOND)
-    assert run.producer.state is ProducerState.IN_TRANSACTION
+    assert run.producer.manager.state is ProducerState.IN_TRANSACTION
     run.take(FIRST)
-    assert (run.raised, run.producer.results) == ([], ())
+    assert (run.raised, run.producer.manager.results) == ([], ())
 
 
 def test_a_result_that_no_thread_has_taken_stands_in_the_way_although_nothing_timed_out():
     run = both_in_a_transaction((P.SEND, P.COMMIT), (P.BEGIN,)).goes(FIRST).take(FIRST).quiet()
-    assert run.producer.state is ProducerState.READY
+    assert run.producer.manager.state is ProducerState.READY
     run.take(SECOND)
     assert run.raised == [
         "IllegalStateException: beginTransaction(), because commitTransaction() timed out and must be retried"
@@ -153,14 +153,14 @@ def test_of_two_threads_in_one_commit_one_times_out_and_the_other_has_the_result
     late = TimeOutCall("app-1", "worker")
     assert run.why_not(late) == "commitTransaction() of app-1 has its result"
     run.take(SECOND, SECOND)
-    assert run.producer.state is ProducerState.IN_TRANSACTION
+    assert run.producer.manager.state is ProducerState.IN_TRANSACTION
 
 
 def test_both_threads_throw_what_their_calls_failed_with():
     run = both_in_a_transaction((P.STAGE,), (P.STAGE,)).take(FIRST, SECOND)
-    failed = run.producer.but(state=ProducerState.FATAL_ERROR, error="x", done=True, queue=())
+    failed = changed(run.producer, state=ProducerState.FATAL_ERROR, error="x", done=True, queue=())
     told = results.settle(run.process.with_client(failed))
-    assert {r.error for r in told.producer.results} == {"x"}
+    assert {r.error for r in told.producer.manager.results} == {"x"}
     assert why_no_step(told) is None
 
 
@@ -168,8 +168,8 @@ def test_prepare_is_over_when_the_producer_is_prepared():
     me = both_in_a_transaction((P.SEND,), (P.SEND,)).process
     waited = Result("prepareTransaction", ("",))
     for preparing in (True, False):
-        producer = me.producer.but(results=(waited,), preparing=preparing, done=True)
-        (told,) = results.settle(me.with_client(producer)).producer.results
+        producer = changed(me.producer, results=(waited,), preparing=preparing, done=True)
+        (told,) = results.settle(me.with_client(producer)).producer.manager.results
         assert told.ended is not preparing
 
 
@@ -179,7 +179,9 @@ def test_prepare_is_over_when_the_producer_is_prepared():
 def test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction():
     world = after(STRAY.name, "kafka", "Worker: send(f(b))")
     producer = world.applications["app-1"].producer
-    assert [(b.partition, len(b.records)) for b in producer.stray] == [("output-A-0", 1)]
+    assert [(b.partition, len(b.records)) for b in producer.accumulator.stray] == [
+        ("output-A-0", 1)
+    ]
     fact = card_of(world.applications["app-1"])[
         "left over from a send() that threw, for output-A-0"
     ]
@@ -198,9 +200,12 @@ def test_a_batch_that_expires_between_two_transactions_poisons_the_producer():
     """KAFKA-14831: the sender may not step from READY to ABORTABLE_ERROR; each call throws from then on."""
     run = Run((*OPEN, P.COMMIT, P.BEGIN), (P.ITS_POLL, P.ITS_SEND))
     run.goes(FIRST, 3).goes(SECOND).goes(FIRST).goes(SECOND)
-    assert (bool(run.producer.stray), run.producer.state) == (True, ProducerState.READY)
+    assert (bool(run.producer.accumulator.stray), run.producer.manager.state) == (
+        True,
+        ProducerState.READY,
+    )
     run.take(ExpireBatch("app-1/producer"))
-    assert run.producer.state is ProducerState.FATAL_ERROR
+    assert run.producer.manager.state is ProducerState.FATAL_ERROR
     met = exceptions.exception_of(run.process)
     assert met is not None
     poisoned = "IllegalStateException: previous invalid state transition attempt"
@@ -224,7 +229,10 @@ def test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_ex
         world = model.step(world, due[0]).world if due else world
     world = model.step(world, late).world
     producer = world.applications["app-1"].producer
-    assert (producer.stray, producer.state) == ((), ProducerState.ABORTABLE_ERROR)
+    assert (producer.accumulator.stray, producer.manager.state) == (
+        (),
+        ProducerState.ABORTABLE_ERROR,
+    )
     assert producer.error == "Produce: REQUEST_TIMED_OUT"
 
 
@@ -232,10 +240,10 @@ def test_an_abort_drops_what_a_send_has_left_and_ends_without_a_request():
     abort = Line("producer.abortTransaction();", Call.ABORT_TRANSACTION)
     run = Run((*OPEN, P.COMMIT, P.BEGIN, abort), (P.ITS_POLL, P.ITS_SEND))
     run.goes(FIRST, 3).goes(SECOND).goes(FIRST).goes(SECOND)
-    assert run.producer.stray
+    assert run.producer.accumulator.stray
     run.goes(FIRST, 2)
-    assert (run.producer.stray, run.sent(EndTxn)) == ((), [])
-    assert run.producer.state is ProducerState.READY
+    assert (run.producer.accumulator.stray, run.sent(EndTxn)) == ((), [])
+    assert run.producer.manager.state is ProducerState.READY
 
 
 def test_an_empty_commit_waits_for_it_too():
@@ -247,7 +255,7 @@ def test_an_empty_commit_waits_for_it_too():
 def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
     run = both_in_a_transaction((P.SEND, P.COMMIT), (P.ITS_SEND,)).take(FIRST, FIRST, SECOND)
     assert run.raised[0].startswith("IllegalStateException: send(), because commitTransaction()")
-    assert len(run.producer.batches) == 2
+    assert len(run.producer.accumulator.batches) == 2
     run.quiet().take(FIRST)
     assert [r.value for m in run.sent(Produce) for r in m.records] == ["f(a)", "f(b)"]
 
@@ -265,16 +273,16 @@ def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
 )
 def test_a_record_is_left_where_the_sender_does_not_drop_it(state, ending, kept):
     queue = (EndTxn("t", 1, 1, False, 5),) if ending else ()
-    me = Producer("app-1/producer", "t", state=state, queue=queue)
+    me = producer_of("app-1/producer", "t", state=state, queue=queue)
     left = stray_records.left_behind(me, "output-A-0", GIVEN)
-    assert bool(left.stray) is kept
+    assert bool(left.accumulator.stray) is kept
     twice = stray_records.left_behind(left, "output-A-0", GIVEN)
-    assert [len(b.records) for b in twice.stray] == ([2] if kept else [])
+    assert [len(b.records) for b in twice.accumulator.stray] == ([2] if kept else [])
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_only_a_partition_of_the_transaction_that_ends_takes_a_record_along(version):
-    me = Producer(
+    me = producer_of(
         "app-1/producer",
         "t",
         state=ProducerState.COMMITTING_TRANSACTION,
@@ -285,15 +293,15 @@ def test_only_a_partition_of_the_transaction_that_ends_takes_a_record_along(vers
     )
     assert stray_records.goes_along(me, "output-A-0")
     assert not stray_records.goes_along(me, "output-A-1")
-    assert not stray_records.goes_along(me.but(queue=()), "output-A-0")
+    assert not stray_records.goes_along(changed(me, queue=()), "output-A-0")
 
 
 def test_a_transaction_takes_along_what_is_left_in_its_partitions_alone():
-    me = stray_records.left_behind(Producer("p", "t"), "output-A-1", GIVEN)
+    me = stray_records.left_behind(producer_of("p", "t"), "output-A-1", GIVEN)
     other, records = stray_records.taken_along(me, "output-A-0", GIVEN)
-    assert (other.stray, records) == (me.stray, GIVEN)
+    assert (other.accumulator.stray, records) == (me.accumulator.stray, GIVEN)
     taken, records = stray_records.taken_along(me, "output-A-1", GIVEN)
-    assert (taken.stray, len(records)) == ((), 2)
+    assert (taken.accumulator.stray, len(records)) == ((), 2)
 
 
 # -- sends that wait -----------------------------------------------------------------------------
@@ -304,7 +312,7 @@ def test_a_send_that_finds_no_room_waits_and_the_other_threads_send_stands_behin
     run = both_in_a_transaction((P.SEND, P.SEND), (P.ITS_SEND,), app=app).take(FIRST, FIRST)
     assert run.why_not(SECOND) == "send() of app-1 waits behind the send() of another thread"
     run.take(TimeOutCall("app-1"))
-    assert (run.raised, run.producer.results) == ([], ())
+    assert (run.raised, run.producer.manager.results) == ([], ())
     assert run.producer.error == "Produce: REQUEST_TIMED_OUT"
 
 
@@ -323,7 +331,7 @@ def test_what_gets_room_behind_the_end_of_a_transaction_is_left():
     app = {"max_in_flight": 5, "buffer": 1}
     run = both_in_a_transaction((P.SEND, P.COMMIT), (P.ITS_SEND.but(target="output-A-1"),), app=app)
     run.take(FIRST, SECOND, FIRST).quiet()
-    assert [b.partition for b in run.producer.stray] == ["output-A-1"]
+    assert [b.partition for b in run.producer.accumulator.stray] == ["output-A-1"]
     assert results.why_it_waits(run.process) is None
 
 
@@ -336,20 +344,20 @@ def test_a_send_whose_topic_comes_when_the_transaction_is_over_throws_too():
         run.take(next_by_itself(run.model, run.world) or BACK_OFF)
     run.take(SECOND)
     assert run.raised == ["IllegalStateException: send() in state READY"]
-    assert [b.partition for b in run.producer.stray] == ["output-A-0"]
+    assert [b.partition for b in run.producer.accumulator.stray] == ["output-A-0"]
 
 
 def test_a_send_that_times_out_when_its_transaction_is_over_throws_and_poisons_nothing():
     """KafkaProducer.doSend: the application's thread throws, and the state stays (TransactionManager.transitionTo)."""
     run = both_in_a_transaction((P.COMMIT,), (P.ITS_SEND,), later_topics=("output-A",))
     run.take(SECOND).goes(FIRST)
-    assert run.producer.state is ProducerState.READY
+    assert run.producer.manager.state is ProducerState.READY
     run.take(TimeOutCall("app-1", "worker"))
     assert run.raised == [
         "IllegalStateException: Invalid transition attempted from state READY to state ABORTABLE_ERROR"
     ]
-    assert (run.producer.state, run.producer.error) == (ProducerState.READY, "")
-    assert run.producer.there.held == ()
+    assert (run.producer.manager.state, run.producer.error) == (ProducerState.READY, "")
+    assert run.producer.metadata.held == ()
 
 
 def test_a_send_whose_topic_comes_in_time_goes_on_in_its_own_thread():
@@ -359,13 +367,13 @@ def test_a_send_whose_topic_comes_in_time_goes_on_in_its_own_thread():
         run.take(next_by_itself(run.model, run.world) or BACK_OFF)
     run.take(SECOND).goes(FIRST)
     assert [r.value for m in run.sent(Produce) for r in m.records] == ["f(b)"]
-    assert run.producer.results == ()
+    assert run.producer.manager.results == ()
 
 
 def test_a_send_to_a_topic_of_which_nobody_knows_leaves_nothing_when_it_throws():
     run = both_in_a_transaction((P.COMMIT,), (P.ITS_SEND,), later_topics=("output-A",))
     run.goes(FIRST).take(SECOND)
-    assert (run.raised, run.producer.stray) == (
+    assert (run.raised, run.producer.accumulator.stray) == (
         ["IllegalStateException: send() in state READY"],
         (),
     )

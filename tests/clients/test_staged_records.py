@@ -65,8 +65,8 @@ def test_what_an_abort_never_sends_is_the_consumers_again(
 ) -> None:
     _, world = after(ABORT, name, "app-1 goes on", "app-1 goes on")
     app = world.applications["app-1"]
-    assert (app.consumer.staged, app.producer.queue[0].committed) == (staged, False)
-    assert app.producer.dropped == ()
+    assert (app.consumer.staged, app.producer.manager.queue[0].committed) == (staged, False)
+    assert app.producer.manager.dropped == ()
 
 
 @pytest.mark.parametrize(("name", "staged"), [("repaired", ()), ("finding-X26", (100,))])
@@ -77,7 +77,7 @@ def test_what_a_broker_refuses_to_stage_is_the_consumers_again(
     _, world = after(TWO_POLLS, name, *late)
     app = world.applications["app-1"]
     assert app.producer.error == "TxnShareAcknowledge: INVALID_RECORD_STATE"
-    assert (app.consumer.staged, app.producer.dropped) == (staged, ())
+    assert (app.consumer.staged, app.producer.manager.dropped) == (staged, ())
 
 
 def test_a_refused_staging_leaves_poll_free_because_nothing_can_commit_any_more() -> None:
@@ -110,7 +110,11 @@ def test_a_batch_that_fails_its_session_gives_the_records_back_that_it_had_not_s
     assert world.applications["app-1"].consumer.staged == (100, 101)
     _, world = in_session("kip-1310-sink-session", "a batch of app-1/producer expires")
     app = world.applications["app-1"]
-    assert (app.session.queue, app.session.dropped, app.consumer.staged) == ((), (), ())
+    assert (app.session.manager.queue, app.session.manager.dropped, app.consumer.staged) == (
+        (),
+        (),
+        (),
+    )
 
 
 def test_a_poll_waits_for_the_vote_that_the_consumer_sends_itself() -> None:

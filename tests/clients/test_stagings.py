@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.transactions import stagings
-from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -76,6 +76,6 @@ def test_an_answer_about_one_partition_is_as_it_was():
 
 
 def test_who_staged_hears_of_stagings_that_came_to_nothing_and_of_nothing_else():
-    me = Producer("app-1/producer", "t")
+    me = TransactionManager("t")
     assert stagings.dropping(me, EndTxn("t", 9, 1, True)) is me
     assert stagings.dropping(me, CALL).dropped == (CALL,)

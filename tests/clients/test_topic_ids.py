@@ -7,8 +7,8 @@ import pytest
 from kipviz.clients import kinds
 from kipviz.clients.transactions import producer as client
 from kipviz.clients.transactions import topic_ids
-from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.clients.transactions.producer_timers import topic_ids_given_up
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
@@ -20,6 +20,7 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.transactions import AddOffsetsToTxn, AddOffsetsToTxnResponse, EndTxn
+from tests.clients.parts import changed, producer_of, send_offsets, topic_ids_given_up
 
 SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")
 OFFSETS = (GroupOffset("src-0", 2), GroupOffset("other-1", 5))
@@ -27,7 +28,7 @@ REQUEST = TxnOffsetCommit("t", "g", 9, 0, "m", 3, OFFSETS)
 
 
 def started(*known: TopicId, looks_up: bool = True) -> Producer:
-    return Producer(
+    return producer_of(
         "app-1/producer",
         "t",
         state=ProducerState.IN_TRANSACTION,
@@ -38,7 +39,7 @@ def started(*known: TopicId, looks_up: bool = True) -> Producer:
 
 
 def staging(me: Producer, *offsets: GroupOffset) -> Producer:
-    return client.send_offsets(me, "g", "m", 3, offsets or OFFSETS[:1])
+    return send_offsets(me, "g", "m", 3, offsets or OFFSETS[:1])
 
 
 def send(me: Producer):
@@ -101,13 +102,13 @@ def test_the_version_is_the_newest_that_both_sides_know(newest, version):
 
 def test_below_transaction_version_2_the_id_is_looked_up_and_not_sent():
     """TxnOffsetCommitRequest.Builder: at most version 4, whatever the brokers know."""
-    me, asked = send(staging(started().but(version=1)))
+    me, asked = send(staging(changed(started(), version=1)))
     assert asked == Metadata(("src",))
     me, first = send(client.on_response(me, MetadataResponse(Errors.NONE, (SRC,))))
     assert isinstance(first, AddOffsetsToTxn)
     _, request = send(client.on_response(me, AddOffsetsToTxnResponse(Errors.NONE)))
     assert (request.version, request.topic_ids) == (4, ())
-    older = client.connected(started().but(version=1), Features(1, 5))
+    older = client.connected(changed(started(), version=1), Features(1, 5))
     assert isinstance(send(staging(older))[1], AddOffsetsToTxn)
 
 
@@ -118,8 +119,8 @@ def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
     assert client.timers(me) == (topic_ids.BACK_OFF, topic_ids.MAX_BLOCK)
     assert client.next_request(client.on_timer(me, topic_ids.BACK_OFF)) == request
     over = client.on_timer(me, topic_ids.MAX_BLOCK)
-    assert (over.state, over.done) == (ProducerState.IN_TRANSACTION, True)
-    assert over.timed_out == "sendOffsetsToTransaction"
+    assert (over.manager.state, over.done) == (ProducerState.IN_TRANSACTION, True)
+    assert over.manager.timed_out == "sendOffsetsToTransaction"
     assert client.timers(over) == (topic_ids.BACK_OFF,), "the call is over, the request is not"
 
 
@@ -127,9 +128,9 @@ def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
     """TransactionManager.Priority: ADD_PARTITIONS_OR_OFFSETS goes before END_TXN, also in an abort."""
     me, request = send(staging(started(SRC)))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
-    me = client.on_timer(me, topic_ids.MAX_BLOCK).but(timed_out="")
+    me = changed(client.on_timer(me, topic_ids.MAX_BLOCK), timed_out="")
     me = client.end_transaction(me, committed=False)
-    assert [type(m).__name__ for m in me.queue] == ["TxnOffsetCommit", "EndTxn"]
+    assert [type(m).__name__ for m in me.manager.queue] == ["TxnOffsetCommit", "EndTxn"]
     for _ in range(2):
         assert client.next_request(me) is None
         me, again = send(client.on_timer(me, topic_ids.BACK_OFF))
@@ -143,9 +144,9 @@ def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
 
 def test_offsets_that_wait_for_the_id_of_their_topic_are_taken_back_when_the_call_gives_up():
     me = staging(started())
-    assert topic_ids_given_up(me).queue == ()
+    assert topic_ids_given_up(me).manager.queue == ()
     me, _ = send(me)
-    assert topic_ids_given_up(me).queue == ()
+    assert topic_ids_given_up(me).manager.queue == ()
     known, _ = send(staging(started(SRC)))
     assert topic_ids_given_up(known) == known
 
@@ -162,19 +163,19 @@ def test_a_partition_that_is_refused_is_asked_for_alone():
 def test_what_is_idle_is_forgotten_between_two_transactions_only():
     me = started(SRC)
     assert client.timers(me) == ()
-    me = me.but(state=ProducerState.READY)
+    me = changed(me, state=ProducerState.READY)
     assert client.timers(me) == (topic_ids.MAX_IDLE,)
     me = client.on_timer(me, topic_ids.MAX_IDLE)
-    assert me.topics == TopicIds(True)
+    assert me.manager.topics == TopicIds(True)
     assert client.timers(me) == ()
 
 
 def test_the_next_life_of_the_process_knows_no_ids():
-    assert client.restarted(started(SRC), 2).topics == TopicIds(True)
+    assert client.restarted(started(SRC), 2).manager.topics == TopicIds(True)
 
 
 def test_who_does_not_look_topics_up_sets_no_timer():
-    assert client.timers(started(looks_up=False).but(state=ProducerState.READY)) == ()
+    assert client.timers(changed(started(looks_up=False), state=ProducerState.READY)) == ()
 
 
 def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():

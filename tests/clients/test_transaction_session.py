@@ -11,15 +11,15 @@ from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.sending import sender
 from kipviz.clients.sessions import binding
 from kipviz.clients.sessions import transaction_session as s
-from kipviz.clients.sessions.session_calls import resume_target
+from kipviz.clients.sessions.session_calls import Resumed, resume_target, resumed_by_reflection
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.transactions import producer as p
+from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import parse
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.producer_timers import INTERVAL
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.timing.clock import Clock
@@ -40,6 +40,7 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
 )
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import changed, producer_of, send_offsets, session_of
 
 S, C = ProducerState, Call
 REPAIRED = design("repaired").client_rules()
@@ -55,17 +56,17 @@ def on_session(call, **changes):
 def process(*program, producers=1):
     """An application with a session and some producers bound to it."""
     bound = {
-        f"producer-{n}": Producer(f"app-1/producer-{n}", "t", session=ON)
+        f"producer-{n}": producer_of(f"app-1/producer-{n}", "t", session=ON)
         for n in range(2, producers + 1)
     }
     return Application(
         "app-1",
         program,
         "out-0",
-        Producer("app-1/producer", "t", session=ON),
+        producer_of("app-1/producer", "t", session=ON),
         Consumer("app-1/consumer", "g1", "C1", 2, "src-0", 10),
         records=RECORD,
-        others=Table.of({ON: TransactionSession("app-1/session", "t"), **bound}),
+        others=Table.of({ON: session_of("app-1/session", "t"), **bound}),
     )
 
 
@@ -170,10 +171,9 @@ def test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the
 ):
     """KIP-1310 3.2, Responsibilities."""
     me = sent_one()
-    assert (len(me.producer.batches), me.session.batches) == (1, ())
+    assert (len(me.producer.accumulator.batches), hasattr(me.session, "accumulator")) == (1, False)
     _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
-    assert dict(me.producer.sequences.items()) == {"out-0": 1}
-    assert dict(me.session.sequences.items()) == {}
+    assert dict(me.producer.partition_map.sequences.items()) == {"out-0": 1}
     me, _ = step(me)
     assert p.next_request(me.producer) is None
     assert s.next_request(me.session) == EndTxn("t", 9, 4, True)
@@ -182,8 +182,8 @@ def test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the
 def test_a_resumed_session_has_the_identity_that_it_was_given() -> None:
     me, _ = step(process(on_session(C.RESUME, target="other 12 7")))
     session = me.session
-    assert (session.transactional_id, session.producer_id) == ("other", 12)
-    assert session.producer_epoch == 7
+    assert (session.manager.transactional_id, session.manager.producer_id) == ("other", 12)
+    assert session.manager.producer_epoch == 7
 
 
 def test_session_resume() -> None:
@@ -224,8 +224,12 @@ def test_identity_accessors() -> None:
     """producerId(), producerEpoch() and transactionalId() are right after initialize()."""
     me = initialized(*LOOP)
     session = me.session
-    assert (session.transactional_id, session.producer_id, session.producer_epoch) == ("t", 9, 4)
-    assert (me.producer.producer_id, me.producer.producer_epoch) == (9, 4)
+    assert (
+        session.manager.transactional_id,
+        session.manager.producer_id,
+        session.manager.producer_epoch,
+    ) == ("t", 9, 4)
+    assert (me.producer.manager.producer_id, me.producer.manager.producer_epoch) == (9, 4)
 
 
 # -- 3.2 State mapping --------------------------------------------------------------------------
@@ -243,7 +247,7 @@ def test_the_state_mapping_is_the_pages() -> None:
 
 def test_a_restarted_session_remembers_nothing_but_its_name() -> None:
     session = initialized(*LOOP).session
-    assert s.restarted(session, 2) == TransactionSession("app-1/session", "t")
+    assert s.restarted(session, 2) == session_of("app-1/session", "t")
 
 
 # What is no method of the session object: another client's, and what makes a session.
@@ -312,12 +316,12 @@ def test_close_leaves_open_what_is_prepared(under: str) -> None:
 
 def test_a_closed_session_does_not_send_again_what_its_connection_loses() -> None:
     me = sent_one()
-    me = me.with_client(s.heartbeat(me.session.but(heartbeat_interval_ms=3_000)))
+    me = me.with_client(s.heartbeat(changed(me.session, heartbeat_interval_ms=3_000)))
     beat = s.next_request(me.session)
     session, _ = s.sent(me.session, beat, 1)
     lost = s.on_disconnected(session.but(closed=True), 1)
-    assert (lost.on_wire, lost.queue) == (None, ())
-    assert s.on_disconnected(session, 1).queue == (beat,)
+    assert (lost.on_wire, lost.manager.queue) == (None, ())
+    assert s.on_disconnected(session, 1).manager.queue == (beat,)
 
 
 # -- prepareTransaction() and completeTransaction(state) ----------------------------------------
@@ -326,7 +330,7 @@ def test_a_closed_session_does_not_send_again_what_its_connection_loses() -> Non
 def prepared(*program, rules=REPAIRED, two_phase=True):
     """A session that has been asked to prepare, with the batch of its producer answered."""
     me = sent_one(rules)
-    me = me.with_client(me.session.but(two_phase_commit=two_phase))
+    me = me.with_client(changed(me.session, two_phase_commit=two_phase))
     me = me.but(program=(on_session(C.PREPARE_TRANSACTION), *program), line=0)
     me, raised = step(me, rules)
     if two_phase:
@@ -340,8 +344,12 @@ def prepared(*program, rules=REPAIRED, two_phase=True):
 def test_a_session_completes_what_it_prepared_as_the_state_says(stored: str, committed) -> None:
     complete = on_session(C.COMPLETE_TRANSACTION, target=stored)
     me, raised = prepared(complete)
-    assert (me.session.state_name, str(me.session.prepared), raised) == ("PREPARED", "9:4", [""])
-    assert me.producer.state is S.PREPARED_TRANSACTION
+    assert (me.session.state_name, str(me.session.manager.prepared), raised) == (
+        "PREPARED",
+        "9:4",
+        [""],
+    )
+    assert me.producer.manager.state is S.PREPARED_TRANSACTION
     me = me.but(others=me.others.set("database", ExternalDatabase("app-1/database")))
     me, _ = step(me)
     assert s.next_request(me.session) == EndTxn("t", 9, 4, committed)
@@ -372,12 +380,12 @@ def test_whether_a_resumed_session_can_complete_is_a_question_of_design(under, l
 
 def test_a_failure_while_a_session_prepares_ends_the_preparing() -> None:
     me = sent_one()
-    me = me.with_client(me.session.but(two_phase_commit=True))
+    me = me.with_client(changed(me.session, two_phase_commit=True))
     me, _ = step(me.but(program=(on_session(C.PREPARE_TRANSACTION),), line=0))
-    assert me.session.preparing
+    assert me.session.manager.preparing
     refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
     _, me = answered(me, "app-1/producer", refused)
-    assert (me.session.state_name, me.session.preparing) == ("ABORTABLE_ERROR", False)
+    assert (me.session.state_name, me.session.manager.preparing) == ("ABORTABLE_ERROR", False)
 
 
 @pytest.mark.parametrize(
@@ -392,7 +400,7 @@ def test_a_token_that_remembers_its_version_is_ended_in_that_one() -> None:
     assert resume_target("t 9 0") == ("t", 9, 0, -1)
     assert resume_target("t 9 0 v1") == ("t", 9, 0, 1)
     for version, end in ((-1, 4), (1, 4), (2, 5)):
-        me = s.resume(Producer("app-1/producer", "t"), ("t", 9, 0), version)
+        me = resumed_by_reflection(producer_of("app-1/producer", "t"), Resumed("t", 9, 0, version))
         request = p.next_request(p.end_transaction(me, committed=True))
         assert (request.producer_id, request.producer_epoch, request.version) == (9, 0, end)
 
@@ -412,7 +420,7 @@ def test_the_failure_of_a_batch_is_the_sessions_or_the_producers_alone() -> None
     refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
     for rules, state in ((REPAIRED, "ABORTABLE_ERROR"), (WRITTEN, "IN_TRANSACTION")):
         _, me = answered(sent_one(rules), "app-1/producer", refused, rules)
-        assert me.producer.state is S.ABORTABLE_ERROR
+        assert me.producer.manager.state is S.ABORTABLE_ERROR
         assert me.session.state_name == state
         me, raised = step(me, rules)
         assert raised == (["Produce: INVALID_TXN_STATE"] if rules is REPAIRED else [])
@@ -456,7 +464,7 @@ def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> No
         for _ in range(3):
             me, raised = step(me, rules)
         both = binding.bound_producers(me)
-        return [b.base_sequence for client in both for b in client.batches], raised
+        return [b.base_sequence for client in both for b in client.accumulator.batches], raised
 
     assert first_sequences("kip-1310") == ([0, 0], [""])
     together = "kip-1310+session_sequences=counted_together"
@@ -472,7 +480,7 @@ def test_a_producer_of_a_resumed_session_sends_from_sequence_0_or_not_at_all() -
         me, _ = step(me, rules)
         me, (raised,) = step(me, rules)
         assert text in raised
-        assert [b.base_sequence for b in me.producer.batches] == ([] if text else [0])
+        assert [b.base_sequence for b in me.producer.accumulator.batches] == ([] if text else [0])
 
 
 # -- heartbeats ---------------------------------------------------------------------------------
@@ -483,7 +491,7 @@ def test_heartbeat_logic() -> None:
     for timeout, beats in ((-1, False), (9_000, True)):
         interval = SessionSpec(session_timeout_ms=timeout).heartbeat_interval_ms
         me = initialized(*LOOP)
-        me = me.with_client(me.session.but(heartbeat_interval_ms=interval))
+        me = me.with_client(changed(me.session, heartbeat_interval_ms=interval))
         assert s.timers(me.session) == ()  # nothing is open yet
         me, _ = step(me)
         me, _ = step(me)
@@ -496,18 +504,18 @@ def test_heartbeat_logic() -> None:
 
 def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
     me = sent_one()
-    me = me.with_client(s.heartbeat(me.session.but(heartbeat_interval_ms=3_000)))
+    me = me.with_client(s.heartbeat(changed(me.session, heartbeat_interval_ms=3_000)))
     _, heard = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
     assert heard.session.state_name == "IN_TRANSACTION"
     _, fenced = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.PRODUCER_FENCED))
     assert fenced.session.state_name == "FATAL_ERROR"
-    assert fenced.producer.state is S.FATAL_ERROR
+    assert fenced.producer.manager.state is S.FATAL_ERROR
 
 
 def below_2(me):
     """The same process in a cluster with transaction version 1."""
-    session = me.session.but(version=1, finalized=1)
-    return me.with_client(session).with_client(me.producer.but(version=1))
+    session = changed(me.session, version=1, finalized=1)
+    return me.with_client(session).with_client(changed(me.producer, version=1))
 
 
 def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition() -> None:
@@ -519,7 +527,10 @@ def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition
     request, me = answered(me, "app-1/session", done)
     assert request == AddPartitionsToTxn("t", 9, 4, ("out-0",), version=3)
     assert isinstance(p.next_request(me.producer), Produce)
-    assert (me.session.partitions, me.session.transaction_started) == (("out-0",), True)
+    assert (me.session.manager.partitions, me.session.manager.transaction_started) == (
+        ("out-0",),
+        True,
+    )
 
 
 def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> None:
@@ -530,7 +541,7 @@ def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> No
     _, me = answered(me, "app-1/session", done)
     refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
     _, me = answered(me, "app-1/producer", refused)
-    assert (me.session.state_name, me.session.bump) == ("ABORTABLE_ERROR", True)
+    assert (me.session.state_name, me.session.manager.bump) == ("ABORTABLE_ERROR", True)
     for _ in range(2):
         me, _ = step(me)
     end, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, -1, -1))
@@ -538,19 +549,26 @@ def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> No
     given = InitProducerIdResponse(Errors.NONE, 9, 5)
     bumps, me = answered(me, "app-1/session", given)
     assert (bumps.producer_id, bumps.producer_epoch) == (9, 4)
-    assert (me.session.state_name, me.session.bump, me.producer.bump) == ("READY", False, False)
-    assert (me.producer.producer_epoch, me.producer.sequences) == (5, Table.of())
+    assert (me.session.state_name, me.session.manager.bump, me.producer.manager.bump) == (
+        "READY",
+        False,
+        False,
+    )
+    assert (me.producer.manager.producer_epoch, me.producer.partition_map.sequences) == (
+        5,
+        Table.of(),
+    )
 
 
 def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_sent() -> None:
     """KIP-1310 2.1."""
     lines = (on_session(C.ADD_PARTITIONS), on_session(C.HEARTBEAT), on_session(C.CLOSE))
     me = initialized(on_session(C.BEGIN_TRANSACTION), *lines)
-    me = me.with_client(me.session.but(heartbeat_interval_ms=5_000))
+    me = me.with_client(changed(me.session, heartbeat_interval_ms=5_000))
     me, _ = step(me)
-    assert not me.session.transaction_started
+    assert not me.session.manager.transaction_started
     me, raised = step(me)
-    assert (me.session.transaction_started, raised) == (True, [""])
+    assert (me.session.manager.transaction_started, raised) == (True, [""])
     assert s.next_request(me.session) is None  # no client sends AddPartitionsToTxn
     me, raised = step(me)
     assert raised == [""]
@@ -566,7 +584,7 @@ def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_se
 
 def asking(session):
     """The session with the offsets of a group on the wire."""
-    session = p.send_offsets(session, "g1", "C1", 2, (GroupOffset("src-0", 101),))
+    session = send_offsets(session, "g1", "C1", 2, (GroupOffset("src-0", 101),))
     session, request = s.sent(session, s.next_request(session), 1)
     assert isinstance(request, TxnOffsetCommit)
     return session
@@ -577,33 +595,33 @@ def test_a_batch_of_a_bound_producer_does_not_wait_for_a_request_of_its_session(
     me = sent_one()
     me = binding.settle(me.with_client(asking(me.session)), REPAIRED)
     assert isinstance(p.next_request(me.producer), Produce)
-    today = me.producer.but(on_wire=me.session.on_wire, on_wire_broker=1)
+    today = changed(me.producer, on_wire=me.session.on_wire, on_wire_broker=1)
     assert p.next_request(today) is None
 
 
 def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> None:
     spec = scenario("kip-1310-share-session").spec.but(clock=Clock("timed", backs_off=True))
     made = first_world(spec).applications["app-1"].session
-    assert made.backs_off
-    assert s.restarted(made, 1).backs_off
-    session = asking(sent_one().session.but(backs_off=True))
+    assert made.manager.backs_off
+    assert s.restarted(made, 1).manager.backs_off
+    session = asking(changed(sent_one().session, backs_off=True))
     session = s.on_response(session, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
-    assert (s.timers(session), s.next_request(session)) == ((sender.REST,), None)
-    assert isinstance(s.next_request(s.on_timer(session, sender.REST)), TxnOffsetCommit)
+    assert (s.timers(session), s.next_request(session)) == ((managing.REST,), None)
+    assert isinstance(s.next_request(s.on_timer(session, managing.REST)), TxnOffsetCommit)
 
 
 def test_only_a_resumed_session_may_complete_what_it_did_not_begin():
     line = on_session(C.COMPLETE_TRANSACTION)
-    session = TransactionSession("app-1/session", "t")
+    session = session_of("app-1/session", "t")
     assert binding.legal_besides(session, line, REPAIRED) == ()
     assert binding.legal_besides(session.but(resumed=True), line, REPAIRED) == (S.IN_TRANSACTION,)
-    assert binding.legal_besides(Producer("app-1/producer", "t"), line, REPAIRED) == ()
+    assert binding.legal_besides(producer_of("app-1/producer", "t"), line, REPAIRED) == ()
     other = on_session(C.COMMIT_TRANSACTION)
     assert binding.legal_besides(session.but(resumed=True), other, REPAIRED) == ()
 
 
 def test_a_session_that_has_aborted_what_was_open_is_closed_and_no_more_closing():
-    closing = TransactionSession("app-1/session", "t").but(closing=True, done=False)
+    closing = changed(session_of("app-1/session", "t"), closing=True, done=False)
     assert s._closed_when_done(closing) == closing
-    closed = s._closed_when_done(closing.but(done=True))
+    closed = s._closed_when_done(changed(closing, done=True))
     assert (closed.closed, closed.closing) == (True, False)

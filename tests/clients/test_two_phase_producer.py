@@ -14,16 +14,17 @@ from kipviz.clients.transactions.prepared_txn_state import (
     PreparedTxnState,
     parse,
 )
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import EndTxn, EndTxnResponse
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.batches import DataRecord
+from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
 
 S = ProducerState
-MINE = Producer("app-1/producer", "t", two_phase_commit=True)
+MINE = producer_of("app-1/producer", "t", two_phase_commit=True)
 RECORD = (DataRecord("r", "src-0@100"),)
 
 
@@ -34,13 +35,13 @@ def asks(me):
 
 
 def started(answer=None, *, keep=False):
-    me, request = asks(p.init_transactions(MINE, keep_prepared_txn=keep))
+    me, request = asks(init_transactions(MINE, keep_prepared_txn=keep))
     assert isinstance(request, InitProducerId2Pc)
     return p.on_response(me, answer or InitProducerId2PcResponse(Errors.NONE, 9, 0))
 
 
 def written():
-    me, _ = asks(p.send(p.begin_transaction(started()), "out-0", RECORD))
+    me, _ = asks(p.send(begin_transaction(started()), "out-0", RECORD))
     return me
 
 
@@ -65,34 +66,34 @@ def test_a_text_that_is_no_prepared_state_is_refused_in_one_sentence(text):
 
 
 def test_a_producer_of_a_two_phase_commit_asks_for_no_time_limit():
-    _, request = asks(p.init_transactions(MINE))
+    _, request = asks(init_transactions(MINE))
     assert (request.enable_2pc, request.keep_prepared_txn) == (True, False)
     assert request.transaction_timeout_ms == NO_TIME_LIMIT
 
 
 def test_keeping_without_two_phase_commit_asks_for_the_usual_time_limit():
-    _, request = asks(p.init_transactions(Producer("a/p", "t"), keep_prepared_txn=True))
+    _, request = asks(init_transactions(producer_of("a/p", "t"), keep_prepared_txn=True))
     assert (request.enable_2pc, request.transaction_timeout_ms) == (False, 60_000)
 
 
 def test_preparing_waits_until_no_batch_is_left_and_sends_nothing():
     me = p.prepare_transaction(written())
-    assert (me.state, me.done, p.next_request(me)) == (S.IN_TRANSACTION, False, None)
+    assert (me.manager.state, me.done, p.next_request(me)) == (S.IN_TRANSACTION, False, None)
     me = p.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
-    assert (me.state, me.done, p.next_request(me)) == (S.PREPARED_TRANSACTION, True, None)
-    assert str(me.prepared) == "9:0"
+    assert (me.manager.state, me.done, p.next_request(me)) == (S.PREPARED_TRANSACTION, True, None)
+    assert str(me.manager.prepared) == "9:0"
 
 
 def test_preparing_fails_with_the_batch_that_it_waits_for():
     me = p.prepare_transaction(written())
     me = p.on_response(me, ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, "out-0", 0))
-    assert (me.state, me.done, me.preparing) == (S.ABORTABLE_ERROR, True, False)
-    assert me.prepared == NONE
+    assert (me.manager.state, me.done, me.manager.preparing) == (S.ABORTABLE_ERROR, True, False)
+    assert me.manager.prepared == NONE
 
 
 def test_an_empty_transaction_is_prepared_at_once():
-    me = p.prepare_transaction(p.begin_transaction(started()))
-    assert (me.state, me.done) == (S.PREPARED_TRANSACTION, True)
+    me = p.prepare_transaction(begin_transaction(started()))
+    assert (me.manager.state, me.done) == (S.PREPARED_TRANSACTION, True)
 
 
 @pytest.mark.parametrize(
@@ -105,15 +106,15 @@ def test_a_prepared_transaction_commits_if_the_stored_state_is_its_own_and_else_
     me, request = asks(p.complete_transaction(recovered(), parse(stored)))
     assert request == EndTxn("t", 9, 1, committed)
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 2))
-    assert (me.state, me.producer_epoch, me.prepared) == (S.READY, 2, NONE)
+    assert (me.manager.state, me.manager.producer_epoch, me.manager.prepared) == (S.READY, 2, NONE)
 
 
 def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
-    assert (recovered().state, recovered().prepared) == (
+    assert (recovered().manager.state, recovered().manager.prepared) == (
         S.PREPARED_TRANSACTION,
         PreparedTxnState(9, 0),
     )
-    assert started(keep=True).state is S.READY
+    assert started(keep=True).manager.state is S.READY
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,11 @@ def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
 )
 def test_a_refusal_ends_init_transactions(error, state):
     me = started(InitProducerId2PcResponse(error), keep=True)
-    assert (me.state, me.done, me.error) == (state, True, f"InitProducerId2Pc: {error.name}")
+    assert (me.manager.state, me.done, me.error) == (
+        state,
+        True,
+        f"InitProducerId2Pc: {error.name}",
+    )
 
 
 def test_the_next_process_has_the_setting_and_nothing_else():
@@ -155,6 +160,6 @@ def test_completing_where_nothing_is_prepared_is_caught_and_the_program_goes_on(
 
 
 def test_preparing_needs_two_phase_commit():
-    plain = started().but(two_phase_commit=False)
-    app, _ = calls(Call.PREPARE_TRANSACTION, p.begin_transaction(plain))
+    plain = changed(started(), two_phase_commit=False)
+    app, _ = calls(Call.PREPARE_TRANSACTION, begin_transaction(plain))
     assert "transaction.two.phase.commit.enable is false" in app.ended

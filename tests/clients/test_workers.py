@@ -24,6 +24,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
+from tests.clients.parts import changed
 from tests.scenarios.story import nodes, played
 
 THREADS, AWAITED, LATE = (
@@ -66,7 +67,7 @@ def test_a_thread_begins_when_it_is_submitted_and_is_through_at_the_end_of_its_l
     assert why_no_step(workers.seen_by(me, "worker")) is None
     assert workers.why_not_now(me, programs.SUBMIT).startswith("RejectedExecutionException")
     last = workers.seen_by(at(me, len(me.program) - 1, "worker"), "worker")
-    gone, _ = step(last.but(waiting=True).with_client(last.session.but(done=True)), RULES)
+    gone, _ = step(last.but(waiting=True).with_client(changed(last.session, done=True)), RULES)
     assert gone.ended == THROUGH
 
 

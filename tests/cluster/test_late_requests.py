@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import DeliverLate, ExpireBatch, GiveUp, UpgradeFeature
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
@@ -112,12 +112,12 @@ def test_only_a_batch_that_is_not_on_the_wire_expires(model):
     assert model.why_not(world, ExpireBatch("nobody/producer")) == (
         "there is no producer nobody/producer"
     )
-    while not world.applications["app-1"].producer.batches:
+    while not world.applications["app-1"].producer.accumulator.batches:
         calm = [a for a in model.enabled(world) if a.KIND not in ("expiry", "fault")]
         world = model.step(world, calm[0]).world
     world = model.step(world, ExpireBatch(PRODUCER)).world
     producer = world.applications["app-1"].producer
-    assert (producer.state, producer.error) == (
+    assert (producer.manager.state, producer.error) == (
         ProducerState.ABORTABLE_ERROR,
         "Produce: REQUEST_TIMED_OUT",
     )
@@ -133,7 +133,9 @@ def test_a_level_that_is_there_or_is_none_is_refused(model):
         model.step(world, UpgradeFeature("transaction_version", 3))
     world = model.step(world, UpgradeFeature("transaction_version", 1)).world
     assert world.image.features.transaction_version == 1
-    assert world.applications["app-1"].producer.finalized == 2, "it has opened no connection since"
+    assert world.applications["app-1"].producer.manager.finalized == 2, (
+        "it has opened no connection since"
+    )
 
 
 def test_acknowledgements_that_are_staged_hold_version_2_fast():

@@ -57,7 +57,7 @@ def test_whatever_goes_wrong_each_record_is_committed_once_and_in_order(version,
             wrong = wrong_in(outcome.world) + wrong_between(before, outcome.world)
             assert not wrong, (seed, action, wrong)
             assert not ledger.broken, (seed, action, ledger.broken)
-            batches = outcome.world.applications["app-1"].producer.batches
+            batches = outcome.world.applications["app-1"].producer.accumulator.batches
             most = max(most, sum(b.broker >= 0 for b in batches))
         for offsets in written(outcome.world):
             assert offsets == sorted(set(offsets)), (seed, offsets)

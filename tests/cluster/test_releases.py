@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.context import Image
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import InstallRelease, Send, StartBroker, UpgradeFeature
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, check
@@ -159,7 +159,7 @@ def test_a_client_sends_nothing_that_its_broker_lacks_and_is_told_by_itself() ->
     assert isinstance(told.message, TxnShareAcknowledge)
     assert not any(isinstance(e, MessageSent) for e in done.events)
     producer = done.world.applications["app-1"].producer
-    assert producer.state is ProducerState.FATAL_ERROR
+    assert producer.manager.state is ProducerState.FATAL_ERROR
     assert producer.error == "TxnShareAcknowledge: UNSUPPORTED_VERSION"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.clients.shares import share_consumer
-from kipviz.clients.transactions.producer import Producer, ProducerState, on_response
+from kipviz.clients.transactions.producer import ProducerState, on_response
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
@@ -37,6 +37,7 @@ from kipviz.messages.share_groups import (
 from kipviz.messages.transactions import PartitionResult
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
+from tests.clients.parts import changed, producer_of
 from tests.scenarios.story import after
 
 SPEC = scenario("kip-11-name-lost").spec
@@ -176,7 +177,7 @@ def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
 def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
     """What was found comes first. Source: ShareFetchCollector.collect."""
     me = share_consumer.ShareConsumer("c", "g1", "M1", 1, "src-0", 1, session_epoch=1)
-    me = me.but(on_wire=FETCH, on_wire_broker=5)
+    me = changed(me, on_wire=FETCH, on_wire_broker=5)
     answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("other-0",))
     thrown = share_consumer.on_response(me, answer)
     assert thrown.error == "ShareFetch: TOPIC_AUTHORIZATION_FAILED"
@@ -186,14 +187,14 @@ def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
 def test_a_refused_topic_ends_the_producer_whatever_else_the_answer_says() -> None:
     """TxnOffsetCommitHandler does not list this error: it is unexpected, and so fatal."""
     request = TxnOffsetCommit("t", "g", 9, 0, "C1", 2, OFFSETS)
-    me = Producer("p", "t", state=ProducerState.IN_TRANSACTION).but(on_wire=request)
+    me = changed(producer_of("p", "t", state=ProducerState.IN_TRANSACTION), on_wire=request)
     refused = (RefusedOffset("output-B-0", REFUSED),)
     for error in (Errors.NONE, Errors.NOT_COORDINATOR):
         ended = on_response(me, TxnOffsetCommitResponse(error, refused))
-        assert ended.state is ProducerState.FATAL_ERROR
+        assert ended.manager.state is ProducerState.FATAL_ERROR
         assert ended.error == "TxnOffsetCommit: TOPIC_AUTHORIZATION_FAILED"
     group = on_response(me, TxnOffsetCommitResponse(Errors.GROUP_AUTHORIZATION_FAILED))
-    assert group.state is ProducerState.ABORTABLE_ERROR
+    assert group.manager.state is ProducerState.ABORTABLE_ERROR
 
 
 def test_an_alteration_goes_on_with_the_topics_that_may_be_read() -> None:

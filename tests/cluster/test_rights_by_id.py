@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clients.transactions.producer import Producer, ProducerState, next_request, on_response
+from kipviz.clients.transactions.producer import ProducerState, next_request, on_response
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
@@ -25,6 +25,7 @@ from kipviz.messages.groups import (
 )
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
+from tests.clients.parts import changed, producer_of
 from tests.scenarios.story import after
 
 SPEC = scenario("kip-11-name-lost").spec
@@ -169,8 +170,8 @@ def test_offsets_outside_a_transaction_that_are_nowhere_have_one_error_each() ->
 
 def test_a_producer_whose_offsets_are_nowhere_sends_all_of_them_again_after_the_back_off() -> None:
     request = commit("src-0", "output-A-9", old=(READABLE,))
-    me = Producer("p", "t", state=ProducerState.IN_TRANSACTION, topics=TopicIds(looks_up=True))
+    me = producer_of("p", "t", state=ProducerState.IN_TRANSACTION, topics=TopicIds(looks_up=True))
     own = (RefusedOffset("output-A-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
-    me = on_response(me.but(on_wire=request), TxnOffsetCommitResponse(E.UNKNOWN_TOPIC_ID, own))
-    assert (me.queue, me.topics.refused) == ((request,), True)
+    me = on_response(changed(me, on_wire=request), TxnOffsetCommitResponse(E.UNKNOWN_TOPIC_ID, own))
+    assert (me.manager.queue, me.manager.topics.refused) == ((request,), True)
     assert next_request(me) is None

@@ -18,9 +18,9 @@ def test_the_group_s_id_finds_the_coordinator_of_members_with_generations_and_no
     assert of_group in world.logs
     for name in ("my-txn-2", "my-txn-task-1"):
         assert world.image.home_of_transactions(name) == home(TRANSACTION_STATE, name)
-    groups = [c.group_id for c in world.applications["app-1"].clients[1:]]
+    groups = [c.manager.group_id for c in world.applications["app-1"].clients[1:]]
     assert groups == [GROUP, ""]
-    assert world.applications["app-2"].producer.group_id == ""
+    assert world.applications["app-2"].producer.manager.group_id == ""
 
 
 def test_as_shipped_a_producer_s_name_finds_its_coordinator() -> None:

@@ -26,7 +26,6 @@ from kipviz.brokers.transactions.transaction_metadata import (
     next_identity,
 )
 from kipviz.clients.transactions import producer as clients
-from kipviz.clients.transactions.producer import Producer
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -47,6 +46,7 @@ from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.transaction_state import TransactionState
+from tests.clients.parts import begin_transaction, init_transactions, producer_of
 
 S = TransactionState
 HOME = "__transaction_state-0"
@@ -489,11 +489,9 @@ def test_29_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_o
 
 def test_30_a_commit_is_not_sent_before_every_batch_is_answered():
     """TMgr.testEndTxnNotSentIfIncompleteBatches."""
-    me = clients.init_transactions(Producer("app-1/producer", "t"))
+    me = init_transactions(producer_of("app-1/producer", "t"))
     me, _ = clients.sent(me, clients.next_request(me), 1)
-    me = clients.begin_transaction(
-        clients.on_response(me, InitProducerIdResponse(Errors.NONE, PID, 0))
-    )
+    me = begin_transaction(clients.on_response(me, InitProducerIdResponse(Errors.NONE, PID, 0)))
     me = clients.end_transaction(clients.send(me, "out-0", (DataRecord("r"),)), committed=True)
     batch = clients.next_request(me)
     assert isinstance(batch, Produce)

@@ -15,7 +15,9 @@ from tests.properties.history import WORLD, decided, findings
 
 
 def app(producer_id: int) -> SimpleNamespace:
-    return SimpleNamespace(producer=SimpleNamespace(producer_id=producer_id))
+    return SimpleNamespace(
+        producer=SimpleNamespace(manager=SimpleNamespace(producer_id=producer_id))
+    )
 
 
 APPS = SimpleNamespace(

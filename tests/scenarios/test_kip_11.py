@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.transactions import EndTxn
 from tests.scenarios.story import after, markers, nodes, played
@@ -29,7 +29,7 @@ def test_who_loses_its_name_can_end_nothing_and_another_principal_can() -> None:
     ]
     refused = after("kip-11-name-lost", "kafka", "The next process is rejected too")
     assert refused.logs["output-A-0"].last_stable_offset == 0
-    assert refused.applications["app-1"].producer.state is ProducerState.FATAL_ERROR
+    assert refused.applications["app-1"].producer.manager.state is ProducerState.FATAL_ERROR
     assert markers(trace.world)["output-A-0"] == ["ABORT"]
 
 

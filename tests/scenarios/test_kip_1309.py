@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.application import Call
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import RunOut, Tick
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -78,7 +78,7 @@ def test_a_committer_with_an_interval_of_its_own_is_given_up_while_it_lives() ->
     trace, _ = played("kip-1309-other-interval", "repaired")
     committer = trace.world.applications["app-2"]
     assert committer.alive
-    assert committer.session.state is ProducerState.FATAL_ERROR
+    assert committer.session.manager.state is ProducerState.FATAL_ERROR
     answers = [event.message.error for event in sent(trace, TxnHeartbeatResponse)]
     assert answers == [Errors.NONE, Errors.PRODUCER_FENCED]
     assert committer.ended == (

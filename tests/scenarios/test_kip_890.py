@@ -97,7 +97,7 @@ def test_a_producer_that_wakes_up_is_fenced_and_the_work_is_done_once(under):
     trace = told("kip-98-zombie", under)
     assert reached(trace, "fenced", "producer ended") == {"fenced", "producer ended"}
     assert [epoch for epoch, _ in entries(trace)][:3] == [0, 1, 2]
-    assert trace.world.applications["app-1"].producer.state == "FATAL_ERROR"
+    assert trace.world.applications["app-1"].producer.manager.state == "FATAL_ERROR"
     assert verdicts(trace) == ["holds", "holds"]
 
 
@@ -113,6 +113,6 @@ def test_at_the_last_epoch_the_commit_changes_the_producer_id():
 def test_a_client_that_is_raised_to_version_2_bumps_its_epoch_between_two_transactions():
     trace = told("kip-890-upgrade", "kafka-tv1")
     assert entries(trace) == [(0, ""), (0, "COMMIT"), (1, ""), (2, "COMMIT")]
-    assert trace.world.applications["app-1"].producer.version == 2
+    assert trace.world.applications["app-1"].producer.manager.version == 2
     goals = ("bumped by the client", "level changed")
     assert reached(trace, *goals) == set(goals)

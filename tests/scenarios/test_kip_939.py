@@ -7,7 +7,7 @@ import pytest
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import (
     BatchAppended,
@@ -50,8 +50,8 @@ def test_preparing_is_known_to_the_client_alone():
     trace, chapters = played(KEPT, "kip-939")
     (chapter,) = [c for c in chapters if c.title.startswith("state = ")]
     before, behind = nodes(trace)[chapter.first].world, nodes(trace)[chapter.end].world
-    assert behind.applications["app-1"].producer.state is ProducerState.PREPARED_TRANSACTION
-    assert str(behind.applications["app-1"].producer.prepared) == "9:0"
+    assert behind.applications["app-1"].producer.manager.state is ProducerState.PREPARED_TRANSACTION
+    assert str(behind.applications["app-1"].producer.manager.prepared) == "9:0"
     assert behind.roles is before.roles
     assert behind.connections is before.connections
 

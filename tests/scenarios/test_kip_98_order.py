@@ -16,7 +16,7 @@ def pending(world):
 def test_an_offset_is_staged_whose_output_is_in_no_log():
     world = after(STORY, "kafka", "The offset is pending, the record is in no log")
     producer = world.applications["app-1"].producer
-    assert [batch.broker for batch in producer.batches] == [-1]
+    assert [batch.broker for batch in producer.accumulator.batches] == [-1]
     assert not world.logs["output-A-0"].batches
     assert pending(world)
 

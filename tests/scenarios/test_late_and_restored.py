@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent
 from kipviz.messages.producing import Produce
@@ -44,7 +44,7 @@ def test_an_abort_of_nothing_is_told_to_come_back_and_fences_nobody():
     expected = [Errors.NONE, Errors.CONCURRENT_TRANSACTIONS, Errors.NONE]
     assert [a.error for a in answers] == expected
     trace, _ = played("kip-890-empty-abort", "kafka")
-    assert trace.world.applications["app-1"].producer.producer_epoch == 2
+    assert trace.world.applications["app-1"].producer.manager.producer_epoch == 2
     assert controls(trace.world) == ["COMMIT"]
 
 
@@ -65,7 +65,7 @@ def test_a_repeated_question_is_a_zombies_after_the_coordinator_moved():
 def test_a_stale_question_ends_two_producers():
     """Anomaly 10.12."""
     trace, _ = played("kip-360-stale-question", "kafka-tv1")
-    states = {name: app.producer.state for name, app in trace.world.applications.items()}
+    states = {name: app.producer.manager.state for name, app in trace.world.applications.items()}
     assert set(states.values()) == {ProducerState.FATAL_ERROR}
     assert controls(trace.world)[-1] == "ABORT"
 
@@ -75,7 +75,7 @@ def test_a_success_proves_no_ownership():
     (answer,) = heard("kip-890-zombie-aborts", "kafka", EndTxnResponse)
     assert (answer.error, answer.producer_epoch) == (Errors.NONE, 1)
     trace, _ = played("kip-890-zombie-aborts", "kafka")
-    assert trace.world.applications["app-2"].producer.producer_epoch == 2
+    assert trace.world.applications["app-2"].producer.manager.producer_epoch == 2
     assert raised("kip-890-zombie-aborts", "kafka") == [
         ("app-1", "Produce: INVALID_PRODUCER_EPOCH")
     ]

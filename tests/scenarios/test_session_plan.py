@@ -85,7 +85,7 @@ def test_epoch_fencing() -> None:
     )
     apps = trace.world.applications
     old, new = apps["app-1"].session, apps["app-2"].session
-    assert new.producer_epoch > old.producer_epoch
+    assert new.manager.producer_epoch > old.manager.producer_epoch
     assert new.state_name == "READY"
     assert old.state_name == "FATAL_ERROR"
     assert apps["app-1"].ended == "commitTransaction() threw EndTxn: PRODUCER_FENCED"
@@ -232,4 +232,4 @@ def test_sharing_a_session_multiplies_no_identity() -> None:
         and getattr(e.message, "producer_id", -1) >= 0
     }
     assert used == {(9, 0)}
-    assert trace.world.applications["app-1"].producer.session == SESSION
+    assert trace.world.applications["app-1"].producer.manager.session == SESSION

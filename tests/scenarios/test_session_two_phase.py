@@ -7,7 +7,7 @@ import pytest
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, TransactionDecided
@@ -94,7 +94,11 @@ def test_preparing_a_session_is_known_to_the_client_alone() -> None:
     before = after("kip-1310-complete", "repaired", "producer.send(output)")
     behind = after("kip-1310-complete", "repaired", "state = session.prepareTransaction()")
     app = behind.applications["app-1"]
-    assert app.session.state is app.producer.state is ProducerState.PREPARED_TRANSACTION
-    assert str(app.session.prepared) == "9:0"
+    assert (
+        app.session.manager.state
+        is app.producer.manager.state
+        is ProducerState.PREPARED_TRANSACTION
+    )
+    assert str(app.session.manager.prepared) == "9:0"
     assert behind.roles == before.roles
     assert behind.connections == before.connections

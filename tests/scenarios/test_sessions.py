@@ -141,8 +141,8 @@ def test_the_session_sends_the_offsets_to_the_coordinator_of_the_group() -> None
     assert (source, broker) == ("app-1/session", leader_of(trace, "__consumer_offsets-7"))
     session = trace.world.applications["app-1"].session
     assert (request.transactional_id, request.producer_id) == (
-        session.transactional_id,
-        session.producer_id,
+        session.manager.transactional_id,
+        session.manager.producer_id,
     )
 
 
@@ -157,8 +157,8 @@ def test_a_share_consumer_acknowledges_with_the_identity_of_the_session() -> Non
     assert source == "app-1/consumer"
     session = trace.world.applications["app-1"].session
     assert (request.transactional_id, request.producer_id) == (
-        session.transactional_id,
-        session.producer_id,
+        session.manager.transactional_id,
+        session.manager.producer_id,
     )
     assert states_of(trace, 100) == [S.ACQUIRED, S.TX_PENDING, S.ACKNOWLEDGED]
 

@@ -18,7 +18,7 @@ def test_the_loop_of_a_regular_group_runs_under_older_versions(name, under):
     story = scenario(name)
     trace, _ = story.play(design(under))
     producer = trace.world.applications["app-1"].producer
-    assert (producer.version, producer.producer_epoch) == (int(under[-1]), 0)
+    assert (producer.manager.version, producer.manager.producer_epoch) == (int(under[-1]), 0)
     said = [o.finding(s).status for o, s in zip(trace.observers, trace.observations, strict=True)]
     assert said == ["holds", "holds"]
 

@@ -6,8 +6,9 @@ import pytest
 
 from kipviz.checking.single_run import runs
 from kipviz.clients.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.kinds import Holder
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -117,7 +118,7 @@ def test_a_transaction_that_timed_out_is_open_for_the_client_and_aborted_for_the
     assert last["producer"].words == (
         "The client's epoch is not the coordinator's: its next request will be rejected."
     )
-    failed = done.world.applications["app-1"].producer.state
+    failed = done.world.applications["app-1"].producer.manager.state
     assert failed in {ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR}
     assert last["exception"].client.endswith(
         ("abortable, abort the transaction and go on", "fatal, close this producer")
@@ -242,7 +243,9 @@ def test_what_is_left_to_do_follows_from_the_state_of_the_client_in_every_story(
                 if not app.alive:
                     continue
                 row = made.snapshot(node.world)[f"beliefs:{member.name}"].get("exception")
-                in_error = {p.state for p in app.clients if isinstance(p, Producer) and p.error}
+                in_error = {
+                    p.manager.state for p in app.clients if isinstance(p, Holder) and p.error
+                }
                 if row is None:
                     assert not in_error, (story.name, number)
                     continue
@@ -271,7 +274,7 @@ def test_a_batch_whose_time_is_over_leaves_a_transaction_to_abort():
         node = trace.node(number)
         made.observe(node.world, node.events)
         app = node.world.applications["app-1"]
-        if app.producer.state is ProducerState.ABORTABLE_ERROR:
+        if app.producer.manager.state is ProducerState.ABORTABLE_ERROR:
             assert app.producer.error == "Produce: REQUEST_TIMED_OUT"
             words.add(made.snapshot(node.world)["beliefs:app-1"]["exception"]["client"])
     assert words == {"TransactionAbortableException: abortable, abort the transaction and go on"}

@@ -12,7 +12,7 @@ from kipviz.brokers.share_leaders import in_flight
 from kipviz.checking.single_run.runs import replay
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.clients.calls import CONSTRUCTORS
-from kipviz.clients.transactions.producer import TRANSITIONS, ProducerState
+from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState
 from kipviz.messages.events import (
     WRITE_FAILED,
     CallStarted,
@@ -77,11 +77,11 @@ def observed() -> tuple[Counter[Pair], Counter[Pair], Counter[Pair], Counter[Pai
             made = any(isinstance(e, CallStarted) and e.call in MADE for e in node.events)
             for name, app in node.world.applications.items():
                 life, state = lives.get(name, (0, ""))
-                lives[name] = (app.life, app.producer.state.name)
+                lives[name] = (app.life, app.producer.manager.state.name)
                 if made:
                     continue  # another object, not another state
                 if lives[name] != (life, state) and life == app.life:
-                    producers[state, app.producer.state.name] += 1
+                    producers[state, app.producer.manager.state.name] += 1
             for event in node.events:
                 if isinstance(event, TransactionMoved) and event.before is not None:
                     transactions[event.before.name, event.after.name] += 1

@@ -121,7 +121,7 @@ def ledger(trace: Trace) -> Ledger:
         for app in world.applications.values():
             for client in app.clients:
                 records = (
-                    sum(len(b.records) for b in client.batches)
+                    sum(len(b.records) for b in client.accumulator.batches)
                     if isinstance(client, Producer) and type(client) in ACCUMULATE
                     else 0
                 )
@@ -140,7 +140,7 @@ def _used_by(app: Application, line: Line) -> tuple[str, ...]:
     client = client_of(app, line)
     sources = [client.source] if type(client) in CLASSES else []
     session = app.session
-    if session is not None and (line.call in STAGING or getattr(client, "session", None)):
+    if session is not None and (line.call in STAGING or _bound_to(client)):
         sources.append(session.source)
     if CALLS[line.call].of == "producer" and line.call in STAGING:
         sources.append(app.consumer.source)
@@ -166,16 +166,19 @@ def _owner(
         for broker in brokers
     )
     accumulates = type(client) in ACCUMULATE
-    bound_to = client.session if isinstance(client, Producer) else ""
     return Owner(
         app.name,
         client.source.partition("/")[2],
         kind,
         thread,
         connections,
-        bound_to,
+        _bound_to(client),
         waiting if accumulates else -1,
     )
+
+
+def _bound_to(client: Client) -> str:
+    return client.manager.session if isinstance(client, Producer) else ""
 
 
 def _counted(counts: Counter[str]) -> tuple[tuple[str, int], ...]:

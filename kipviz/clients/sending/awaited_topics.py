@@ -9,7 +9,7 @@ NOT MODELLED: metadata.max.age.ms, after which a topic that is deleted leaves th
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.core.values import Value
@@ -20,7 +20,10 @@ from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
 
-P = TypeVar("P", bound=Any)
+if TYPE_CHECKING:
+    from kipviz.clients.transactions.producer import Producer
+
+P = TypeVar("P", bound="Producer")
 # What a batch fails with if its topic may be gone.
 NOBODY_LEADS = (EXPIRED, Errors.UNKNOWN_TOPIC_ID, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
@@ -55,15 +58,17 @@ def is_unknown(me: KnownTopics, partition: str) -> bool:
 
 def asking(me: P, partition: str, records: tuple[DataRecord, ...]) -> P:
     """Let a send() wait, and ask for its topic."""
-    known = me.there.but(held=((partition, records),))
     question = Metadata((topic_of(partition),))
-    asked: P = me.but(there=known, queue=(question, *me.queue), done=False)
-    return asked
+    return me.but(
+        metadata=me.metadata.but(held=((partition, records),)),
+        manager=me.manager.but(queue=(question, *me.manager.queue), done=False),
+    )
 
 
-def asks(me: Any) -> bool:
+def asks(me: Producer) -> bool:
     """Say whether the question for a topic goes out next: it waits for no other request, as in Kafka."""
-    return bool(me.there.held) and bool(me.queue) and isinstance(me.queue[0], Metadata)
+    queue = me.manager.queue
+    return bool(me.metadata.held) and bool(queue) and isinstance(queue[0], Metadata)
 
 
 def told(me: P, answer: MetadataResponse) -> P:
@@ -71,15 +76,15 @@ def told(me: P, answer: MetadataResponse) -> P:
 
     Clause: KafkaProducer.waitOnMetadata; Metadata.handleMetadataResponse.
     """
-    known = me.there
+    known = me.metadata
     if not known.held:
         return me
     there = next((t for t in answer.topics if t.topic == known.awaited), None)
     if there is None or not there.topic_id:
-        rests: P = me.but(there=known.but(resting=True))
-        return rests
-    learned: P = me.but(there=known.but(topics=(*known.topics, there.topic)), done=True)
-    return learned
+        return me.but(metadata=known.but(resting=True))
+    return me.but(
+        metadata=known.but(topics=(*known.topics, there.topic)), manager=me.manager.but(done=True)
+    )
 
 
 def why_refused(me: KnownTopics, answer: MetadataResponse) -> Errors:
@@ -90,11 +95,12 @@ def why_refused(me: KnownTopics, answer: MetadataResponse) -> Errors:
 
 def released(me: P) -> P:
     """End the wait of a send(), with or without its topic."""
-    left = tuple(
-        m for m in me.queue if not (isinstance(m, Metadata) and m.topics == (me.there.awaited,))
+    question = Metadata((me.metadata.awaited,))
+    left = tuple(m for m in me.manager.queue if m != question)
+    return me.but(
+        metadata=me.metadata.but(held=(), resting=False),
+        manager=me.manager.but(queue=left, done=True),
     )
-    free: P = me.but(there=me.there.but(held=(), resting=False), queue=left, done=True)
-    return free
 
 
 def after_failure(me: P, about: Message, error: Errors) -> P:
@@ -102,18 +108,19 @@ def after_failure(me: P, about: Message, error: Errors) -> P:
     me = released(me)
     if not isinstance(about, ProduceResponse) or error not in NOBODY_LEADS:
         return me
-    left = tuple(t for t in me.there.topics if t != topic_of(about.partition))
-    forgotten: P = me.but(there=me.there.but(topics=left))
-    return forgotten
+    left = tuple(t for t in me.metadata.topics if t != topic_of(about.partition))
+    return me.but(metadata=me.metadata.but(topics=left))
 
 
 def asked_again(me: P) -> P:
     """Ask again for the awaited topic: the back-off is over."""
-    if not me.there.resting:
+    if not me.metadata.resting:
         return me
-    question = Metadata((me.there.awaited,))
-    again: P = me.but(there=me.there.but(resting=False), queue=(question, *me.queue))
-    return again
+    question = Metadata((me.metadata.awaited,))
+    return me.but(
+        metadata=me.metadata.but(resting=False),
+        manager=me.manager.but(queue=(question, *me.manager.queue)),
+    )
 
 
 def why_timed_out(me: KnownTopics) -> str:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from kipviz.clients.sending.outgoing import Identity, NumberedBatch
-from kipviz.clients.transactions.producer import Producer
-from kipviz.core.table import Table
+from kipviz.clients.sending.outgoing import NumberedBatch
+from kipviz.clients.transactions.producer import Producer, with_batches
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce
 from kipviz.records.sequences import as_java_int, sequence_after
@@ -47,30 +46,10 @@ def why_no_such_producer(application: Any) -> str:
     return ""
 
 
-class NumberingProducer(Producer, frozen=True):
-    """What a producer holds besides that numbers a batch when it is first sent.
-
-    `idempotence` is enable.idempotence, `max_in_flight` max.in.flight.requests.per.connection. `acked`
-    has the last acknowledged sequence of a partition, `of` the identity with which it counts, and
-    `unresolved` the sequence behind a batch that was sent and expired: whether a leader has it is open.
-    """
-
-    idempotence: bool = True
-    max_in_flight: int = MAX_IN_FLIGHT
-    acked: Table[str, int] = Table.of()
-    of: Table[str, Identity] = Table.of()
-    unresolved: Table[str, int] = Table.of()
-
-    @property
-    def identity(self) -> Identity:
-        """The producer id and epoch that new batches get."""
-        return (self.producer_id, self.producer_epoch)
+P = TypeVar("P", bound=Producer)
 
 
-P = TypeVar("P", bound=NumberingProducer)
-
-
-def has_room(me: NumberingProducer, broker: int) -> bool:
+def has_room(me: Producer, broker: int) -> bool:
     """Say whether one more request may go out on the connection to a broker.
 
     Transactional requests are among them: the sender waits for room before it sends one. Source:
@@ -83,17 +62,17 @@ def has_room(me: NumberingProducer, broker: int) -> bool:
     return len(together) + alone + asked < me.max_in_flight
 
 
-def numbered_batches(me: NumberingProducer) -> tuple[NumberedBatch, ...]:
+def numbered_batches(me: Producer) -> tuple[NumberedBatch, ...]:
     """Give the batches that are not through."""
-    return tuple(b for b in me.batches if isinstance(b, NumberedBatch))
+    return tuple(b for b in me.accumulator.batches if isinstance(b, NumberedBatch))
 
 
-def tracked(me: NumberingProducer, partition: str) -> tuple[NumberedBatch, ...]:
+def tracked(me: Producer, partition: str) -> tuple[NumberedBatch, ...]:
     """Give the batches of a partition that were sent and are not through."""
     return tuple(b for b in numbered_batches(me) if b.partition == partition and b.sent)
 
 
-def next_batches(me: NumberingProducer, partitions: Iterable[str]) -> tuple[NumberedBatch, ...]:
+def next_batches(me: Producer, partitions: Iterable[str]) -> tuple[NumberedBatch, ...]:
     """Give the batches that are sent next to some partitions, one of each, with their numbers.
 
     Of a partition several may be on the way. One that has to be sent again waits until all before
@@ -136,10 +115,13 @@ def _put_on_wire(me: P, partition: str, broker: int, number: int) -> P:
     assert batch is not None, partition
     numbered = _numbered(me, batch)
     if me.idempotence and batch.base_sequence < 0:
-        if me.of.get(partition) != me.identity:
-            me = me.but(of=me.of.set(partition, me.identity), acked=me.acked.without(partition))
+        known, identity = me.partition_map, me.manager.identity
+        if known.of.get(partition) != identity:
+            acked = known.acked.without(partition)
+            known = known.but(of=known.of.set(partition, identity), acked=acked)
         behind = sequence_after(numbered.base_sequence, len(batch.records))
-        me = me.but(sequences=me.sequences.set(partition, behind))
+        sequences = known.sequences.set(partition, behind)
+        me = me.but(partition_map=known.but(sequences=sequences))
     last = max((b.flight for b in tracked(me, partition) if b.broker >= 0), default=0)
     on_wire = numbered.but(broker=broker, sent=True, wire=numbered.base_sequence, flight=last + 1)
     return replaced(me, [(batch, on_wire.but(request=number))])
@@ -151,10 +133,13 @@ def acknowledged(me: P, batch: NumberedBatch) -> P:
     The last sequence of a batch does not wrap here, so behind 2147483647 nothing counts as acknowledged
     any more. Source: ProducerBatch.lastSequence, TxnPartitionEntry.maybeUpdateLastAckedSequence.
     """
-    me = me.but(batches=tuple(b for b in me.batches if b is not batch))
+    me = with_batches(me, tuple(b for b in me.accumulator.batches if b is not batch))
+    if not me.idempotence:
+        return me
+    known = me.partition_map
     last = as_java_int(batch.base_sequence + len(batch.records) - 1)
-    acked = max(last, me.acked.get(batch.partition, -1))
-    return me.but(acked=me.acked.set(batch.partition, acked)) if me.idempotence else me
+    acked = max(last, known.acked.get(batch.partition, -1))
+    return me.but(partition_map=known.but(acked=known.acked.set(batch.partition, acked)))
 
 
 def taken_back(me: P, batches: Iterable[NumberedBatch]) -> P:
@@ -171,13 +156,14 @@ def on_disconnected(me: P, broker: int) -> P:
     return taken_back(me, [b for b in numbered_batches(me) if b.broker == broker])
 
 
-def comes_early(me: NumberingProducer, batch: NumberedBatch, error: Errors) -> bool:
+def comes_early(me: Producer, batch: NumberedBatch, error: Errors) -> bool:
     """Say whether a batch was refused only because one before it is not through yet.
 
     A gap in the sequences is none as long as that is so. Source: TransactionManager.canRetry.
     """
-    is_next = batch.base_sequence == me.acked.get(batch.partition, -1) + 1
-    gap = error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.partition not in me.unresolved
+    known = me.partition_map
+    is_next = batch.base_sequence == known.acked.get(batch.partition, -1) + 1
+    gap = error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.partition not in known.unresolved
     return gap and (batch.reset or not is_next)
 
 
@@ -188,22 +174,25 @@ def left_open(me: P, batch: NumberedBatch) -> P:
     Sender.failExpiredBatches, TransactionManager.markSequenceUnresolved.
     """
     behind = as_java_int(batch.base_sequence + len(batch.records))
-    behind = max(behind, me.unresolved.get(batch.partition, behind))
-    return me.but(unresolved=me.unresolved.set(batch.partition, behind))
+    known = me.partition_map
+    behind = max(behind, known.unresolved.get(batch.partition, behind))
+    unresolved = known.unresolved.set(batch.partition, behind)
+    return me.but(partition_map=known.but(unresolved=unresolved))
 
 
-def is_resolved(me: NumberingProducer, partition: str) -> bool:
+def is_resolved(me: Producer, partition: str) -> bool:
     """Say whether the batches behind one that was given up showed that a leader has it."""
-    return me.sequences.get(partition, 0) == me.acked.get(partition, -1) + 1
+    known = me.partition_map
+    return known.sequences.get(partition, 0) == known.acked.get(partition, -1) + 1
 
 
 def replaced(me: P, changes: list[tuple[NumberedBatch, NumberedBatch]]) -> P:
     """Change batches where they stand; equal ones are told apart by which object they are."""
     by_id = {id(before): after for before, after in changes}
-    return me.but(batches=tuple(by_id.get(id(b), b) for b in me.batches))
+    return with_batches(me, tuple(by_id.get(id(b), b) for b in me.accumulator.batches))
 
 
-def _next_of(me: NumberingProducer, partition: str) -> NumberedBatch | None:
+def _next_of(me: Producer, partition: str) -> NumberedBatch | None:
     """Give the batch of a partition that may be sent now, if there is one."""
     own = [b for b in numbered_batches(me) if b.partition == partition]
     batch = next((b for b in own if b.broker < 0), None)
@@ -214,14 +203,16 @@ def _next_of(me: NumberingProducer, partition: str) -> NumberedBatch | None:
         return batch
     if batch.base_sequence >= 0:
         return batch if own[0] is batch else None
-    stale = me.of.get(partition, me.identity) != me.identity and own[0].sent
-    return None if stale or partition in me.unresolved else batch
+    known, identity = me.partition_map, me.manager.identity
+    stale = known.of.get(partition, identity) != identity and own[0].sent
+    return None if stale or partition in known.unresolved else batch
 
 
-def _numbered(me: NumberingProducer, batch: NumberedBatch) -> NumberedBatch:
+def _numbered(me: Producer, batch: NumberedBatch) -> NumberedBatch:
     """Give a batch its identity and sequence, if it has none yet."""
     if not me.idempotence or batch.base_sequence >= 0:
         return batch
-    counts = me.of.get(batch.partition) == me.identity
-    first = me.sequences.get(batch.partition, 0) if counts else 0
-    return batch.but(base_sequence=first, identity=me.identity)
+    known, identity = me.partition_map, me.manager.identity
+    counts = known.of.get(batch.partition) == identity
+    first = known.sequences.get(batch.partition, 0) if counts else 0
+    return batch.but(base_sequence=first, identity=identity)

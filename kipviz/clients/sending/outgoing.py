@@ -5,12 +5,16 @@ WHERE IN KAFKA: ProducerBatch, in the RecordAccumulator and in TxnPartitionEntry
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kipviz.core.values import Value
 from kipviz.records.batches import DataRecord
 from kipviz.records.sequences import is_earlier
 
+if TYPE_CHECKING:
+    from kipviz.clients.transactions.producer import Producer
+
+P = TypeVar("P", bound="Producer")
 Identity = tuple[int, int]
 
 
@@ -65,18 +69,23 @@ class NumberedBatch(OutgoingBatch, frozen=True):
         return self.serial or self.base_sequence
 
 
-def without_unsent(me: Any) -> Any:
+def without_unsent(me: P) -> P:
     """Drop a producer's batches that no broker can have, as an abort does."""
-    return without(me, tuple(b for b in me.batches if b.waits))
+    return without(me, tuple(b for b in me.accumulator.batches if b.waits))
 
 
-def without(me: Any, dropped: tuple[OutgoingBatch, ...]) -> Any:
+def without(me: P, dropped: tuple[OutgoingBatch, ...]) -> P:
     """Drop batches that are in no log; below version 2 their sequences are given again."""
-    sequences = me.sequences
-    for batch in () if me.implicit else dropped:
+    if not dropped:
+        return me
+    sequences = me.partition_map.sequences
+    for batch in () if me.manager.implicit else dropped:
         if batch.base_sequence < 0:
             continue  # it has none yet
         if is_earlier(batch.base_sequence, sequences[batch.partition]):
             sequences = sequences.set(batch.partition, batch.base_sequence)
-    kept = tuple(b for b in me.batches if b not in dropped)
-    return me.but(batches=kept, sequences=sequences)
+    kept = tuple(b for b in me.accumulator.batches if b not in dropped)
+    return me.but(
+        accumulator=me.accumulator.but(batches=kept),
+        partition_map=me.partition_map.but(sequences=sequences),
+    )

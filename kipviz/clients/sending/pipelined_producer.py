@@ -16,11 +16,14 @@ goes out while a transactional request is on the wire, and EndTxn waits for all 
 from __future__ import annotations
 
 from kipviz.clients.sending import awaited_topics, in_flight, stray_records
-from kipviz.clients.sending.in_flight import NumberingProducer, numbered_batches, replaced, tracked
+from kipviz.clients.sending.in_flight import numbered_batches, replaced, tracked
 from kipviz.clients.sending.outgoing import NumberedBatch
 from kipviz.clients.transactions import producer as transactional
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.transactions.producer import Producer, with_batches
 from kipviz.clients.transactions.producer_errors import EXPIRED
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.core.table import Table
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import LAST_PRODUCE
@@ -33,18 +36,8 @@ S = ProducerState
 BATCH_BACK_OFF = "the retry back-off of batch"
 
 
-class PipelinedProducer(NumberingProducer, frozen=True):
-    """A transactional producer with `max_in_flight` batches of a partition on the wire.
-
-    `sends` counts the batches that it was given: the number by which an answer is known (the
-    correlation id), whatever sequence a batch had when it was sent. `buffer` is how many batches
-    buffer.memory has room for, 0 for as many as come; `blocked` is what a send() waits with for room.
-    With `backs_off` a batch that was refused rests before it is sent again, too, each time longer.
-    """
-
-    sends: int = 0
-    buffer: int = 0
-    blocked: tuple[tuple[str, tuple[DataRecord, ...]], ...] = ()
+class PipelinedProducer(Producer, frozen=True):
+    """A transactional producer with `max_in_flight` batches of a partition on the wire."""
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -58,14 +51,18 @@ def send(
     Without room there send() waits until a batch is through, max.block.ms at most; before that it waits
     for the metadata of a topic of which the producer knows nothing.
     """
-    if awaited_topics.is_unknown(me.there, partition):
+    if awaited_topics.is_unknown(me.metadata, partition):
         return awaited_topics.asking(me, partition, records)
     me, records = stray_records.taken_along(me, partition, records)
-    if me.buffer and len(me.batches) + len(me.stray) >= me.buffer:
-        return me.but(blocked=((partition, records),), done=False)
-    batch = NumberedBatch(partition, records, -1, serial=me.sends + 1)
-    me = me.but(batches=(*me.batches, batch), sends=batch.serial)
-    return transactional.enlisting(me, partition)
+    kept = me.accumulator
+    if kept.is_full:
+        blocked = kept.but(blocked=((partition, records),))
+        return me.but(accumulator=blocked, manager=me.manager.but(done=False))
+    batch = NumberedBatch(partition, records, -1, serial=kept.sends + 1)
+    return me.but(
+        accumulator=kept.but(batches=(*kept.batches, batch), sends=batch.serial),
+        manager=managing.enlisting(me.manager, partition),
+    )
 
 
 def send_timed_out(me: PipelinedProducer) -> PipelinedProducer:
@@ -74,9 +71,10 @@ def send_timed_out(me: PipelinedProducer) -> PipelinedProducer:
     The exception is in its Future, and thrown by the next call. Source: KafkaProducer.doSend,
     BufferPool.allocate, TransactionManager.maybeTransitionToErrorState.
     """
-    (partition, _), *_ = me.blocked
+    (partition, _), *_ = me.accumulator.blocked
     refused = ProduceResponse(EXPIRED, partition, -1)
-    return _settled(transactional.fail(me.but(blocked=()), refused, EXPIRED))
+    me = me.but(accumulator=me.accumulator.but(blocked=()))
+    return _settled(transactional.fail(me, Failure(refused, EXPIRED)))
 
 
 # -- the sender ---------------------------------------------------------------------------------
@@ -88,16 +86,17 @@ def next_request(me: PipelinedProducer) -> Message | None:
     After an error of the transaction, and in an abort, only those batches are left that a leader
     can have. Source: Sender.runOnce, RecordAccumulator.abortUndrainedBatches.
     """
-    if me.state is S.FATAL_ERROR or me.rests:
+    manager = me.manager
+    if manager.state is S.FATAL_ERROR or manager.rests:
         return None
     request = transactional.next_transactional(me)
-    if request is not None or me.on_wire is not None:
+    if request is not None or manager.on_wire is not None:
         return request
-    partitions = dict.fromkeys(b.partition for b in me.batches)
-    allowed = (p for p in partitions if me.implicit or p in me.partitions)
+    partitions = dict.fromkeys(b.partition for b in me.accumulator.batches)
+    allowed = (p for p in partitions if manager.implicit or p in manager.partitions)
     found = in_flight.next_batches(me, allowed)
-    version = 13 if me.implicit else LAST_PRODUCE
-    parts = (in_flight.request_of(b, me.transactional_id, version) for b in found)
+    version = 13 if manager.implicit else LAST_PRODUCE
+    parts = (in_flight.request_of(b, manager.transactional_id, version) for b in found)
     return in_one_request(tuple(parts)) if found else None
 
 
@@ -117,11 +116,7 @@ def on_response(me: PipelinedProducer, message: Message) -> PipelinedProducer:
         for part in message.parts:
             me = _on_produced(me, part)
         return _settled(me)
-    before = me.identity
-    me = _settled(transactional.on_response(me, message))
-    if me.identity == before:
-        return me
-    return me.but(acked=Table.of(), of=Table.of())
+    return _settled(transactional.on_response(me, message))
 
 
 def on_disconnected(me: PipelinedProducer, broker: int) -> PipelinedProducer:
@@ -192,11 +187,7 @@ def _name(batch: NumberedBatch) -> str:
     return f"{BATCH_BACK_OFF} {batch.serial}"
 
 
-def restarted(me: PipelinedProducer, life: int) -> PipelinedProducer:
-    """Give the producer of the process's next life: it has the transactional id, no identity."""
-    fresh = transactional.restarted(me, life)
-    return fresh.but(max_in_flight=me.max_in_flight, buffer=me.buffer)
-
+restarted = transactional.restarted
 
 # -- pieces ------------------------------------------------------------------------------------
 
@@ -213,12 +204,12 @@ def _on_produced(me: PipelinedProducer, answer: ProduceResponse) -> PipelinedPro
     if answer.error in RETRIABLE or in_flight.comes_early(me, batch, answer.error):
         return _refused(me, [batch])
     me = _failed(me, batch, answer)
-    return me if me.state is S.FATAL_ERROR else _closed_up(me, batch)
+    return me if me.manager.state is S.FATAL_ERROR else _closed_up(me, batch)
 
 
 def _refused(me: PipelinedProducer, batches: list[NumberedBatch]) -> PipelinedProducer:
     """Take batches back that have to be sent again, after a rest if the producer backs off."""
-    if me.backs_off:
+    if me.accumulator.backs_off:
         resting = [b.but(attempts=b.attempts + 1, rests=True) for b in batches]
         me, batches = replaced(me, list(zip(batches, resting, strict=True))), resting
     return in_flight.taken_back(me, batches)
@@ -227,8 +218,8 @@ def _refused(me: PipelinedProducer, batches: list[NumberedBatch]) -> PipelinedPr
 def _failed(
     me: PipelinedProducer, batch: NumberedBatch, answer: ProduceResponse
 ) -> PipelinedProducer:
-    me = me.but(batches=tuple(b for b in me.batches if b is not batch))
-    return transactional.fail(me, answer, answer.error)
+    me = with_batches(me, tuple(b for b in me.accumulator.batches if b is not batch))
+    return transactional.fail(me, Failure(answer, answer.error))
 
 
 def _closed_up(me: PipelinedProducer, gone: NumberedBatch) -> PipelinedProducer:
@@ -240,12 +231,14 @@ def _closed_up(me: PipelinedProducer, gone: NumberedBatch) -> PipelinedProducer:
     TxnPartitionEntry.decrementSequence, Sender.failBatch.
     """
     count = len(gone.records)
-    following = me.sequences[gone.partition] - count
+    sequences = me.partition_map.sequences
+    following = sequences[gone.partition] - count
     if following < 0:
         return me
     behind = [b for b in tracked(me, gone.partition) if b.base_sequence > gone.base_sequence]
     changes = [(b, b.but(base_sequence=b.base_sequence - count, reset=True)) for b in behind]
-    return replaced(me, changes).but(sequences=me.sequences.set(gone.partition, following))
+    sequences = sequences.set(gone.partition, following)
+    return replaced(me, changes).but(partition_map=me.partition_map.but(sequences=sequences))
 
 
 def _settled(me: PipelinedProducer) -> PipelinedProducer:
@@ -255,22 +248,27 @@ def _settled(me: PipelinedProducer) -> PipelinedProducer:
     already; below version 2 the epoch is bumped after it. Source:
     TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
     """
-    if me.state is S.FATAL_ERROR:
-        me = me.but(batches=(), unresolved=Table.of())
-        return _with_room(me)
-    for partition in me.unresolved:
+    if me.manager.state is S.FATAL_ERROR:
+        known = me.partition_map.but(unresolved=Table.of())
+        return _with_room(with_batches(me, ()).but(partition_map=known))
+    for partition in me.partition_map.unresolved:
         if not tracked(me, partition):
-            bump = me.bump or not (me.implicit or in_flight.is_resolved(me, partition))
-            me = me.but(unresolved=me.unresolved.without(partition), bump=bump)
+            known, manager = me.partition_map, me.manager
+            resolved = manager.implicit or in_flight.is_resolved(me, partition)
+            me = me.but(
+                partition_map=known.but(unresolved=known.unresolved.without(partition)),
+                manager=manager.but(bump=manager.bump or not resolved),
+            )
     return transactional.ended_locally(_with_room(me))
 
 
 def _with_room(me: PipelinedProducer) -> PipelinedProducer:
     """Let a send() go on for which there is room now; after an error it throws that, with nothing sent."""
-    if not me.blocked or len(me.batches) + len(me.stray) >= me.buffer:
+    kept = me.accumulator
+    if not kept.blocked or kept.is_full:
         return me
-    (partition, records), *_ = me.blocked
-    me = me.but(blocked=(), done=True)
-    if me.state is S.IN_TRANSACTION or stray_records.goes_along(me, partition):
+    (partition, records), *_ = kept.blocked
+    me = me.but(accumulator=kept.but(blocked=()), manager=me.manager.but(done=True))
+    if me.manager.state is S.IN_TRANSACTION or stray_records.goes_along(me, partition):
         return send(me, partition, records)
     return stray_records.left_behind(me, partition, records)

@@ -10,12 +10,15 @@ NOT MODELLED: batching by size and time (what one send() brings is one batch); t
 
 from __future__ import annotations
 
+from typing import Any
+
 from kipviz.clients.sending import in_flight
-from kipviz.clients.sending.in_flight import NumberingProducer, numbered_batches, replaced, tracked
+from kipviz.clients.sending.in_flight import numbered_batches, replaced, tracked
 from kipviz.clients.sending.outgoing import NumberedBatch
 from kipviz.clients.transactions import producer as transactional
-from kipviz.clients.transactions.producer import ProducerState
+from kipviz.clients.transactions.producer import Producer, with_batches
 from kipviz.clients.transactions.producer_errors import EXPIRED, FATAL_OF_PRODUCE, NOT_ALLOWED
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
@@ -27,10 +30,8 @@ from kipviz.records.transaction_state import EPOCH_MAX
 S = ProducerState
 
 
-class PlainProducer(NumberingProducer, frozen=True):
-    """A producer of which a broker knows no name; `failed` are the values of records given up."""
-
-    failed: tuple[str, ...] = ()
+class PlainProducer(Producer, frozen=True):
+    """A producer of which a broker knows no name."""
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -38,12 +39,12 @@ class PlainProducer(NumberingProducer, frozen=True):
 
 def send(me: PlainProducer, partition: str, records: tuple[DataRecord, ...]) -> PlainProducer:
     """Put records into the accumulator; they get their numbers when they are sent."""
-    return me.but(batches=(*me.batches, NumberedBatch(partition, records, -1)))
+    return with_batches(me, (*me.accumulator.batches, NumberedBatch(partition, records, -1)))
 
 
 def flush(me: PlainProducer) -> PlainProducer:
     """Wait until every batch is acknowledged or given up. Blocks, and throws nothing."""
-    return me.but(done=not me.batches)
+    return _managed(me, done=not me.accumulator.batches)
 
 
 # -- the sender ---------------------------------------------------------------------------------
@@ -51,18 +52,20 @@ def flush(me: PlainProducer) -> PlainProducer:
 
 def next_request(me: PlainProducer) -> Message | None:
     """Give what the sender puts on the wire next: its request for an identity, else a batch."""
-    if me.state is S.FATAL_ERROR or not me.batches:
+    manager, batches = me.manager, me.accumulator.batches
+    if manager.state is S.FATAL_ERROR or not batches:
         return None
-    if me.idempotence and me.producer_id < 0:
-        return None if me.on_wire is not None else InitProducerId(None, NO_TIME_LIMIT)
-    found = in_flight.next_batches(me, dict.fromkeys(b.partition for b in me.batches))
+    if me.idempotence and manager.producer_id < 0:
+        return None if manager.on_wire is not None else InitProducerId(None, NO_TIME_LIMIT)
+    found = in_flight.next_batches(me, dict.fromkeys(b.partition for b in batches))
     return in_one_request(tuple(in_flight.request_of(b) for b in found)) if found else None
 
 
 def sent(me: PlainProducer, request: Message, broker: int) -> tuple[PlainProducer, Message]:
     """Note that a request is on the wire; a new batch has its number now."""
     if not isinstance(request, Produce):
-        return me.but(on_wire=request, on_wire_broker=broker, state=S.INITIALIZING), request
+        asked = _managed(me, on_wire=request, on_wire_broker=broker, state=S.INITIALIZING)
+        return asked, request
     return in_flight.put_on_wire(me, request, broker), request
 
 
@@ -75,7 +78,7 @@ def on_response(me: PlainProducer, message: Message) -> PlainProducer:
         for part in message.parts:
             me = _on_produced(me, part)
         return _settled(me)
-    me = me.but(on_wire=None, on_wire_broker=-1)
+    me = _managed(me, on_wire=None, on_wire_broker=-1)
     assert isinstance(message, InitProducerIdResponse), message
     if message.error is Errors.NONE:
         identity = (message.producer_id, message.producer_epoch)
@@ -84,16 +87,18 @@ def on_response(me: PlainProducer, message: Message) -> PlainProducer:
             for b in numbered_batches(me)
             if b.reset and b.identity[0] < 0
         ]
-        me = replaced(me, anew).but(
-            producer_id=identity[0], producer_epoch=identity[1], state=S.READY
+        me = _managed(
+            replaced(me, anew), producer_id=identity[0], producer_epoch=identity[1], state=S.READY
         )
+        of = me.partition_map.of
         for partition in dict.fromkeys(b.partition for b, _ in anew):
-            me = me.but(of=me.of.set(partition, identity))
-        return me
+            of = of.set(partition, identity)
+        return me.but(partition_map=me.partition_map.but(of=of))
     if message.error in RETRIABLE:
-        return me.but(state=S.UNINITIALIZED)
+        return _managed(me, state=S.UNINITIALIZED)
     refused = message.error in NOT_ALLOWED
-    me = me.but(
+    me = _managed(
+        me,
         state=S.UNINITIALIZED if refused else S.FATAL_ERROR,
         error=f"InitProducerId: {message.error.name}",
     )
@@ -104,7 +109,7 @@ def on_disconnected(me: PlainProducer, broker: int) -> PlainProducer:
     """Send again what was on a broken connection; with their numbers, leaders recognise them."""
     me = in_flight.on_disconnected(me, broker)
     if me.on_wire is not None and me.on_wire_broker == broker:
-        me = me.but(on_wire=None, on_wire_broker=-1, state=S.UNINITIALIZED)
+        me = _managed(me, on_wire=None, on_wire_broker=-1, state=S.UNINITIALIZED)
     return me
 
 
@@ -115,25 +120,22 @@ def expired(me: PlainProducer) -> PlainProducer:
     """
     batch = transactional.expiring(me)
     assert isinstance(batch, NumberedBatch), batch
-    me = _given_up(me, (batch,)).but(error=f"Produce: {EXPIRED.name}")
+    me = _managed(_given_up(me, (batch,)), error=f"Produce: {EXPIRED.name}")
     return _settled(in_flight.left_open(me, batch) if me.idempotence and batch.sent else me)
 
 
 connected = transactional.connected
 
 
-def restarted(me: PlainProducer, life: int) -> PlainProducer:
-    """Give the producer of the process's next life: nothing of this one is known to anybody."""
-    return PlainProducer(me.source, "", idempotence=me.idempotence, max_in_flight=me.max_in_flight)
-
+restarted = transactional.restarted
 
 # -- pieces ------------------------------------------------------------------------------------
 
 
 def _given_up(me: PlainProducer, gone: tuple[NumberedBatch, ...]) -> PlainProducer:
     lost = tuple(r.value for b in gone for r in b.records)
-    left = tuple(b for b in me.batches if not any(b is each for each in gone))
-    return me.but(batches=left, failed=(*me.failed, *lost))
+    left = tuple(b for b in me.accumulator.batches if not any(b is each for each in gone))
+    return with_batches(me, left).but(failed=(*me.failed, *lost))
 
 
 def _on_produced(me: PlainProducer, answer: ProduceResponse) -> PlainProducer:
@@ -149,9 +151,9 @@ def _on_produced(me: PlainProducer, answer: ProduceResponse) -> PlainProducer:
     if again:
         me = in_flight.taken_back(me, (batch,))
         return _bumped(me, batch.partition) if bumps else me
-    me = _given_up(me, (batch,)).but(error=f"Produce: {answer.error.name}")
+    me = _managed(_given_up(me, (batch,)), error=f"Produce: {answer.error.name}")
     if answer.error in FATAL_OF_PRODUCE:
-        return _given_up(me.but(state=S.FATAL_ERROR), numbered_batches(me))
+        return _given_up(_managed(me, state=S.FATAL_ERROR), numbered_batches(me))
     return _bumped(me, batch.partition) if me.idempotence else me
 
 
@@ -165,7 +167,8 @@ def _may_be_sent_again(me: PlainProducer, batch: NumberedBatch, error: Errors) -
         return error in RETRIABLE, False
     if in_flight.comes_early(me, batch, error):
         return True, False
-    return True, me.unresolved.get(batch.partition, batch.base_sequence) == batch.base_sequence
+    unresolved = me.partition_map.unresolved
+    return True, unresolved.get(batch.partition, batch.base_sequence) == batch.base_sequence
 
 
 def _bumped(me: PlainProducer, partition: str) -> PlainProducer:
@@ -174,31 +177,42 @@ def _bumped(me: PlainProducer, partition: str) -> PlainProducer:
     Other partitions follow when nothing of theirs is on the way. Behind the last epoch the producer
     asks for another id. Source: TransactionManager.bumpIdempotentProducerEpoch.
     """
-    if me.producer_epoch == EPOCH_MAX:
-        me = me.but(producer_id=-1, producer_epoch=-1, state=S.UNINITIALIZED)
+    manager = me.manager
+    if manager.producer_epoch == EPOCH_MAX:
+        me = _managed(me, producer_id=-1, producer_epoch=-1, state=S.UNINITIALIZED)
     else:
-        me = me.but(producer_epoch=me.producer_epoch + 1)
+        me = _managed(me, producer_epoch=manager.producer_epoch + 1)
+    identity = me.manager.identity
     changes, at = [], 0
     for batch in tracked(me, partition):
-        anew = batch.but(base_sequence=at, identity=me.identity, reset=True)
+        anew = batch.but(base_sequence=at, identity=identity, reset=True)
         changes.append((batch, anew))
         at += len(batch.records)
     me = replaced(me, changes)
+    known = me.partition_map
     return me.but(
-        of=me.of.set(partition, me.identity),
-        sequences=me.sequences.set(partition, at),
-        acked=me.acked.without(partition),
-        unresolved=me.unresolved.without(partition),
+        partition_map=known.but(
+            of=known.of.set(partition, identity),
+            sequences=known.sequences.set(partition, at),
+            acked=known.acked.without(partition),
+            unresolved=known.unresolved.without(partition),
+        )
     )
 
 
 def _settled(me: PlainProducer) -> PlainProducer:
     """Resolve what was open once nothing of a partition is on the way; flush() may be over."""
-    for partition in me.unresolved:
+    for partition in me.partition_map.unresolved:
         if tracked(me, partition):
             continue
         if in_flight.is_resolved(me, partition):
-            me = me.but(unresolved=me.unresolved.without(partition))
+            known = me.partition_map
+            unresolved = known.unresolved.without(partition)
+            me = me.but(partition_map=known.but(unresolved=unresolved))
         else:
             me = _bumped(me, partition)
-    return me.but(done=True) if not me.batches else me
+    return me if me.accumulator.batches else _managed(me, done=True)
+
+
+def _managed(me: PlainProducer, **changes: Any) -> PlainProducer:
+    return me.but(manager=me.manager.but(**changes))

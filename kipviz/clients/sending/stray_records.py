@@ -11,7 +11,7 @@ NOT MODELLED: a producer that is bound to a session (draft); delivery.timeout.ms
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kipviz.clients.sending.outgoing import OutgoingBatch
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -30,32 +30,45 @@ Records = tuple[DataRecord, ...]
 
 def left_behind(me: P, partition: str, records: Records) -> P:
     """Keep the records of a send() that was not legal, unless the sender drops them."""
-    ending = any(isinstance(m, EndTxn) for m in me.queue)
-    if me.state in DROPPING or (me.state is S.ABORTING_TRANSACTION and ending):
+    state = me.manager.state
+    if state in DROPPING or (state is S.ABORTING_TRANSACTION and _is_ending(me)):
         return me
-    others = tuple(b for b in me.stray if b.partition != partition)
     stray = OutgoingBatch(partition, (*_of(me, partition), *records), -1)
-    return me.but(stray=(*others, stray))
+    return _with_stray(me, (*_of_others(me, partition), stray))
 
 
-def goes_along(me: Any, partition: str) -> bool:
+def goes_along(me: Producer, partition: str) -> bool:
     """Say whether a record of a send() that threw is sent all the same, with the transaction that ends.
 
     Its partition is in that transaction, and EndTxn waits for it.
     """
-    ending = any(isinstance(m, EndTxn) for m in me.queue)
-    known = (*me.sequences.keys(), *(b.partition for b in me.batches))
-    listed = partition in (known if me.implicit else me.partitions)
-    return me.state is S.COMMITTING_TRANSACTION and ending and listed
+    manager = me.manager
+    known = (
+        *me.partition_map.sequences.keys(),
+        *(b.partition for b in me.accumulator.batches),
+    )
+    listed = partition in (known if manager.implicit else manager.partitions)
+    return manager.state is S.COMMITTING_TRANSACTION and _is_ending(me) and listed
 
 
 def taken_along(me: P, partition: str, records: Records) -> tuple[P, Records]:
     """Give what goes out with a send(): what was left behind in its partition is in the same batch, in front."""
-    if not me.stray:
+    if not me.accumulator.stray:
         return me, records
-    others = tuple(b for b in me.stray if b.partition != partition)
-    return me.but(stray=others), (*_of(me, partition), *records)
+    return _with_stray(me, _of_others(me, partition)), (*_of(me, partition), *records)
 
 
-def _of(me: Any, partition: str) -> Records:
-    return tuple(r for b in me.stray if b.partition == partition for r in b.records)
+def _is_ending(me: Producer) -> bool:
+    return any(isinstance(m, EndTxn) for m in me.manager.queue)
+
+
+def _with_stray(me: P, stray: tuple[OutgoingBatch, ...]) -> P:
+    return me.but(accumulator=me.accumulator.but(stray=stray))
+
+
+def _of_others(me: Producer, partition: str) -> tuple[OutgoingBatch, ...]:
+    return tuple(b for b in me.accumulator.stray if b.partition != partition)
+
+
+def _of(me: Producer, partition: str) -> Records:
+    return tuple(r for b in me.accumulator.stray if b.partition == partition for r in b.records)

@@ -16,16 +16,17 @@ from kipviz.clients.calls import CONSTRUCTORS, client_of
 from kipviz.clients.groups.group_consumer import MemberState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sending.outgoing import without_unsent
-from kipviz.clients.sessions.transaction_session import TransactionSession, add_partitions
+from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares import share_member, staged_records
 from kipviz.clients.shares.draining import consumer_of
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import group_identity, results, stagings
-from kipviz.clients.transactions import producer as transactional
-from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.clients.transactions.producer_state import being_added
+from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.transactions.producer import Producer, with_batches
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import Failure, TransactionManager
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
@@ -39,7 +40,7 @@ ENDING = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
 
 def bound_producers(me: Application) -> tuple[Producer, ...]:
     """Give the producers that are bound to the session of a process, in the order of its clients."""
-    return tuple(c for c in me.clients if type(c) is Producer and c.session)
+    return tuple(c for c in me.clients if isinstance(c, Producer) and c.manager.session)
 
 
 def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
@@ -56,7 +57,7 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
         return ""
     if session.closed and (client is session or line.call is Call.ACKNOWLEDGE_TRANSACTIONALLY):
         return f"IllegalStateException: {call} of a session that is closed"
-    if type(client) is not Producer or not client.session:
+    if not isinstance(client, Producer) or not client.manager.session:
         return ""
     if line.call is Call.TRANSACTION_SESSION:
         return ""
@@ -70,7 +71,7 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
     return ""
 
 
-def legal_besides(client: Producer, line: Line, rules: ClientRules) -> tuple[ProducerState, ...]:
+def legal_besides(client: object, line: Line, rules: ClientRules) -> tuple[ProducerState, ...]:
     """Give the states in which a call is legal on a session that was resumed, besides the usual ones.
 
     Clause: KIP-1310 7.1 lets it start IN_TRANSACTION, KIP-939 lets PREPARED_TRANSACTION be completed.
@@ -124,103 +125,102 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
     session = me.session
     if session is None:
         return me
+    manager, me = _votes(session.manager, me, rules)
     producers = bound_producers(me)
-    session, me = _votes(session, me, rules)
-    session = _failures(session, producers, rules)
-    session, producers = _enlisting(session, producers, rules)
-    if session.state is S.IN_TRANSACTION and any(p.transaction_started for p in producers):
-        session = session.but(transaction_started=True)
-    counted = rules.session_sequences(tuple(p.sequences for p in producers))
+    manager = _failures(manager, producers, rules)
+    manager, producers = _enlisting(manager, producers, rules)
+    started = any(p.manager.transaction_started for p in producers)
+    if manager.state is S.IN_TRANSACTION and started:
+        manager = manager.but(transaction_started=True)
+    counted = rules.session_sequences(tuple(p.partition_map.sequences for p in producers))
     told = tuple(
-        _told(p.but(sequences=c), session, rules) for p, c in zip(producers, counted, strict=True)
+        _told(p.but(partition_map=p.partition_map.but(sequences=c)), manager, rules)
+        for p, c in zip(producers, counted, strict=True)
     )
     for client in told:
         me = me.with_client(client)
-    session = session.but(held_back_by=rules.session_commit(_unsent(me, told)))
-    if session.held_back_by:
-        return me.with_client(session)
-    return me.with_client(transactional.prepared_when_flushed(session))
+    held_back_by = rules.session_commit(_unsent(me, told))
+    if not held_back_by:
+        manager = managing.prepared_when_flushed(manager, incomplete=False)
+    return me.with_client(session.but(manager=manager, held_back_by=held_back_by))
 
 
 def _votes(
-    session: TransactionSession, me: Application, rules: ClientRules
-) -> tuple[TransactionSession, Application]:
+    manager: TransactionManager, me: Application, rules: ClientRules
+) -> tuple[TransactionManager, Application]:
     """Let the session have the error of acknowledgements that the consumer sent for it."""
     consumer = me.consumer
     if not isinstance(consumer, ShareConsumer) or consumer.vote_error is Errors.NONE:
-        return session, me
+        return manager, me
     answer = TxnShareAcknowledgeResponse(consumer.vote_error, consumer.partition)
     me = me.but(consumer=consumer.but(vote_error=Errors.NONE))
     # A session that did not wait for the vote may have no transaction any more that could fail.
-    if not rules.session_failure() or session.state in (S.READY, S.PREPARED_TRANSACTION):
-        return session, me
-    return _failed(session, transactional.fail(session, answer, answer.error)), me
+    if not rules.session_failure() or manager.state in (S.READY, S.PREPARED_TRANSACTION):
+        return manager, me
+    return _failed(manager, managing.failed(manager, Failure(answer, answer.error))), me
 
 
 def _failures(
-    session: TransactionSession, producers: tuple[Producer, ...], rules: ClientRules
-) -> TransactionSession:
+    manager: TransactionManager, producers: tuple[Producer, ...], rules: ClientRules
+) -> TransactionManager:
     """Let the session have the failure of a batch, if the rules say that it is its business."""
     for client in producers:
-        if client.state in IN_ERROR and rules.session_failure():
-            session = _failed(session, session.but(state=client.state, error=client.error))
+        told = client.manager
+        if told.state in IN_ERROR and rules.session_failure():
+            manager = _failed(manager, manager.but(state=told.state, error=told.error))
             # Below transaction version 2 a batch that failed leaves a gap: the next epoch closes it.
-            session = session.but(bump=session.bump or client.bump)
-    return session
+            manager = manager.but(bump=manager.bump or told.bump)
+    return manager
 
 
-def _failed(session: TransactionSession, failed: TransactionSession) -> TransactionSession:
-    """Give the session in its error state, unless it was in one, aborts, or has asked to end."""
-    over = session.state in IN_ERROR or session.state is S.ABORTING_TRANSACTION
-    if over or isinstance(session.on_wire, EndTxn):
-        return session
+def _failed(manager: TransactionManager, failed: TransactionManager) -> TransactionManager:
+    """Give a session's manager in its error state, unless it was in one, aborts, or has asked to end."""
+    over = manager.state in IN_ERROR or manager.state is S.ABORTING_TRANSACTION
+    if over or isinstance(manager.on_wire, EndTxn):
+        return manager
     return stagings.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
 
 
 def _enlisting(
-    session: TransactionSession, producers: tuple[Producer, ...], rules: ClientRules
-) -> tuple[TransactionSession, tuple[Producer, ...]]:
+    manager: TransactionManager, producers: tuple[Producer, ...], rules: ClientRules
+) -> tuple[TransactionManager, tuple[Producer, ...]]:
     """Let a session add the partitions that its producers send to (below transaction version 2).
 
     A batch waits for a partition that is being added, and for no other one. Clause: KIP-1310 3.3 has
     the session send AddPartitionsToTxn; who tells it of the partitions is not on the page.
     """
-    if session.implicit:
-        return session, producers
-    wanted = dict.fromkeys(p for each in producers for p in each.to_add)
-    if session.state is S.IN_TRANSACTION:
-        session = add_partitions(session, rules.session_enlist(tuple(wanted)))
-    waits = set(session.to_add) | set(being_added(session))
-    return session, tuple(
-        each.but(
-            to_add=(),
-            partitions=(
-                *session.partitions,
-                *dict.fromkeys(
-                    b.partition
-                    for b in each.batches
-                    if b.partition not in waits and b.partition not in session.partitions
-                ),
-            ),
-        )
-        for each in producers
-    )
+    if manager.implicit:
+        return manager, producers
+    wanted = dict.fromkeys(p for each in producers for p in each.manager.to_add)
+    if manager.state is S.IN_TRANSACTION:
+        manager = managing.adding(manager, rules.session_enlist(tuple(wanted)))
+    waits = {*manager.to_add, *managing.being_added(manager)}
+    return manager, tuple(_allowed(each, manager.partitions, waits) for each in producers)
 
 
-def _told(me: Producer, session: TransactionSession, rules: ClientRules) -> Producer:
+def _allowed(me: Producer, added: tuple[str, ...], waits: set[str]) -> Producer:
+    """Let a producer send to what its session has added, and to what that does not wait for."""
+    others = (b.partition for b in me.accumulator.batches)
+    free = dict.fromkeys(p for p in others if p not in waits and p not in added)
+    return me.but(manager=me.manager.but(to_add=(), partitions=(*added, *free)))
+
+
+def _told(me: Producer, manager: TransactionManager, rules: ClientRules) -> Producer:
     """Tell a bound producer the identity and the state of its session."""
-    identity = (session.producer_id, session.producer_epoch)
-    me = me.but(version=session.version)
-    if (me.producer_id, me.producer_epoch) != identity:
-        me = _next_identity(me, identity, rules)
-    alone = me.state in IN_ERROR and not rules.session_failure()
-    if alone and session.state not in (*IN_ERROR, S.READY):
+    me = me.but(manager=me.manager.but(version=manager.version))
+    if me.manager.identity != manager.identity:
+        me = _next_identity(me, manager.identity, rules)
+    mine, state = me.manager, manager.state
+    alone = mine.state in IN_ERROR and not rules.session_failure()
+    if alone and state not in (*IN_ERROR, S.READY):
         return me
-    if session.state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
+    if state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
         me = without_unsent(me)
-    started = me.transaction_started and session.state in (S.IN_TRANSACTION, *ENDING)
-    bump = me.bump and session.state in IN_ERROR
-    return me.but(state=session.state, error=session.error, transaction_started=started, bump=bump)
+    started = mine.transaction_started and state in (S.IN_TRANSACTION, *ENDING)
+    bump = mine.bump and state in IN_ERROR
+    return me.but(
+        manager=mine.but(state=state, error=manager.error, transaction_started=started, bump=bump)
+    )
 
 
 def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:
@@ -229,26 +229,27 @@ def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) 
     A batch that was never sent gets its sequence when it is drained, so it counts anew with the
     rest (RecordAccumulator.drainBatchesForOneNode).
     """
-    first = me.producer_id < 0
-    refused = me.state in IN_ERROR
+    first = me.manager.producer_id < 0
+    refused = me.manager.state in IN_ERROR
     takes, anew = (True, True) if first else rules.session_identity(refused)
     if not takes:
         return me
-    me = me.but(producer_id=identity[0], producer_epoch=identity[1])
+    me = me.but(manager=me.manager.but(producer_id=identity[0], producer_epoch=identity[1]))
     if not anew:
         return me
     batches, sequences = [], Table[str, int].of()
-    for batch in me.batches:
+    for batch in me.accumulator.batches:
         at = sequences.get(batch.partition, 0)
         if batch.broker < 0:
             sequences = sequences.set(batch.partition, sequence_after(at, len(batch.records)))
         batches.append(batch.but(base_sequence=at) if batch.broker < 0 else batch)
-    return me.but(batches=tuple(batches), sequences=sequences)
+    counted = me.partition_map.but(sequences=sequences)
+    return with_batches(me, tuple(batches)).but(partition_map=counted)
 
 
 def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
     """Give the clients with work of the session's transaction that is not done yet."""
-    waiting = tuple(p.source for p in producers if p.batches)
+    waiting = tuple(p.source for p in producers if p.accumulator.batches)
     consumer = me.consumer
     if isinstance(consumer, ShareConsumer) and (
         consumer.voting is not None or isinstance(consumer.on_wire, TxnShareAcknowledge)

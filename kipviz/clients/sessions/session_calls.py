@@ -13,6 +13,7 @@ from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.sessions import transaction_session as sessions
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, NAME, STORED, ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer import Producer
@@ -108,28 +109,40 @@ def why_no_resume(me: Application, line: Line) -> str:
 def resume(me: Application, line: Line, rules: ClientRules) -> Application:
     """Make a session, or set up a producer, with an identity that somebody has kept."""
     client = me.others[line.client] if line.client else me.producer
-    assert isinstance(client, Producer), (
+    assert isinstance(client, Producer | TransactionSession), (
         "resume() is a call of a session, or of a producer by reflection"
     )
     if line.target in (STORED, IN_DOUBT):
-        kept = _kept(me, line)
-        identity = Resumed(client.transactional_id, kept.producer_id, kept.producer_epoch)
+        kept, name = _kept(me, line), client.manager.transactional_id
+        identity = Resumed(name, kept.producer_id, kept.producer_epoch)
     else:
         identity = resumed_identity(line.target)
     if isinstance(client, TransactionSession):
-        client = _made_anew(client, me.life)
-    return me.with_client(sessions.resume(client, identity[:3], identity.version))
+        fresh = _made_anew(client, me.life)
+        return me.with_client(sessions.resume(fresh, identity[:3], identity.version))
+    return me.with_client(resumed_by_reflection(client, identity))
+
+
+def resumed_by_reflection(me: Producer, identity: Resumed) -> Producer:
+    """Set a producer up with an identity, as Flink does today.
+
+    Such a producer has never been told by an InitProducerId that brokers enlist, so it ends the transaction as
+    version 1 does, unless a token has remembered another one.
+    """
+    version = identity.version if identity.version >= 0 else 1
+    return me.but(manager=managing.resume(me.manager, identity[:3], version))
 
 
 def _made_anew(session: TransactionSession, life: int) -> TransactionSession:
     """Give another session in the same process; its connection goes on, with what it was told."""
-    return sessions.restarted(session, life).but(finalized=session.finalized)
+    fresh = sessions.restarted(session, life)
+    return fresh.but(manager=fresh.manager.but(finalized=session.manager.finalized))
 
 
 def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
     """Make a session, and for it the producers that were bound to the one before."""
     for client in me.clients:
-        if type(client) is Producer and client.session:
+        if isinstance(client, Producer) and client.manager.session:
             me = me.with_client(transactional.restarted(client, me.life))
     return me.with_client(_made_anew(session_of(me), me.life))
 
@@ -140,13 +153,13 @@ def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
         return ""
     return (
         f"ConfigException: transactional.id is {line.target}, and the session's is "
-        f"{session_of(me).transactional_id}: a producer has one of them"
+        f"{session_of(me).manager.transactional_id}: a producer has one of them"
     )
 
 
 def _identity_of(me: Application, line: Line, rules: ClientRules) -> str:
     """Give the transactional id that a producer goes by: the session's, if its configurations have none."""
-    bound = session_of(me).transactional_id
+    bound = session_of(me).manager.transactional_id
     return rules.session_and_id(bound, line.target) if line.target else bound
 
 
@@ -157,14 +170,13 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
     sentence for a session and one for a transactional.id, and none for both.
     """
     name = _identity_of(me, line, rules)
-    bound = name == session_of(me).transactional_id
-    producer = transactional.restarted(me.producer, me.life)
-    return me.but(
-        producer=producer.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
-    )
+    bound = name == session_of(me).manager.transactional_id
+    fresh = transactional.restarted(me.producer, me.life)
+    manager = fresh.manager.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
+    return me.but(producer=fresh.but(manager=manager))
 
 
-def given(me: Application) -> Producer | None:
+def given(me: Application) -> Producer | TransactionSession | None:
     """Give what transactionSession() of the producer is: an external session, its own, or null.
 
     A producer with a transactional.id is its own session here, because it has that one's state and calls.
@@ -172,7 +184,7 @@ def given(me: Application) -> Producer | None:
     """
     if isinstance(me.producer, PlainProducer):
         return None
-    return me.session if me.producer.session else me.producer
+    return me.session if me.producer.manager.session else me.producer
 
 
 def transaction_session(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -198,12 +210,12 @@ def add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicati
     """
     partitions = tuple((line.target or me.output).split())
     if me.session is None:
-        return me.with_client(
-            transactional.adding(me.producer, partitions).but(transaction_started=True)
-        )
+        manager = managing.adding(me.producer.manager, partitions)
+        return me.but(producer=me.producer.but(manager=manager.but(transaction_started=True)))
     session = session_of(me)
-    if session.implicit and not rules.session_adds():
-        return me.with_client(session.but(transaction_started=True))
+    if session.manager.implicit and not rules.session_adds():
+        started = session.manager.but(transaction_started=True)
+        return me.with_client(session.but(manager=started))
     return me.with_client(sessions.add_partitions(session, partitions))
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from kipviz.clients import workers
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
+from kipviz.clients.kinds import Holder
 from kipviz.clients.rules import ClientRules, Entry
-from kipviz.clients.transactions.producer import Producer
 
 # Where a thread stands that has begun a call and has not made it.
 PARKED, LOOKED = "waits for the lock", "has looked"
@@ -23,7 +23,7 @@ PARKED, LOOKED = "waits for the lock", "has looked"
 def entry(me: Application, line: Line, rules: ClientRules) -> Entry:
     """Say what a call finds; it goes in wherever there is no session, or no other thread is at work."""
     alone = all(other.ended for other in me.workers)
-    if alone or me.session is None or not isinstance(client_of(me, line), Producer):
+    if alone or me.session is None or not isinstance(client_of(me, line), Holder):
         return Entry.ENTERS
     return rules.session_threads(bool(_call_of_others(me)), line.call is Call.SEND)
 
@@ -45,6 +45,6 @@ def _call_of_others(me: Application) -> str:
     """Give the call of the session, or of a producer bound to it, in which another thread waits."""
     for other in me.workers:
         line = me.program[other.line]
-        if other.waiting and isinstance(client_of(me, line), Producer):
+        if other.waiting and isinstance(client_of(me, line), Holder):
             return line.call.value
     return ""

@@ -8,20 +8,20 @@ DURABILITY: none. resume() starts from an identity that somebody else kept.
 NOT MODELLED: what the producer leaves out of its TransactionManager; two session objects of a process
   at once (resume() of KIP-1310 4.5 stands in the place of the one before, and has its connection).
 
-A session is a producer's TransactionManager without an accumulator, so it is that value and has
-its calls; what it has no use for (batches, sequences) stays empty. What the session and the
-clients bound to it owe each other is in `kipviz.clients.sessions.binding`.
+A session is a transaction manager that no producer holds: the very object that every transactional producer has, and its
+calls, without an accumulator beside it. What the session and the clients bound to it owe each other is in
+`kipviz.clients.sessions.binding`.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from kipviz.clients.transactions import producer, producer_timers
+from kipviz.clients.transactions import producer_timers
+from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
-from kipviz.clients.transactions.producer import P, Producer, ProducerState
-from kipviz.core.values import Value
-from kipviz.messages.features import LAST_END_TXN
+from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import TransactionManager
+from kipviz.core.values import Part, Value
+from kipviz.messages.features import LAST_END_TXN, Features
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import AcknowledgementBatch
 from kipviz.messages.transactions import EndTxn
@@ -60,15 +60,16 @@ SENDERS: tuple[Sender, ...] = (
 )
 
 
-class TransactionSession(Producer, frozen=True):
-    """An identity and the life cycle of its transactions.
+class TransactionSession(Part, frozen=True):
+    """A transaction manager on its own, with a connection of its own.
 
     `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is
     still unsent: EndTxn waits for them. `closed` says that close() was called. `session_timeout_ms` is
     transaction.session.timeout.ms, -1 for no heartbeats. `closing` says that close() aborts first.
     """
 
-    NAMES: ClassVar[dict[ProducerState, str]] = STATES
+    source: str
+    manager: TransactionManager
     resumed: bool = False
     held_back_by: tuple[str, ...] = ()
     closed: bool = False
@@ -76,9 +77,29 @@ class TransactionSession(Producer, frozen=True):
     closing: bool = False
 
     @property
+    def on_wire(self) -> Message | None:
+        """The request that is on the wire."""
+        return self.manager.on_wire
+
+    @property
+    def on_wire_broker(self) -> int:
+        """The broker that it went to."""
+        return self.manager.on_wire_broker
+
+    @property
+    def done(self) -> bool:
+        """Whether the call that the application waits for has ended."""
+        return self.manager.done
+
+    @property
+    def error(self) -> str:
+        """What it is in error for, or nothing."""
+        return self.manager.error
+
+    @property
     def state_name(self) -> str:
         """The state in the session's own words."""
-        return state_name(self.state)
+        return state_name(self.manager.state)
 
 
 def state_name(state: ProducerState) -> str:
@@ -89,29 +110,15 @@ def state_name(state: ProducerState) -> str:
 # -- calls of the application thread ----------------------------------------------------------
 
 
-def resume(me: P, identity: tuple[str, int, int], version: int = -1) -> P:
+def resume(
+    me: TransactionSession, identity: tuple[str, int, int], version: int = -1
+) -> TransactionSession:
     """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
 
     `version` is the transaction version in which it was begun, where a token has remembered it (FLINK-40689,
-    no part of KIP-1310); the transaction is ended in that one then.
-
-    KIP-1310 7.1 "Session Resume": it starts IN_TRANSACTION. Nobody is asked, nobody is fenced. Flink
-    does the same to a producer today, by reflection; that one has never been told by an
-    InitProducerId that brokers enlist, so it ends the transaction as version 1 does.
+    no part of KIP-1310); the transaction is ended in that one then. Clause: KIP-1310 7.1 "Session Resume".
     """
-    name, producer_id, epoch = identity
-    me = me.but(
-        transactional_id=name,
-        producer_id=producer_id,
-        producer_epoch=epoch,
-        state=S.IN_TRANSACTION,
-        transaction_started=True,
-    )
-    if version >= 0:
-        me = me.but(version=version)
-    elif not isinstance(me, TransactionSession):
-        me = me.but(version=1)
-    return me.but(resumed=True) if isinstance(me, TransactionSession) else me
+    return me.but(manager=managing.resume(me.manager, identity, version), resumed=True)
 
 
 def add_share_acks(
@@ -126,11 +133,13 @@ def add_share_acks(
     The page's method has no member id and no epoch (KIP-1310 2.1), the request of KIP-1289 has
     both: they are taken from the consumer.
     """
-    return producer.send_share_acknowledgements(me, group_id, *member, partition, acknowledgements)
+    stage = managing.send_share_acknowledgements
+    return me.but(manager=stage(me.manager, group_id, *member, partition, acknowledgements))
 
 
-# Below transaction version 2 the session adds partitions as a producer does.
-add_partitions = producer.adding
+def add_partitions(me: TransactionSession, partitions: tuple[str, ...]) -> TransactionSession:
+    """Add partitions below transaction version 2, as a producer does."""
+    return me.but(manager=managing.adding(me.manager, partitions))
 
 
 def prepare(me: TransactionSession) -> TransactionSession:
@@ -138,7 +147,7 @@ def prepare(me: TransactionSession) -> TransactionSession:
 
     Clause: KIP-1310 2.1, KIP-939. When it is over is said where the bound clients are seen.
     """
-    return me.but(preparing=True, done=False, error="")
+    return me.but(manager=me.manager.but(preparing=True, done=False, error=""))
 
 
 def complete(me: TransactionSession, stored: PreparedTxnState) -> TransactionSession:
@@ -147,10 +156,16 @@ def complete(me: TransactionSession, stored: PreparedTxnState) -> TransactionSes
     A resumed session was never told what was prepared: it compares with the identity that it was
     made from. Clause: KIP-1310 2.1, KIP-939.
     """
-    if me.prepared.has_transaction:
-        return producer.complete_transaction(me, stored)
-    mine = PreparedTxnState(me.producer_id, me.producer_epoch)
-    return producer.end_transaction(me, committed=stored == mine)
+    mine = me.manager.prepared
+    if not mine.has_transaction:
+        mine = PreparedTxnState(*me.manager.identity)
+    return end_transaction(me, committed=stored == mine)
+
+
+def end_transaction(me: TransactionSession, *, committed: bool) -> TransactionSession:
+    """Commit or abort. Blocks. What the bound clients have unsent is `held_back_by`'s business."""
+    ending = managing.end_transaction(me.manager, committed=committed, incomplete=False)
+    return me.but(manager=ending)
 
 
 def close(me: TransactionSession, *, aborts: bool) -> TransactionSession:
@@ -159,10 +174,9 @@ def close(me: TransactionSession, *, aborts: bool) -> TransactionSession:
     What is prepared stays open: the next process is to end it. Clause: KIP-1310 2.1 has the method and
     no sentence about it; KafkaProducer.close() (Sender.run) aborts.
     """
-    if not aborts or me.state not in (S.IN_TRANSACTION, S.ABORTABLE_ERROR):
-        return me.but(closed=True, done=True)
-    aborting = producer.end_transaction(me, committed=False)
-    return _closed_when_done(aborting.but(closing=True))
+    if not aborts or me.manager.state not in (S.IN_TRANSACTION, S.ABORTABLE_ERROR):
+        return me.but(closed=True, manager=me.manager.but(done=True))
+    return _closed_when_done(end_transaction(me, committed=False).but(closing=True))
 
 
 def _closed_when_done(me: TransactionSession) -> TransactionSession:
@@ -175,23 +189,25 @@ def heartbeat(me: TransactionSession) -> TransactionSession:
     Without a heartbeat thread (transaction.session.timeout.ms of -1) nothing is sent.
     """
     due = producer_timers.INTERVAL in timers(me)
-    return producer_timers.on_timer(me, producer_timers.INTERVAL) if due else me
+    return on_timer(me, producer_timers.INTERVAL) if due else me
 
 
 # -- the heartbeat thread -------------------------------------------------------------------------
 
 
 def timers(me: TransactionSession) -> tuple[str, ...]:
-    """Give the timers that are set: those of a producer, until the session is closed."""
-    return () if me.closed else producer_timers.timers(me)
+    """Give the timers that are set: those of its manager, until the session is closed."""
+    return () if me.closed else producer_timers.timers(me.manager)
 
 
 def running(me: TransactionSession) -> tuple[str, ...]:
     """Give the timers whose time passes."""
-    return () if me.closed else producer_timers.running(me)
+    return () if me.closed else producer_timers.running(me.manager)
 
 
-on_timer = producer_timers.on_timer
+def on_timer(me: TransactionSession, timer: str) -> TransactionSession:
+    """Let one of them run out."""
+    return me.but(manager=producer_timers.on_timer(me.manager, timer))
 
 
 # -- the network thread -------------------------------------------------------------------------
@@ -199,9 +215,10 @@ on_timer = producer_timers.on_timer
 
 def next_request(me: TransactionSession) -> Message | None:
     """Give what the session puts on the wire next; EndTxn waits for what the others have unsent."""
-    if me.closed:
+    manager = me.manager
+    if me.closed or manager.state is S.FATAL_ERROR or manager.rests:
         return None
-    request = producer.next_request(me)
+    request = managing.next_request(manager)
     return None if isinstance(request, EndTxn) and me.held_back_by else request
 
 
@@ -213,38 +230,36 @@ def sent(
     A resumed session has asked for no identity, so it learns the cluster's transaction version from the
     connection over which it ends the transaction.
     """
-    noted, request = producer.sent(me, request, broker)
-    if isinstance(request, EndTxn) and me.resumed and me.finalized < 2:
+    manager = managing.sent(me.manager, request, broker)
+    if isinstance(request, EndTxn) and me.resumed and manager.finalized < 2:
         request = request.but(version=LAST_END_TXN)
-        noted = noted.but(version=me.finalized, on_wire=request)
-    return noted, request
+        manager = manager.but(version=manager.finalized, on_wire=request)
+    return me.but(manager=manager), request
 
 
-connected = producer.connected
+def connected(me: TransactionSession, features: Features) -> TransactionSession:
+    """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
+    return me.but(manager=managing.connected(me.manager, features))
 
 
 def on_response(me: TransactionSession, message: Message) -> TransactionSession:
     """Take an answer; a session that was only waiting for it to close is closed then."""
-    answered = producer.on_response(me, message)
-    assert isinstance(answered, TransactionSession)
-    return _closed_when_done(answered)
+    manager, failure = managing.on_answer(me.manager, message, incomplete=False)
+    if failure is not None:
+        manager = managing.failed(manager, failure)
+    manager = managing.ended_locally(manager, incomplete=False)
+    return _closed_when_done(me.but(manager=manager))
 
 
 def on_disconnected(me: TransactionSession, broker: int) -> TransactionSession:
     """Send again what was on a broken connection, unless nobody waits for it any more."""
-    told = producer.on_disconnected(me, broker)
-    return told.but(queue=()) if me.closed else told
+    manager = managing.on_disconnected(me.manager, broker)
+    manager = managing.ended_locally(manager, incomplete=False)
+    return me.but(manager=manager.but(queue=()) if me.closed else manager)
 
 
 def restarted(me: TransactionSession, life: int) -> TransactionSession:
     """Give the session of the process's next life: it has the transactional id, no identity."""
     return TransactionSession(
-        me.source,
-        me.transactional_id,
-        me.transaction_timeout_ms,
-        two_phase_commit=me.two_phase_commit,
-        heartbeat_interval_ms=me.heartbeat_interval_ms,
-        session_timeout_ms=me.session_timeout_ms,
-        finds=me.finds,
-        backs_off=me.backs_off,
+        me.source, managing.restarted(me.manager), session_timeout_ms=me.session_timeout_ms
     )

@@ -9,17 +9,13 @@ NOT MODELLED: an object for records of several partitions (gathers).
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares.share_memory import Drained, ShareConsumer
 from kipviz.clients.transactions import stagings
-from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgeType, batches_of_each
-
-P = TypeVar("P", bound=Producer)
 
 # What a line's target says of sendShareAcknowledgementsToTransaction(): the oldest object that was drained, by the
 # process's own consumer or by a further member ("drained M9").
@@ -73,16 +69,18 @@ def consumer_of(me: Application, member: str) -> ShareConsumer:
     return consumer
 
 
-def stage(producer: P, consumer: ShareConsumer, rules: ClientRules) -> tuple[P, ShareConsumer]:
+def stage(
+    manager: TransactionManager, consumer: ShareConsumer, rules: ClientRules
+) -> tuple[TransactionManager, ShareConsumer]:
     """Stage the oldest object that was drained, in the member's name and with the deliveries that it has.
 
     OPEN: staging_starts, staged_deliveries.
     """
     if not consumer.drained:
-        return producer, consumer
+        return manager, consumer
     oldest, *rest = consumer.drained
     staging = stagings.send_share_acknowledgements(
-        producer,
+        manager,
         consumer.group_id,
         oldest.member_id,
         oldest.member_epoch,

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import STAGING, client_of
+from kipviz.clients.kinds import Holder
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.workers import every_thread
 from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of, parts_of
 
@@ -81,9 +82,9 @@ def settle(me: Application, rules: ClientRules) -> Application:
     if dropped:
         me = me.but(consumer=consumer.but(dropped=()))
     for client in me.clients:
-        if isinstance(client, Producer) and client.dropped:
-            dropped += client.dropped
-            me = me.with_client(client.but(dropped=()))
+        if isinstance(client, Holder) and client.manager.dropped:
+            dropped += client.manager.dropped
+            me = me.with_client(client.but(manager=client.manager.but(dropped=())))
     if dropped and rules.dropped_staging():
         me = me.but(consumer=_given_back(consumer.but(dropped=()), dropped))
     waits = _next_is_poll(me) and rules.poll_while_staging(_unanswered(me))
@@ -116,8 +117,8 @@ def _unanswered(me: Application) -> bool:
     """Say whether a staging is on the wire, or is to be sent, by whichever client sends it."""
     outgoing: tuple[object, ...] = ()
     for client in me.clients:
-        if isinstance(client, Producer):
-            outgoing += (client.on_wire, *client.queue)
+        if isinstance(client, Holder):
+            outgoing += (client.manager.on_wire, *client.manager.queue)
         elif isinstance(client, ShareConsumer):
             outgoing += (client.on_wire, client.voting)
     return any(isinstance(request, TxnShareAcknowledge) for request in outgoing)

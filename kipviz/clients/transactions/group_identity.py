@@ -11,7 +11,7 @@ from __future__ import annotations
 from kipviz.clients.application import Application, Call
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.classic_consumer import MemberState as S
-from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer import Producer, with_batches
 from kipviz.clients.transactions.producer_state import OF_A_GROUP, ProducerState
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 
@@ -24,12 +24,13 @@ def settle(me: Application) -> Application:
     producer, consumer = me.producer, me.consumer
     if not isinstance(consumer, ClassicConsumer):
         return me
-    if not producer.group_id:
+    manager = producer.manager
+    if not manager.group_id:
         return _joined(me, consumer)
     if consumer.listening:
         return _returned(me, producer, consumer)
     new = consumer.polling and consumer.state is S.STABLE
-    if not new or consumer.metadata == producer.member_at_init or producer.state not in OF_A_GROUP:
+    if not new or consumer.metadata == manager.member_at_init or manager.state not in OF_A_GROUP:
         return me
     producer = init_transactions(producer, consumer.metadata, consumer.owned)
     return me.but(consumer=consumer.but(listening=True)).with_client(producer)
@@ -56,16 +57,16 @@ def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str
 
     What was not sent of a transaction that failed is dropped; what is on the wire is waited for.
     """
+    manager = me.manager
     request = InitProducerIdOfGroup(
-        me.transactional_id,
-        me.transaction_timeout_ms,
-        group_id=me.group_id,
+        manager.transactional_id,
+        manager.transaction_timeout_ms,
+        group_id=manager.group_id,
         generation=member[1],
         assigned=assigned,
     )
-    return me.but(
+    manager = manager.but(
         state=ProducerState.INITIALIZING,
-        batches=tuple(b for b in me.batches if b.broker >= 0),
         queue=(request,),
         to_add=(),
         partitions=(),
@@ -73,15 +74,18 @@ def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str
         member_at_init=member,
         error="",
     )
+    flying = tuple(b for b in me.accumulator.batches if b.broker >= 0)
+    return with_batches(me, flying).but(manager=manager)
 
 
 def _returned(me: Application, producer: Producer, consumer: ClassicConsumer) -> Application:
     """Let poll() go on when the producer has its identity, or throw what it got instead."""
-    if producer.state is ProducerState.INITIALIZING:
+    manager = producer.manager
+    if manager.state is ProducerState.INITIALIZING:
         return me
     consumer = consumer.but(listening=False)
-    if producer.state is not ProducerState.READY:
+    if manager.state is not ProducerState.READY:
         # The next poll() makes the call again: our inference.
-        me = me.with_client(producer.but(member_at_init=("", -1)))
-        consumer = consumer.but(polling=False, done=True, error=producer.error)
+        me = me.with_client(producer.but(manager=manager.but(member_at_init=("", -1))))
+        consumer = consumer.but(polling=False, done=True, error=manager.error)
     return me.but(consumer=consumer)

@@ -6,11 +6,8 @@ WHERE IN KAFKA: TransactionManager.State.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
-from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
 
 
 class Result(Value, frozen=True):
@@ -72,26 +69,3 @@ TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
 # States from which a producer with a group may initialise again (KIP-447, first draft: after every
 # rebalance, and when it was fenced); for any other one there is only the first of them.
 OF_A_GROUP = (S.UNINITIALIZED, S.READY, S.ABORTABLE_ERROR)
-
-
-def anew(me: Any) -> Any:
-    """Give a producer that has forgotten what belonged to the identity before (KIP-447, first draft)."""
-    return me.but(
-        batches=(), partitions=(), to_add=(), transaction_started=False, sequences=Table.of()
-    )
-
-
-def bumping(me: Any) -> tuple[InitProducerId, ...]:
-    """Give the request for the next epoch, if the client has to bump it itself (KIP-360)."""
-    who = (me.transactional_id, me.transaction_timeout_ms, me.producer_id, me.producer_epoch)
-    return (InitProducerId(*who),) if me.bump else ()
-
-
-def being_added(me: Any) -> tuple[str, ...]:
-    """Give the partitions of an AddPartitionsToTxn that is on the wire or to be sent again."""
-    return tuple(
-        partition
-        for request in (me.on_wire, *me.queue)
-        if isinstance(request, AddPartitionsToTxn)
-        for partition in request.partitions
-    )

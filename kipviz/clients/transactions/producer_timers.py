@@ -1,6 +1,6 @@
-"""The timers of a producer: its heartbeat, the rest of its sender, and those of who looks topics up.
+"""The timers of a transaction manager: its heartbeat, the rest of its sender, and those of who looks topics up.
 
-WHO: the sender thread of a producer. KIPS: KIP-1309 (draft) for a producer with
+WHO: the sender thread of a producer, the network thread of a session. KIPS: KIP-1309 (draft) for one with
   transaction.heartbeat.interval.ms above 0; KIP-1319 for the topics. The heartbeat goes through the
   queue of transactional requests, one at a time: our inference. It proves that the sender lives, not
   that the application thread does.
@@ -8,33 +8,33 @@ WHO: the sender thread of a producer. KIPS: KIP-1309 (draft) for a producer with
 
 from __future__ import annotations
 
-from typing import Any
-
-from kipviz.clients.sending import awaited_topics
-from kipviz.clients.sending.sender import RESTS
 from kipviz.clients.transactions import topic_ids
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import RESTS, TransactionManager
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.transactions import AddOffsetsToTxn
 
-INTERVAL = "the heartbeat interval"
+INTERVAL, BACK_OFF = "the heartbeat interval", topic_ids.BACK_OFF
 # The call whose time is up.
 SENDING = "sendOffsetsToTransaction"
 S = ProducerState
 
 
-def timers(me: Any) -> tuple[str, ...]:
-    """Give the timers that are set; a heartbeat is due only while a transaction is open."""
-    looking = (*_resting(me), *_looking(me))
+def timers(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
+    """Give the timers that are set; a heartbeat is due only while a transaction is open.
+
+    `resting` says that a topic that a send() waits for is asked for again after the back-off.
+    """
+    looking = (*_resting(me), *_looking(me, resting))
     waiting = any(isinstance(m, TxnHeartbeat) for m in (*me.queue, me.on_wire))
     return (INTERVAL, *looking) if _beats(me) and not waiting else looking
 
 
-def running(me: Any) -> tuple[str, ...]:
+def running(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
     """Give the timers whose time passes: the call that sends offsets waits across its repeats."""
-    found = (*_resting(me), *_looking(me))
+    found = (*_resting(me), *_looking(me, resting))
     sending = any(isinstance(m, TxnOffsetCommit) for m in (*me.queue, me.on_wire))
     waits = sending and _is_called(me)
     if me.topics.looks_up and waits and topic_ids.MAX_BLOCK not in found:
@@ -42,29 +42,28 @@ def running(me: Any) -> tuple[str, ...]:
     return (INTERVAL, *found) if _beats(me) else found
 
 
-def _beats(me: Any) -> bool:
+def _beats(me: TransactionManager) -> bool:
     is_open = me.transaction_started and me.state in (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
     return me.heartbeat_interval_ms > 0 and is_open
 
 
-def _resting(me: Any) -> tuple[str, ...]:
+def _resting(me: TransactionManager) -> tuple[str, ...]:
     return (me.rests,) if me.rests else ()
 
 
-def _looking(me: Any) -> tuple[str, ...]:
+def _looking(me: TransactionManager, resting: bool) -> tuple[str, ...]:
     """Give the timers of who looks topics up; max.block.ms is a call's, and ends with it."""
     found = topic_ids.timers(me.topics, idle=me.state is S.READY)
     found = tuple(t for t in found if t != topic_ids.MAX_BLOCK or _is_called(me))
-    rests = me.there.resting and topic_ids.BACK_OFF not in found
-    return (*found, topic_ids.BACK_OFF) if rests else found
+    return (*found, BACK_OFF) if resting and BACK_OFF not in found else found
 
 
-def _is_called(me: Any) -> bool:
+def _is_called(me: TransactionManager) -> bool:
     """Say whether the application is in sendOffsetsToTransaction()."""
     return me.state is S.IN_TRANSACTION and not me.done
 
 
-def on_timer(me: Any, timer: str) -> Any:
+def on_timer(me: TransactionManager, timer: str) -> TransactionManager:
     """Say that one is alive, go on, try again, forget topics that nobody used, or let a call come back.
 
     What the call asked for goes on without it: it is sent again, and what ends the transaction waits
@@ -77,14 +76,12 @@ def on_timer(me: Any, timer: str) -> Any:
         return me.but(rests="")
     if timer == topic_ids.MAX_BLOCK:
         return me.but(done=True, timed_out=SENDING)
-    me = me.but(topics=topic_ids.after(me.topics, timer))
-    return awaited_topics.asked_again(me) if timer == topic_ids.BACK_OFF else me
+    return me.but(topics=topic_ids.after(me.topics, timer))
 
 
-def topic_ids_given_up(me: Any) -> Any:
+def topic_ids_given_up(me: TransactionManager) -> TransactionManager:
     """Take back offsets that still wait for the id of their topic; others are on their way."""
     if not any(isinstance(m, Metadata) for m in (*me.queue, me.on_wire)):
         return me
     behind = Metadata | AddOffsetsToTxn | TxnOffsetCommit
-    kept = tuple(m for m in me.queue if not isinstance(m, behind))
-    return me.but(queue=kept)
+    return me.but(queue=tuple(m for m in me.queue if not isinstance(m, behind)))

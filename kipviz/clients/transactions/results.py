@@ -12,15 +12,14 @@ NOT MODELLED: a process with one thread needs none of it (`Producer.done`); a Tr
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.sending import awaited_topics
 from kipviz.clients.sending.blocked_sends import waits
 from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.transactions.producer import Producer, ProducerState
-from kipviz.clients.transactions.producer_state import Result
+from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.transactions.producer_state import ProducerState, Result
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups import TxnOffsetCommit
 
 # The calls whose result the producer keeps when they time out: only the same one may follow.
@@ -43,8 +42,6 @@ THROWING = (
 
 ENDING = (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION)
 
-P = TypeVar("P", bound=Producer)
-
 
 def entered(me: Application, line: Line) -> Application:
     """Note what a thread waits for that has just entered a blocking call."""
@@ -52,35 +49,35 @@ def entered(me: Application, line: Line) -> Application:
     if not me.workers or not isinstance(client, Producer) or type(client) not in TIMING_OUT:
         return me
     result = Result(line.call.value, (me.thread,))
-    return me.with_client(client.but(results=(*client.results, result)))
+    return me.with_client(_keeping(client, (*client.manager.results, result)))
 
 
 def of_thread(me: Application, client: object) -> Result | None:
     """Give what the thread in front waits for at a client, if that keeps results."""
-    results = client.results if isinstance(client, Producer) else ()
+    results = client.manager.results if isinstance(client, Producer) else ()
     return next((r for r in results if me.thread in r.threads), None)
 
 
-def pending(client: Producer) -> Result | None:
+def pending(me: TransactionManager) -> Result | None:
     """Give the result that no thread has come back with yet, and that stands in the way of other calls."""
-    kept = (r for r in client.results if r.call in REMEMBERED and not r.acked)
+    kept = (r for r in me.results if r.call in REMEMBERED and not r.acked)
     return next(kept, None)
 
 
-def why_unfinished(client: Producer, call: Call) -> str:
+def why_unfinished(me: TransactionManager, call: Call) -> str:
     """Give the IllegalStateException of a call that comes behind one whose result nobody has taken, or nothing."""
-    result = pending(client)
-    unfinished = client.timed_out if result is None else result.call
+    result = pending(me)
+    unfinished = me.timed_out if result is None else result.call
     why = f"because {unfinished}() timed out and must be retried"
     return f"IllegalStateException: {call.value}(), {why}" if unfinished else ""
 
 
-def why_not_sent(client: Producer) -> str:
+def why_not_sent(me: TransactionManager) -> str:
     """Give what a send() throws that had to wait, and finds its transaction over; or nothing."""
-    if client.state is ProducerState.IN_TRANSACTION:
+    if me.state is ProducerState.IN_TRANSACTION:
         return ""
-    state = f"IllegalStateException: send() in state {client.state_name}"
-    return why_unfinished(client, Call.SEND) or state
+    state = f"IllegalStateException: send() in state {me.state.value}"
+    return why_unfinished(me, Call.SEND) or state
 
 
 def why_it_waits(me: Application) -> str | None:
@@ -107,34 +104,35 @@ def left(
 def settle(me: Application) -> Application:
     """End the results of what the producers of a process have answers to by now."""
     for client in me.clients if me.workers else ():
-        if isinstance(client, Producer) and client.results:
+        if isinstance(client, Producer) and client.manager.results:
             me = me.with_client(_settled(client))
     return me
 
 
-def _settled(me: P) -> P:
-    waiting = sum(isinstance(m, TxnOffsetCommit) for m in (me.on_wire, *me.queue))
-    asked = sum(r.call == FORGOTTEN and not r.ended for r in me.results)
-    threw = me.error if me.state in THROWING else ""
+def _settled(me: Producer) -> Producer:
+    manager = me.manager
+    waiting = sum(isinstance(m, TxnOffsetCommit) for m in (manager.on_wire, *manager.queue))
+    asked = sum(r.call == FORGOTTEN and not r.ended for r in manager.results)
+    threw = manager.error if manager.state in THROWING else ""
     results = []
-    for result in me.results:
-        error = threw or (why_not_sent(me) if result.call == Call.SEND else "")
+    for result in manager.results:
+        error = threw or (why_not_sent(manager) if result.call == Call.SEND else "")
         over = asked > waiting if result.call == FORGOTTEN else _is_over(me, result)
         asked -= result.call == FORGOTTEN and not result.ended
         ends = over and not result.ended
         results.append(result.but(ended=True, error=error) if ends else result)
-    return me.but(results=_needed(tuple(results)))
+    return _keeping(me, tuple(results))
 
 
 def _is_over(me: Producer, result: Result) -> bool:
     """Say whether the answer to a call is there; `done` alone may be that of a send() beside it."""
     if result.call == Call.SEND:
-        held = me.there.held
-        known = bool(held) and not awaited_topics.is_unknown(me.there, held[0][0])
+        held = me.metadata.held
+        known = bool(held) and not awaited_topics.is_unknown(me.metadata, held[0][0])
         return known or not waits(me)
     if result.call == Call.PREPARE_TRANSACTION:
-        return not me.preparing
-    return me.done and me.state not in ENDING
+        return not me.manager.preparing
+    return me.manager.done and me.manager.state not in ENDING
 
 
 def _needed(results: tuple[Result, ...]) -> tuple[Result, ...]:
@@ -148,5 +146,9 @@ def _needed(results: tuple[Result, ...]) -> tuple[Result, ...]:
 
 
 def _with(me: Application, client: Producer, before: Result, after: Result) -> Application:
-    changed = tuple(after if r is before else r for r in client.results)
-    return me.with_client(client.but(results=_needed(changed)))
+    changed = tuple(after if r is before else r for r in client.manager.results)
+    return me.with_client(_keeping(client, changed))
+
+
+def _keeping(me: Producer, results: tuple[Result, ...]) -> Producer:
+    return me.but(manager=me.manager.but(results=_needed(results)))

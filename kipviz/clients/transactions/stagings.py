@@ -7,7 +7,7 @@ Status: draft, and our inference where several leaders are concerned: the text h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kipviz.clients.transactions.producer_errors import may_be_asked_again
 from kipviz.messages.errors import Errors
@@ -22,13 +22,11 @@ from kipviz.messages.share_groups import (
 )
 
 if TYPE_CHECKING:
-    from kipviz.clients.transactions.producer import Producer
-
-P = TypeVar("P", bound="Producer")
+    from kipviz.clients.transactions.transaction_manager import TransactionManager
 
 
 def send_share_acknowledgements(
-    me: P,
+    me: TransactionManager,
     group_id: str,
     member_id: str,
     member_epoch: int,
@@ -38,7 +36,7 @@ def send_share_acknowledgements(
     *,
     starts: bool = True,
     deliveries: tuple[tuple[int, int], ...] = (),
-) -> P:
+) -> TransactionManager:
     """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
 
     Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
@@ -60,13 +58,13 @@ def send_share_acknowledgements(
     return me.but(queue=(*me.queue, request), transaction_started=started)
 
 
-def dropping(me: P, *gone: Message) -> P:
+def dropping(me: TransactionManager, *gone: Message) -> TransactionManager:
     """Note which of the requests that came to nothing are stagings: their consumer has to hear of it."""
     dropped = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
     return me.but(dropped=(*me.dropped, *dropped)) if dropped else me
 
 
-def unanswered(me: Producer) -> bool:
+def unanswered(me: TransactionManager) -> bool:
     """Say whether a staging is on the wire, or is to be sent."""
     return any(isinstance(request, TxnShareAcknowledge) for request in (me.on_wire, *me.queue))
 

@@ -471,7 +471,7 @@ class CrashingClient(Behaviour[CrashClient]):
     def looks_at(self, world: World, action: CrashClient) -> Iterable[Guard]:
         app = world.applications[action.application]
         yield "at", f"{app.program[app.line].call.value}()"
-        yield "producer state", app.manager.state_name
+        yield "producer state", app.holder.state_name
         for consumer in app.share_consumers:
             yield "records held", listed(consumer.in_hand)
         yield from lost_with(

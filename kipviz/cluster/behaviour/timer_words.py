@@ -17,8 +17,8 @@ from kipviz.brokers.transactions import (
     transaction_liveness,
 )
 from kipviz.clients.groups import group_reading
-from kipviz.clients.sending import pipelined_producer, sender
-from kipviz.clients.transactions import topic_ids
+from kipviz.clients.sending import pipelined_producer
+from kipviz.clients.transactions import topic_ids, transaction_manager
 
 NAMES = (
     assignment_interval.INTERVAL,
@@ -41,8 +41,8 @@ NAMES = (
     group_reading.FETCH_WAIT,
     group_reading.RESET_WAIT,
     pipelined_producer.BATCH_BACK_OFF,
-    sender.REST,
-    sender.SHORT_REST,
+    transaction_manager.REST,
+    transaction_manager.SHORT_REST,
     topic_ids.MAX_BLOCK,
     topic_ids.MAX_IDLE,
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.clients.groups.subscribing import MODERN
-from kipviz.clients.sending.sender import SHORT_REST, rest_ms
+from kipviz.clients.transactions.transaction_manager import SHORT_REST, rest_ms
 from kipviz.cluster.specs.spec import CLASSIC, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.messages.reset_policy import reset_duration_ms

@@ -34,14 +34,12 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.clients.application import Call
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.kinds import Client, awaits_poll, running
+from kipviz.clients.kinds import Client, Holder, awaits_poll, running
 from kipviz.clients.operators.admin import filters_of
-from kipviz.clients.sending import sender
 from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF, PipelinedProducer, back_off
-from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
-from kipviz.clients.transactions import topic_ids
+from kipviz.clients.transactions import topic_ids, transaction_manager
 from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import every_thread
 from kipviz.cluster import dispatch
@@ -353,7 +351,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
                 yield Deadline(POLL, (client.source,), left, _late(left, pause))
             if isinstance(client, Producer) and gives_batches_up(spec):
                 left = spec.durations.delivery_timeout_ms
-                for batch in (*client.batches, *client.stray):
+                for batch in (*client.accumulator.batches, *client.accumulator.stray):
                     place = (client.source, batch.partition, batch.number)
                     yield Deadline(BATCH, place, left, _late(left, pause))
     if gives_up(spec):
@@ -373,11 +371,11 @@ def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
     durations = spec.durations
     if isinstance(client, PipelinedProducer) and timer.startswith(BATCH_BACK_OFF):
         return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)
-    if timer in sender.RESTS:
-        return sender.rest_ms(timer, durations.retry_backoff_ms)
+    if timer in transaction_manager.RESTS:
+        return transaction_manager.rest_ms(timer, durations.retry_backoff_ms)
     if timer == group_reading.HEARTBEAT:
-        if isinstance(client, Producer | TransactionSession):
-            return client.heartbeat_interval_ms
+        if isinstance(client, Holder):
+            return client.manager.heartbeat_interval_ms
         if isinstance(client, ClassicConsumer):
             return durations.heartbeat_interval_ms
         shares = isinstance(client, ShareMember)

@@ -81,7 +81,8 @@ class _Window(Search):
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Count a new state."""
         app = next(iter(world.applications.values()))
-        if app.producer.producer_epoch > 0:  # the response to EndTxn has brought the next epoch
+        # The response to EndTxn has brought the next epoch.
+        if app.producer.manager.producer_epoch > 0:
             self.told.note(world, app.output)
         if _is_complete(world):
             self.over.note(world, app.output)

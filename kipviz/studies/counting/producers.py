@@ -75,7 +75,7 @@ def counted(
     world = trace.world
     (app,) = world.applications.values()
     known = [client for client in app.clients if isinstance(client, Producer)]
-    ids = {client.transactional_id for client in known}
+    ids = {client.manager.transactional_id for client in known}
     producers = tuple(dict.fromkeys(map(network_of, known)))
     open_ones = [
         c for (source, _), c in world.connections.items() if source in producers and c.open

@@ -85,7 +85,7 @@ def half_of_a_call(world: World, events: Sequence[Event]) -> bool:
         and event.message.error is not Errors.NONE
     }
     callers = {
-        app.producer.producer_id
+        app.producer.manager.producer_id
         for app in world.applications.values()
         if app.producer.source in refused
     }
@@ -163,7 +163,7 @@ def ended_with_its_output_open(world: World, events: Sequence[Event]) -> bool:
     """Say whether a program has just ended with an exception while its transaction is open."""
     ended = {e.application for e in events if isinstance(e, CallReturned) and e.raised}
     return any(
-        any(producer_id == app.producer.producer_id for _, producer_id in log.open)
+        any(producer_id == app.producer.manager.producer_id for _, producer_id in log.open)
         for name in ended
         if (app := world.applications[name]).ended
         for log in world.logs.values()

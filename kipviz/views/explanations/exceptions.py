@@ -22,10 +22,10 @@ from kipviz.clients.exceptions import (
     told,
 )
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import MemberConsumer
+from kipviz.clients.kinds import Holder, MemberConsumer
 from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.shares.share_member import ShareMember
-from kipviz.clients.transactions.producer import Producer, ProducerState
+from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 
 # What the state of a transactional producer leaves to its application.
@@ -42,9 +42,9 @@ def exception_of(app: Application, request: str = "", error: Errors = Errors.NON
     A client that is in error comes first. Otherwise it is the error of the answer that the process heard
     last, if there is one, which its client did not throw.
     """
-    producer = next((each for each in _producers(app) if each.error), None)
-    if producer is not None:
-        return _of_producer(producer)
+    holder = next((each for each in _holders(app) if each.error), None)
+    if holder is not None:
+        return _of_holder(holder)
     members = (c for c in app.clients if isinstance(c, Consumer | MemberConsumer | ShareMember))
     for member in members:
         _, known = told(member.error)
@@ -59,19 +59,19 @@ def exception_of(app: Application, request: str = "", error: Errors = Errors.NON
     return Thrown(class_of(error), RETRIES if asks_again else HANDLED)
 
 
-def _producers(app: Application) -> tuple[Producer, ...]:
-    """Return the producers of a process, the one that has its transactions first."""
-    others = (c for c in app.clients if isinstance(c, Producer) and c is not app.manager)
-    return (app.manager, *others)
+def _holders(app: Application) -> tuple[Holder, ...]:
+    """Return the producers of a process and its session, the one that has its transactions first."""
+    others = (c for c in app.clients if isinstance(c, Holder) and c is not app.holder)
+    return (app.holder, *others)
 
 
-def _of_producer(producer: Producer) -> Thrown:
+def _of_holder(holder: Holder) -> Thrown:
     """Return the exception of a producer's error, and what its state leaves to do."""
-    request, known = told(producer.error)
-    if isinstance(producer, PlainProducer):
+    request, known = told(holder.error)
+    if isinstance(holder, PlainProducer):
         # It has no transaction to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.
-        return Thrown(class_of(known) if known is not None else producer.error, FAILED)
-    kind = BY_STATE.get(producer.state, ABORTS)
+        return Thrown(class_of(known) if known is not None else holder.error, FAILED)
+    kind = BY_STATE.get(holder.manager.state, ABORTS)
     if known is None:
-        return Thrown(producer.error, kind)
+        return Thrown(holder.error, kind)
     return Thrown(thrown(request, known).exception, kind)

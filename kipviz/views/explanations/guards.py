@@ -19,13 +19,12 @@ from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import MemberConsumer, next_request
+from kipviz.clients.kinds import Holder, MemberConsumer, next_request
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
@@ -137,7 +136,7 @@ def _call(app: Application) -> Iterator[Guard]:
     if app.waiting:
         yield "call", f"{line.call.value}() has ended"
     client = client_of(app, line)
-    if isinstance(client, Producer):
+    if isinstance(client, Holder):
         yield "producer state", client.state_name
         if not app.waiting and not isinstance(client, PlainProducer):
             yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
@@ -178,7 +177,7 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
     connection = world.connections.get((action.source, broker))
     under_way = len(connection.requests) if connection is not None and connection.open else 0
     yield "requests on this connection", str(under_way)
-    if isinstance(client, Producer):
+    if isinstance(client, Holder):
         yield "producer state", client.state_name
 
 
@@ -256,10 +255,10 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
 
 def _answered_client(app: Application, source: str, message: Any) -> Iterator[Guard]:
     client = app.client_at(source)
-    if isinstance(client, Producer):
+    if isinstance(client, Holder):
         yield "producer state", client.state_name
         if getattr(message, "producer_epoch", -1) >= 0:
-            told, own = number(message.producer_epoch), number(client.producer_epoch)
+            told, own = number(message.producer_epoch), number(client.manager.producer_epoch)
             yield "epoch", f"response {told} · client {own}"
         return
     if hasattr(message, "records"):

@@ -122,9 +122,9 @@ def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
             case CallStarted(application=app.name, call=call) if call in ENTERED:
                 heard = heard.but(belief=ENTERED[call])
                 if call == "beginTransaction":
-                    producer = app.manager
+                    known = app.manager
                     heard = heard.but(
-                        producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
+                        producer_id=known.producer_id, producer_epoch=known.producer_epoch
                     )
             case CallReturned(application=app.name, call=call, raised=raised):
                 if call in CAME_BACK:
@@ -242,16 +242,14 @@ def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str)
 
 def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) -> Row:
     producer = app.manager
-    client = (
-        f"{producer.state_name}, {_identity_words(producer.producer_id, producer.producer_epoch)}"
-    )
+    client = f"{app.holder.state_name}, {_identity_words(*producer.identity)}"
     if isinstance(known, str):
         return Row(
             "producer", client, "no identity", UNKNOWN if producer.producer_id >= 0 else AGREES
         )
     broker = _identity_words(known.producer_id, known.producer_epoch)
     mine, theirs = (
-        (producer.producer_id, producer.producer_epoch),
+        producer.identity,
         (known.producer_id, known.producer_epoch),
     )
     if mine == theirs:
@@ -268,8 +266,8 @@ def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) 
 
 def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World) -> Row:
     producer, log = app.producer, world.logs[spec.output]
-    mine = [batch for batch in producer.batches if batch.partition == spec.output]
-    sent = producer.sequences.get(spec.output, 0)
+    mine = [batch for batch in producer.accumulator.batches if batch.partition == spec.output]
+    sent = producer.partition_map.sequences.get(spec.output, 0)
     client = "nothing sent"
     if sent:
         waiting = sum(len(batch.records) for batch in mine)
@@ -278,7 +276,7 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
         client = f"what it sent is {heard.belief}"
     lso, high = log.last_stable_offset, log.high_watermark
     broker = f"HW {high}, LSO {lso}"
-    identity = (producer.producer_id, producer.producer_epoch)
+    identity = producer.manager.identity
     there = any(
         (*identity, batch.base_sequence) == (b.producer_id, b.producer_epoch, b.base_sequence)
         for b in log.batches

@@ -26,7 +26,7 @@ from kipviz.brokers.transactions.transaction_coordinator import TransactionCoord
 from kipviz.brokers.transactions.transaction_metadata import PREPARED, TransactionMetadata
 from kipviz.clients.application import Application
 from kipviz.clients.calls import client_of
-from kipviz.clients.kinds import Client, next_request
+from kipviz.clients.kinds import Client, Holder, next_request
 from kipviz.clients.program_source import number_in_source
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.thread import why_no_step
@@ -301,7 +301,7 @@ def _application(world: World, transactional_id: str) -> Application | None:
             app
             for app in apps
             for client in (app.producer, *app.others.values())
-            if getattr(client, "transactional_id", None) == transactional_id
+            if isinstance(client, Holder) and client.manager.transactional_id == transactional_id
         ),
         None,
     )
@@ -446,7 +446,7 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
     call = app.program[app.line].call
     client = client_of(app, app.program[app.line])
     reason = (
-        _of_producer(world, app) if isinstance(client, Producer) else _of_asking(world, app, client)
+        _of_holder(world, app) if isinstance(client, Holder) else _of_asking(world, app, client)
     )
     text = f"{app.name} waits in {call.value}(). {reason.text}"
     return Hold(
@@ -465,23 +465,23 @@ def _of_asking(world: World, app: Application, client: Client) -> Reason:
     return _asked(world, client.source, client.on_wire_broker, type(client.on_wire).__name__)
 
 
-def _of_producer(world: World, app: Application) -> Reason:
-    producer = app.manager
-    if isinstance(producer, TransactionSession) and producer.held_back_by:
-        return _of_bound(world, app, producer.held_back_by[0])
-    if producer.on_wire is not None:
-        name = type(producer.on_wire).__name__
-        return _asked(world, producer.source, producer.on_wire_broker, name)
-    for batch in producer.batches:
+def _of_holder(world: World, app: Application) -> Reason:
+    holder = app.holder
+    if isinstance(holder, TransactionSession) and holder.held_back_by:
+        return _of_bound(world, app, holder.held_back_by[0])
+    if holder.on_wire is not None:
+        name = type(holder.on_wire).__name__
+        return _asked(world, holder.source, holder.on_wire_broker, name)
+    for batch in holder.accumulator.batches if isinstance(holder, Producer) else ():
         if batch.broker >= 0:
-            return _asked(world, producer.source, batch.broker, "Produce")
-    return _unsent(world, app, producer.source)
+            return _asked(world, holder.source, batch.broker, "Produce")
+    return _unsent(world, app, holder.source)
 
 
 def _of_bound(world: World, app: Application, source: str) -> Reason:
     """Say what a session waits for that a client bound to it has not finished."""
     client = app.client_at(source)
-    batches = getattr(client, "batches", ())
+    batches = client.accumulator.batches if isinstance(client, Producer) else ()
     asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
     if asked != NOBODY:
         return _asked(world, source, asked, "Produce")

@@ -8,7 +8,7 @@ from kipviz.clients.application import Application
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
 from kipviz.clients.groups.group_consumer import MemberState
-from kipviz.clients.kinds import MemberConsumer, next_request
+from kipviz.clients.kinds import Holder, MemberConsumer, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
@@ -64,23 +64,24 @@ def clients(app: Application) -> Card:
     if isinstance(operator, Admin):
         return facts(_operators(app, operator))
     producer, consumer = app.producer, app.consumer
-    to_send = [type(m).__name__ for m in producer.queue]
-    to_send += [f"{len(b.records)} records" for b in producer.batches if b.broker < 0]
+    manager = producer.manager
+    to_send = [type(m).__name__ for m in manager.queue]
+    to_send += [f"{len(b.records)} records" for b in producer.accumulator.batches if b.broker < 0]
     rows: list[Fact] = [
         ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
-        ("producer", producer.state.value, STATE_TONE.get(producer.state.value, "calm")),
-        ("producer id", number(producer.producer_id), "calm"),
-        ("epoch", number(producer.producer_epoch), "calm"),
+        ("producer", manager.state.value, STATE_TONE.get(manager.state.value, "calm")),
+        ("producer id", number(manager.producer_id), "calm"),
+        ("epoch", number(manager.producer_epoch), "calm"),
         ("to send", ", ".join(to_send) or "nothing", "calm"),
-        ("error", producer.error or "none", "warning" if producer.error else "calm"),
+        ("error", manager.error or "none", "warning" if manager.error else "calm"),
         ("member", f"{consumer.member_id or 'none yet'} of {consumer.group_id}", "calm"),
     ]
     rows += _of_threads(producer)
-    if producer.group_id:
-        at = f"{producer.member_at_init[1]} of {producer.group_id}"
+    if manager.group_id:
+        at = f"{manager.member_at_init[1]} of {manager.group_id}"
         rows.append(("identity for generation", at, "calm"))
-    if app.producer.prepared.has_transaction:
-        rows.append(("prepared", str(app.producer.prepared), "pending"))
+    if manager.prepared.has_transaction:
+        rows.append(("prepared", str(manager.prepared), "pending"))
     rows += _database(app)
     rows += _session(app)
     if isinstance(consumer, ShareConsumer):
@@ -109,9 +110,9 @@ def _of_threads(producer: Producer) -> list[Fact]:
             f"{len(batch.records)} records, in no transaction",
             "warning",
         )
-        for batch in producer.stray
+        for batch in producer.accumulator.stray
     ]
-    for result in producer.results:
+    for result in producer.manager.results:
         threads = ", ".join(thread or "the first thread" for thread in result.threads) or "nobody"
         rows.append((f"waiting for {result.call}()", threads, "pending"))
     return rows
@@ -148,11 +149,11 @@ def _session(app: Application) -> list[Fact]:
     session = app.session
     if session is None:
         return []
-    tone = STATE_TONE.get(session.state.value, "calm")
+    tone = STATE_TONE.get(session.manager.state.value, "calm")
     waits = listed(tuple(source.partition("/")[2] for source in session.held_back_by))
     return [
         ("session", "closed" if session.closed else session.state_name, tone),
-        ("session epoch", number(session.producer_epoch), "calm"),
+        ("session epoch", number(session.manager.producer_epoch), "calm"),
         ("session waits for", waits, "pending" if session.held_back_by else "calm"),
     ]
 
@@ -244,14 +245,17 @@ def _of_session(app: Application, connections: Connections) -> list[Owned]:
     """Give the TransactionSession of a process, and the producers that were made for it."""
     rows: list[Owned] = []
     for order, client in enumerate(app.others.values(), 8):
-        if not isinstance(client, Producer):
+        if not isinstance(client, Holder):
             continue
         at = order * 100
         name = client.source.partition("/")[2]
-        if client.network:
-            rows.append(Owned(at, 2, f"another transactional id: {name}", _identity(client)))
-            continue
-        title = "TransactionSession" if client is app.session else f"KafkaProducer {name}"
+        title = "TransactionSession"
+        if isinstance(client, Producer):
+            if client.network:
+                label = f"another transactional id: {name}"
+                rows.append(Owned(at, 2, label, _identity(client)))
+                continue
+            title = f"KafkaProducer {name}"
         rows += [
             Owned(at, 1, title, _identity(client)),
             Owned(at + 10, 2, f"thread of {name}", _next(next_request(client))),
@@ -283,12 +287,13 @@ def of_broker(
     return _tree(rows)
 
 
-def _identity(producer: Producer) -> str:
-    name = producer.transactional_id or NAMELESS
-    if producer.producer_id < 0:
+def _identity(holder: Holder) -> str:
+    manager = holder.manager
+    name = manager.transactional_id or NAMELESS
+    if manager.producer_id < 0:
         return f"{name}, no producer id yet"
-    who = f"pid {producer.producer_id}, last epoch {producer.producer_epoch}"
-    bound = f", bound to the {producer.session}" if producer.session else ""
+    who = f"pid {manager.producer_id}, last epoch {manager.producer_epoch}"
+    bound = f", bound to the {manager.session}" if manager.session else ""
     return f"{name}, {who}{bound}"
 
 

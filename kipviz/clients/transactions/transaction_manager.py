@@ -1,0 +1,585 @@
+"""The transaction manager: an identity, the life cycle of its transactions, and the requests that they need.
+
+WHO: a part of a client process. A producer holds one beside its batches; a TransactionSession (KIP-1310, draft) is
+  one that no producer holds.
+WHERE IN KAFKA: TransactionManager, with its TxnRequestHandlers.
+KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTransaction and
+  initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
+  KIP-1289 (draft) adds one call, KIP-1309 (draft) a heartbeat.
+DURABILITY: none; a crash loses all of it, and the next process fences it.
+NOT MODELLED: FindCoordinator where there are no ACLs and for groups; Metadata (but for topics that are waited for and
+  for the ids that `topic_ids` asks for).
+
+It knows no batch. As Kafka's nextRequest(hasIncompleteBatches) it is told whether some are `incomplete`: in the
+accumulator, or on their way. Batches and their sequences are in `kipviz.clients.sending`.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.transactions import producer_errors, stagings, topic_ids
+from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
+from kipviz.clients.transactions.producer_errors import NOT_ALLOWED, ends_the_transaction
+from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState, Result
+from kipviz.clients.transactions.topic_ids import BY_ID, TopicIds
+from kipviz.core.values import Part, Value
+from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.features import (
+    LAST_ADD_PARTITIONS,
+    LAST_END_TXN,
+    LAST_TXN_OFFSET_COMMIT,
+    STAGING_LEVEL,
+    Features,
+)
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.liveness import TxnHeartbeatResponse
+from kipviz.messages.message import Message
+from kipviz.messages.metadata import Metadata, MetadataResponse
+from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
+)
+from kipviz.messages.two_phase import (
+    NO_TIME_LIMIT,
+    InitProducerId2Pc,
+    InitProducerId2PcResponse,
+)
+
+S = ProducerState
+BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
+# Transactional requests that are not for the transaction coordinator.
+TO_OTHERS = (Metadata, TxnOffsetCommit, TxnShareAcknowledge)
+# After these the coordinator is looked for anew. Source: TransactionManager's handlers.
+MOVED = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE)
+SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
+# How long the sender rests before a transactional request goes out again; the second after the first
+# AddPartitionsToTxn of a transaction, which waits for the markers of the one before.
+REST = "the retry back-off of the sender"
+SHORT_REST = "the short retry back-off of the sender"
+RESTS = (REST, SHORT_REST)
+# TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
+ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
+
+
+class TransactionManager(Part, frozen=True):
+    """An identity and the life cycle of its transactions, with what is asked for in its name.
+
+    `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a time, as in
+    Kafka. `done` says that the call the application waits for has ended. `session` names the
+    TransactionSession whose manager this one follows (KIP-1310, draft), "" where it has a life cycle of its own.
+    `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that prepareTransaction()
+    waits for the batches, and for stagings with `votes_first`, `prepared` is what it gave, or what was
+    recovered.
+
+    `finalized` is the level of transaction.version that the last new connection told, `version` the
+    one in which the present transaction is carried out: it changes between two transactions only.
+    Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
+    that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
+    of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
+    `share_version` the level of that feature that the last new connection told, and `staging_level` the
+    one that staging takes. `dropped` are stagings that came to nothing; who staged is told in the same
+    step. `timed_out` is the call that came back after max.block.ms and has to be made again. `group_id` is
+    transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
+    `backs_off` says that the sender rests before a request goes out again, `rests` which rest it has now.
+    `finds` says that it looks for its coordinator before anything is sent there (where ACLs may forbid that),
+    `found` that it has it. `results` are what several threads wait for
+    (`kipviz.clients.transactions.results`).
+    """
+
+    transactional_id: str
+    transaction_timeout_ms: int = 60_000
+    state: ProducerState = S.UNINITIALIZED
+    producer_id: int = -1
+    producer_epoch: int = -1
+    transaction_started: bool = False
+    queue: tuple[Message, ...] = ()
+    on_wire: Message | None = None
+    on_wire_broker: int = -1
+    done: bool = False
+    error: str = ""
+    session: str = ""
+    two_phase_commit: bool = False
+    preparing: bool = False
+    prepared: PreparedTxnState = PreparedTxnState()
+    finalized: int = 2
+    version: int = 2
+    partitions: tuple[str, ...] = ()
+    to_add: tuple[str, ...] = ()
+    bump: bool = False
+    member_at_init: tuple[str, int] = ("", -1)
+    topics: TopicIds = TopicIds()
+    newest_offset_commit: int = BY_ID
+    heartbeat_interval_ms: int = 0
+    share_version: int = STAGING_LEVEL
+    dropped: tuple[TxnShareAcknowledge, ...] = ()
+    timed_out: str = ""
+    staging_level: int = STAGING_LEVEL
+    votes_first: bool = False
+    group_id: str = ""
+    backs_off: bool = False
+    rests: str = ""
+    finds: bool = False
+    found: bool = False
+    results: tuple[Result, ...] = ()
+
+    @property
+    def implicit(self) -> bool:
+        """Whether brokers enlist partitions by themselves (transaction version 2)."""
+        return self.version >= 2
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The producer id and epoch."""
+        return (self.producer_id, self.producer_epoch)
+
+
+class Failure(Value, frozen=True):
+    """What has failed, a request or the answer to one, and with which error."""
+
+    about: Message
+    error: Errors
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def init_transactions(
+    me: TransactionManager, *, keep_prepared_txn: bool = False, told_ms: int = -1
+) -> TransactionManager:
+    """Ask for an identity; earlier producers with the same name are fenced. Blocks.
+
+    An open transaction of theirs is aborted, or kept, if `keep_prepared_txn` says so (KIP-939). What is
+    told of heartbeats is their interval, or `told_ms`.
+    """
+    request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
+    if me.two_phase_commit or keep_prepared_txn or me.heartbeat_interval_ms:
+        limit = NO_TIME_LIMIT if me.two_phase_commit else me.transaction_timeout_ms
+        request = InitProducerId2Pc(
+            me.transactional_id,
+            limit,
+            enable_2pc=me.two_phase_commit,
+            keep_prepared_txn=keep_prepared_txn,
+            heartbeat_interval_ms=me.heartbeat_interval_ms if told_ms < 0 else told_ms,
+        )
+    return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False, error="")
+
+
+def begin_transaction(me: TransactionManager) -> TransactionManager:
+    """Start a transaction, purely locally."""
+    return _to(me, S.IN_TRANSACTION).but(transaction_started=False)
+
+
+def resume(
+    me: TransactionManager, identity: tuple[str, int, int], version: int = -1
+) -> TransactionManager:
+    """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
+
+    It starts IN_TRANSACTION. Nobody is asked, nobody is fenced. `version` is the transaction version in which it
+    was begun, -1 where nobody knows.
+    """
+    name, producer_id, epoch = identity
+    return me.but(
+        transactional_id=name,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        state=S.IN_TRANSACTION,
+        transaction_started=True,
+        version=version if version >= 0 else me.version,
+    )
+
+
+def enlisting(me: TransactionManager, partition: str) -> TransactionManager:
+    """Note that a partition is in the transaction; below version 2 it has to be added first."""
+    return me.but(transaction_started=True) if me.implicit else adding(me, (partition,))
+
+
+def adding(me: TransactionManager, partitions: tuple[str, ...]) -> TransactionManager:
+    """Note that AddPartitionsToTxn has to go out for those of some partitions that are not in it."""
+    known = (*me.partitions, *me.to_add, *being_added(me))
+    new = tuple(partition for partition in partitions if partition not in known)
+    return me.but(to_add=(*me.to_add, *new)) if new else me
+
+
+def being_added(me: TransactionManager) -> tuple[str, ...]:
+    """Give the partitions of an AddPartitionsToTxn that is on the wire or to be sent again."""
+    return tuple(
+        partition
+        for request in (me.on_wire, *me.queue)
+        if isinstance(request, AddPartitionsToTxn)
+        for partition in request.partitions
+    )
+
+
+def send_offsets(
+    me: TransactionManager,
+    group_id: str,
+    member_id: str,
+    member_epoch: int,
+    offsets: tuple[GroupOffset, ...],
+    instance_id: str = "",
+) -> TransactionManager:
+    """Stage a group's offsets in the transaction. Blocks until the group coordinator has them.
+
+    Under transaction versions 0 and 1 AddOffsetsToTxn goes to the transaction coordinator first.
+    """
+    who = (me.transactional_id, group_id, me.producer_id, me.producer_epoch)
+    version = me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT
+    request = TxnOffsetCommit(
+        *who, member_id, member_epoch, offsets, version, instance_id=instance_id
+    )
+    asked = topic_ids.asked(me.topics, request, me.newest_offset_commit)
+    if me.implicit:
+        return me.but(queue=(*me.queue, *asked, request), transaction_started=True, done=False)
+    first = AddOffsetsToTxn(me.transactional_id, me.producer_id, me.producer_epoch, group_id)
+    return me.but(queue=(*me.queue, *asked, first, request), done=False)
+
+
+# What a share group's member stages, too.
+send_share_acknowledgements = stagings.send_share_acknowledgements
+
+
+def prepare_transaction(
+    me: TransactionManager, *, incomplete: bool, votes_first: bool = False
+) -> TransactionManager:
+    """Flush, and then accept no more records: from here on both outcomes are possible. Blocks.
+
+    No request says so: the coordinator sees an ongoing transaction as before (KIP-939).
+    """
+    me = me.but(preparing=True, done=False, error="", votes_first=votes_first)
+    return prepared_when_flushed(me, incomplete=incomplete)
+
+
+def prepared_when_flushed(me: TransactionManager, *, incomplete: bool) -> TransactionManager:
+    """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
+    waits = incomplete or (me.votes_first and stagings.unanswered(me))
+    if not me.preparing or waits or me.state is not S.IN_TRANSACTION:
+        return me
+    prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
+    return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)
+
+
+def ends_at_once(me: TransactionManager) -> bool:
+    """Say whether a transaction of version 2 ends without a word to anybody: nothing was sent in it."""
+    return me.implicit and not me.transaction_started
+
+
+def end_transaction(
+    me: TransactionManager, *, committed: bool, incomplete: bool
+) -> TransactionManager:
+    """Commit or abort. Blocks until the coordinator has decided, not until markers are written.
+
+    A transaction in which nothing was sent ends locally. It ends in the version in which it began; the next
+    one has the version that the cluster has told by now, and a client that comes from below 2 bumps its epoch
+    before.
+    """
+    me = _to(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
+    end = EndTxn(
+        me.transactional_id,
+        me.producer_id,
+        me.producer_epoch,
+        committed,
+        5 if me.implicit else LAST_END_TXN,
+    )
+    if ends_at_once(me) and not incomplete:
+        me = _to(_with_finalized(me), S.READY)
+        return me.but(done=True, error="", prepared=PreparedTxnState())
+    if not committed:
+        # What was asked for is sent all the same, and goes before the end (TransactionManager.Priority).
+        asked = tuple(m for m in me.queue if isinstance(m, BEFORE_THE_END))
+        me = stagings.dropping(me, *me.queue).but(queue=asked, to_add=())
+    me = _with_finalized(me)
+    me = me.but(queue=(*me.queue, end, *_bumping(me)), done=False, error="")
+    return ended_locally(me, incomplete=incomplete)
+
+
+def _with_finalized(me: TransactionManager) -> TransactionManager:
+    """Take the transaction version that the cluster has told for the next transaction.
+
+    Source: TransactionManager.maybeUpdateTransactionV2Enabled.
+    """
+    if (me.finalized >= 2) == me.implicit:
+        return me
+    return me.but(version=me.finalized, bump=me.bump or me.finalized >= 2)
+
+
+def _bumping(me: TransactionManager) -> tuple[InitProducerId, ...]:
+    """Give the request for the next epoch, if the client has to bump it itself (KIP-360)."""
+    who = (me.transactional_id, me.transaction_timeout_ms, me.producer_id, me.producer_epoch)
+    return (InitProducerId(*who),) if me.bump else ()
+
+
+# -- its requests ---------------------------------------------------------------------------------
+
+
+def connected(me: TransactionManager, features: Features) -> TransactionManager:
+    """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
+    return me.but(
+        share_version=features.share_version,
+        staging_level=features.staging_level,
+        finalized=features.transaction_version,
+        newest_offset_commit=features.txn_offset_commit,
+    )
+
+
+def next_request(
+    me: TransactionManager, *, incomplete: bool = False, flying: bool = False
+) -> Message | None:
+    """Give the transactional request that goes out next, if none is on the wire.
+
+    EndTxn waits until no batch is left, and a new identity for a group's generation until none is `flying`. Below
+    transaction version 2 partitions are added before anything else but InitProducerId. Source:
+    TransactionManager.nextRequest.
+    """
+    if me.on_wire is not None:
+        return None
+    return _finding_first(me, _next_in_turn(me, incomplete=incomplete, flying=flying))
+
+
+def _next_in_turn(me: TransactionManager, *, incomplete: bool, flying: bool) -> Message | None:
+    """Give the request that is to go out, whether or not it is known where to."""
+    if me.to_add and me.state in SENDS:
+        return AddPartitionsToTxn(
+            me.transactional_id,
+            me.producer_id,
+            me.producer_epoch,
+            me.to_add,
+            version=LAST_ADD_PARTITIONS,
+        )
+    if not me.queue:
+        return None
+    request: Message = me.queue[0]
+    if isinstance(request, EndTxn) and incomplete:
+        return None
+    if isinstance(request, InitProducerIdOfGroup) and flying:
+        return None
+    if isinstance(request, TxnOffsetCommit):
+        return None if me.topics.refused else topic_ids.named(me.topics, request)
+    return request
+
+
+def _finding_first(me: TransactionManager, request: Message | None) -> Message | None:
+    """Give the request that goes out now: whoever has no coordinator looks for it before all else.
+
+    Source: Sender.maybeSendAndPollTransactionalRequest, TransactionManager.lookupCoordinator.
+    """
+    if request is None or not me.finds or me.found or isinstance(request, TO_OTHERS):
+        return request
+    return FindCoordinator(me.transactional_id)
+
+
+def sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
+    """Note that a request is on the wire to a broker."""
+    on_wire = me.but(on_wire=request, on_wire_broker=broker)
+    if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
+        return on_wire.but(to_add=())
+    if isinstance(request, FindCoordinator):
+        return on_wire
+    return on_wire.but(queue=(*stagings.left_over(me.queue[0], request), *me.queue[1:]))
+
+
+def on_answer(
+    me: TransactionManager, message: Message, *, incomplete: bool
+) -> tuple[TransactionManager, Failure | None]:
+    """Take an answer: go on, try again, or give what has failed.
+
+    Clause: KIP-98 "Producer", KIP-890 (identity of the next transaction in EndTxn version 5);
+    TransactionManager's handlers.
+    """
+    request = me.on_wire
+    if request is None:
+        return me, None
+    me = me.but(on_wire=None, on_wire_broker=-1)
+    error = producer_errors.said(message)
+    request, error = stagings.refused(request, message, error)
+    if error is not Errors.NONE:
+        return _on_error(me, request, error)
+    match message:
+        case InitProducerIdResponse():
+            assert isinstance(request, InitProducerId)
+            version = me.finalized if request.producer_id < 0 else me.version
+            if isinstance(request, InitProducerIdOfGroup):
+                me = _forgotten(me)
+            return _initialised(me.but(version=version, bump=False), message), None
+        case AddPartitionsToTxnResponse():
+            added = (*me.partitions, *message.partitions)
+            return me.but(partitions=added, transaction_started=True), None
+        case AddOffsetsToTxnResponse():
+            return me.but(transaction_started=True), None
+        case EndTxnResponse() if message.producer_id < 0:
+            return _begins_anew(me), None
+        case EndTxnResponse():
+            bumped = me.but(
+                producer_id=message.producer_id,
+                producer_epoch=message.producer_epoch,
+                prepared=PreparedTxnState(),
+            )
+            return _begins_anew(bumped), None
+        case FindCoordinatorResponse():
+            return me.but(found=True), None
+        case MetadataResponse():
+            return me.but(topics=topic_ids.learned(me.topics, message.topics)), None
+        case TxnOffsetCommitResponse() if message.refused and me.state is S.IN_TRANSACTION:
+            assert isinstance(request, TxnOffsetCommit)
+            left = topic_ids.left(request, message)
+            return _on_error(me, left, message.refused[0].error)
+        case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
+            return me.but(done=not any(isinstance(m, TxnOffsetCommit) for m in me.queue)), None
+        case TxnShareAcknowledgeResponse():
+            return prepared_when_flushed(me, incomplete=incomplete), None
+        case TxnOffsetCommitResponse() | TxnHeartbeatResponse():
+            return me, None  # nobody waits: the call was over with an error, or it never waits
+        case _:
+            raise AssertionError(f"no producer asked for {type(message).__name__}")
+
+
+def _forgotten(me: TransactionManager) -> TransactionManager:
+    """Forget what belonged to the identity before (KIP-447, first draft)."""
+    return me.but(partitions=(), to_add=(), transaction_started=False)
+
+
+def _initialised(me: TransactionManager, answer: InitProducerIdResponse) -> TransactionManager:
+    """Take the identity; a transaction that was kept is prepared, whoever wrote it."""
+    me = me.but(producer_id=answer.producer_id, producer_epoch=answer.producer_epoch, done=True)
+    if not isinstance(answer, InitProducerId2PcResponse) or answer.ongoing_txn_producer_id < 0:
+        return _to(me, S.READY)
+    prepared = PreparedTxnState(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
+    return _to(me, S.PREPARED_TRANSACTION).but(prepared=prepared, transaction_started=True)
+
+
+def _begins_anew(me: TransactionManager) -> TransactionManager:
+    """Begin anew after EndTxn: up to version 4 with the same epoch, unless the client has to bump it.
+
+    The bump is an InitProducerId with the identity so far (KIP-360), and the call that ended the
+    transaction waits for it, too. It is in the queue if that call knew of it: what comes to light
+    later, while the transaction ends, is asked for by nobody, and the producer stays INITIALIZING.
+    A client that heard of version 2 when it wanted to commit, and has to abort, sends EndTxn 5 and bumps its
+    epoch all the same. Sequences go on where the epoch does. Source: TransactionManager.resetTransactionState.
+    """
+    me = me.but(partitions=(), transaction_started=False)
+    if not me.bump:
+        return _to(me, S.READY).but(done=True)
+    asked = any(isinstance(m, InitProducerId) for m in me.queue)
+    return _to(me, S.INITIALIZING).but(bump=asked, done=not asked)
+
+
+def ended_locally(me: TransactionManager, *, incomplete: bool) -> TransactionManager:
+    """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
+    ends = bool(me.queue) and isinstance(me.queue[0], EndTxn)
+    waits = me.on_wire is not None or incomplete or me.to_add
+    if not ends or me.transaction_started or waits:
+        return me
+    return _begins_anew(me.but(queue=me.queue[1:]))
+
+
+def on_disconnected(me: TransactionManager, broker: int) -> TransactionManager:
+    """Put the request on a broken connection back; where its coordinator is has to be asked anew."""
+    lost = me.on_wire
+    if lost is None or me.on_wire_broker != broker:
+        return me
+    me = _resting(me, lost)
+    again = () if isinstance(lost, FindCoordinator) else (lost,)
+    known = me.found and isinstance(lost, TO_OTHERS)
+    return me.but(queue=(*again, *me.queue), on_wire=None, on_wire_broker=-1, found=known)
+
+
+def _on_error(
+    me: TransactionManager, request: Message, error: Errors
+) -> tuple[TransactionManager, Failure | None]:
+    if error in MOVED and not isinstance(request, TO_OTHERS):
+        me = me.but(found=False)  # it is no coordinator, or none any more
+    if not producer_errors.may_be_asked_again(request, error):
+        return me, Failure(request, error)
+    if isinstance(request, FindCoordinator):
+        return me, None
+    if error is Errors.UNKNOWN_TOPIC_ID:
+        me = me.but(topics=me.topics.but(refused=True))
+    else:
+        me = _resting(me, request, error)
+    return me.but(queue=(request, *me.queue)), None
+
+
+def _resting(
+    me: TransactionManager, request: Message, error: Errors = Errors.NONE
+) -> TransactionManager:
+    """Let the sender rest before a transactional request goes out again, if it backs off."""
+    if not me.backs_off:
+        return me
+    first = isinstance(request, AddPartitionsToTxn) and not me.partitions
+    short = first and error is Errors.CONCURRENT_TRANSACTIONS
+    return me.but(rests=SHORT_REST if short else REST)
+
+
+def rest_ms(rest: str, retry_backoff_ms: int) -> int:
+    """Give how long a rest takes, in ms."""
+    short = min(retry_backoff_ms, ADD_PARTITIONS_RETRY_BACKOFF_MS)
+    return short if rest == SHORT_REST else retry_backoff_ms
+
+
+def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
+    """Enter ABORTABLE_ERROR or FATAL_ERROR and drop what was to be sent.
+
+    While an abort is under way an abortable error changes nothing, unless it is the abort's own:
+    nothing is left to do then.
+    """
+    about, error = failure.about, failure.error
+    if me.state is S.FATAL_ERROR:
+        return me
+    name = type(about).__name__.removesuffix("Response")
+    of_batch = name == "Produce"
+    if error is Errors.INVALID_PRODUCER_EPOCH and not of_batch:
+        error = Errors.PRODUCER_FENCED  # to every transactional request the two are one
+    fenced_by_group = bool(me.group_id) and error is Errors.PRODUCER_FENCED
+    abortable = fenced_by_group or ends_the_transaction(name, error)
+    if me.state is S.ABORTING_TRANSACTION and abortable:
+        if not isinstance(about, EndTxn):
+            return stagings.dropping(me, about)
+        abortable = False
+    # From READY, where no transaction is open, the sender may not step there, and poisons the state.
+    poisoned = abortable and not (me.session or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
+    abortable = abortable and not poisoned
+    completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
+    fails_batch = of_batch and me.state not in completing
+    me = _to(me, S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
+    if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
+        me = _to(me, S.UNINITIALIZED)
+    return stagings.dropping(me, about, *me.queue).but(
+        queue=(),
+        to_add=(),
+        bump=me.bump or (fails_batch and not me.implicit),
+        done=True,
+        preparing=False,
+        rests="",
+        error=producer_errors.POISONED if poisoned else f"{name}: {error.name}",
+    )
+
+
+def restarted(me: TransactionManager) -> TransactionManager:
+    """Give the manager of the process's next life: it has the transactional id, no identity."""
+    return TransactionManager(
+        me.transactional_id,
+        me.transaction_timeout_ms,
+        session=me.session,
+        two_phase_commit=me.two_phase_commit,
+        heartbeat_interval_ms=me.heartbeat_interval_ms,
+        topics=me.topics.anew,
+        group_id=me.group_id,
+        backs_off=me.backs_off,
+        finds=me.finds,
+    )
+
+
+def _to(me: TransactionManager, state: ProducerState) -> TransactionManager:
+    """Go to another state; the table says which ones there are from here.
+
+    One that follows a session's has no life cycle of its own.
+    """
+    assert me.session or state in TRANSITIONS[me.state], (me.state, state)
+    return me.but(state=state)
