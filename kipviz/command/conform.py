@@ -43,6 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"how many steps each has ({STEPS})",
     )
+    parser.add_argument(
+        "--brokers",
+        type=int,
+        choices=(1, 3),
+        default=1,
+        help="at how many; of three leaders move, and some are killed (1)",
+    )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first one (1)")
     parser.add_argument("--program", metavar="FILE", help="run the saved program instead")
     parser.add_argument(
@@ -97,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         Refused: if there is no broker to play them at.
     """
     from kipviz.conforming.plain_client import Lost
-    from kipviz.conforming.real_broker import CannotStart, release_of
+    from kipviz.conforming.real_cluster import CannotStart, release_of
     from kipviz.recordings.recording_error import RecordingError
 
     jars = Path(arguments.kafka)
@@ -113,7 +120,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(str(wrong)) from None
     except OSError as wrong:
         raise Refused(f"cannot write {wrong.filename}: {wrong.strerror}") from None
-    answer(_document(found, kept, release), _lines(found, kept, release), as_json=arguments.json)
+    brokers = programs[0].brokers if programs else 1
+    answer(
+        _document(found, kept, release, brokers),
+        _lines(found, kept, release, brokers),
+        as_json=arguments.json,
+    )
     return int(bool(found.refused))
 
 
@@ -144,7 +156,7 @@ def _programs(arguments: argparse.Namespace) -> Iterator[Program]:
 
     if arguments.program is None:
         for at in range(arguments.programs):
-            yield program(arguments.seed + at, arguments.steps)
+            yield program(arguments.seed + at, arguments.steps, arguments.brokers)
         return
     try:
         yield read(Path(arguments.program).read_bytes())
@@ -205,11 +217,14 @@ def _keep(
     return kept
 
 
-def _lines(found: _Found, kept: list[tuple[Refusal, str]], release: str) -> Iterator[str]:
+def _lines(
+    found: _Found, kept: list[tuple[Refusal, str]], release: str, brokers: int
+) -> Iterator[str]:
     from kipviz.conforming.judging import lines_of_mutants
 
+    where = "one broker" if brokers == 1 else f"{brokers} brokers"
     yield (
-        f"Kafka {release}, one broker: {found.played} programs, {found.asked:,} responses compared: "
+        f"Kafka {release}, {where}: {found.played} programs, {found.asked:,} responses compared: "
         f"{found.accepted:,} accepted, {found.refused:,} refused, {found.doubted:,} that cannot be judged."
     )
     for refusal, place in kept:
@@ -228,12 +243,14 @@ def _lines(found: _Found, kept: list[tuple[Refusal, str]], release: str) -> Iter
         yield from lines_of_mutants(found.mutants)
 
 
-def _document(found: _Found, kept: list[tuple[Refusal, str]], release: str) -> dict[str, Any]:
+def _document(
+    found: _Found, kept: list[tuple[Refusal, str]], release: str, brokers: int
+) -> dict[str, Any]:
     import msgspec
 
     return {
         "kafka": release,
-        "brokers": 1,
+        "brokers": brokers,
         "programs": found.played,
         "answers": found.asked,
         "accepted": found.accepted,

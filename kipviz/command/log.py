@@ -22,7 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         metavar="FOLDER|FILE",
-        help="a partition's folder, such as __transaction_state-45, or a broker's whole folder of logs",
+        nargs="+",
+        help="a partition's folder, such as __transaction_state-45, or a broker's whole folder of logs; with --accept "
+        "the folders of several brokers of one cluster",
     )
     parser.add_argument("--topic", help="the topic; default: from the folder's name")
     parser.add_argument(
@@ -84,13 +86,17 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.recordings.files.segments import read_partition, read_segment
     from kipviz.recordings.recording_error import RecordingError
 
-    path = Path(arguments.path)
-    if not path.exists():
-        raise Refused(f"{path} does not exist; name a partition's folder or a .log file")
+    paths = [Path(each) for each in arguments.path]
+    path = paths[0]
+    for each in paths:
+        if not each.exists():
+            raise Refused(f"{each} does not exist; name a partition's folder or a .log file")
     if why := _why_not_together(arguments):
         raise Refused(why)
     if arguments.accept:
-        return log_accept.run(arguments, path)
+        return log_accept.run(arguments, paths)
+    if len(paths) > 1:
+        raise Refused("several brokers' folders are for --accept, and for kipviz audit --logs")
     if arguments.open:
         return _open(arguments, path)
     if not arguments.topic and log_folder.is_of_several(path):

@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--requests",
         metavar="FILE",
         nargs="+",
-        action="extend",
+        action="append",
         help="with --accept: the output of the broker's logger kafka.request.logger at DEBUG; the files of a "
-        "log that was rolled, in any order",
+        "log that was rolled, in any order; with several FOLDERs once for each, in their order",
     )
     parser.add_argument(
         "--utc-offset",
@@ -56,8 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> int:
+def run(arguments: argparse.Namespace, folders: list[Path]) -> int:
     """Print what was accepted, and each answer that the model could not have given.
+
+    With one folder all request logs are its broker's.
 
     Raises:
         Refused: if the logs or the requests cannot be read.
@@ -67,11 +69,14 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
     from kipviz.recordings.recording_error import RecordingError
 
     settings = dict(_setting(each) for each in arguments.settings)
+    logs: list[list[str]] | list[str] | None = arguments.requests
+    if arguments.requests is not None and len(folders) == 1:
+        logs = [each for some in arguments.requests for each in some]
     try:
         with _judge(arguments) as judge:
             found = report(
-                folder,
-                arguments.requests,
+                folders[0] if len(folders) == 1 else folders,
+                logs,
                 topics=arguments.topics,
                 utc_offset=UTC if arguments.utc_offset is None else arguments.utc_offset,
                 settings=settings,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from kipviz.core.printable import shown
 
 if TYPE_CHECKING:
     from kipviz.watching.cluster_query import Look
+    from kipviz.watching.page import WatchPage
 
 HELP = (
     "watch a running cluster: open transactions, what they block, share groups' backlogs; read-only"
@@ -46,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--once", action="store_true", help="query once; the exit status is 1 if something is wrong"
     )
     parser.add_argument(
+        "--page",
+        type=_port,
+        metavar="PORT",
+        help="show the looks on a page at http://127.0.0.1:PORT/, too, which refreshes itself; 0: any free port",
+    )
+    parser.add_argument(
         "--command-config",
         metavar="FILE",
         help="a properties file with security.protocol, sasl.* and ssl.*, as Kafka's tools take it",
@@ -58,6 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="timeout of a response (10)",
     )
     add_json(parser)
+
+
+def _port(text: str) -> int:
+    """Read the number of a port, or 0 for any."""
+    if not (text.isascii() and text.isdecimal() and int(text) < 65_536):
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
@@ -80,13 +95,36 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.watching.connection import Connection, Unreachable
 
     config = _config(arguments.command_config)
+    if arguments.page is not None and arguments.once:
+        raise Refused("--page shows one look after the other, and --once takes one")
     try:
-        with Connection(arguments.bootstrap_server, config, arguments.timeout) as connection:
-            return _watch(connection.ask, arguments)
+        with (
+            Connection(arguments.bootstrap_server, config, arguments.timeout) as connection,
+            _page(arguments) as page,
+        ):
+            return _watch(connection.ask, arguments, page)
     except Unreachable as wrong:
         raise Refused(str(wrong)) from None
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _page(arguments: argparse.Namespace) -> Iterator[WatchPage | None]:
+    """Serve the page as long as the watch goes on, if there is to be one."""
+    from kipviz.watching.page import WatchPage
+
+    if arguments.page is None:
+        yield None
+        return
+    try:
+        page = WatchPage(arguments.page, arguments.every)
+    except OSError as wrong:
+        why = wrong.strerror or wrong
+        raise Refused(f"cannot listen at port {arguments.page} of this machine: {why}") from None
+    with page:
+        print(f"kipviz: the page is at {page.address}", file=sys.stderr, flush=True)
+        yield page
 
 
 def _config(path: str | None) -> dict[str, Any]:
@@ -102,19 +140,19 @@ def _config(path: str | None) -> dict[str, Any]:
         raise Refused(f"{path}: {wrong}") from None
 
 
-def _watch(ask: Any, arguments: argparse.Namespace) -> int:
+def _watch(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
     # An interrupt in the middle of a request would leave its connection in the middle, too: the first one ends the
     # watch behind the look that is under way, and a second one is not waited for.
     with until_interrupted() as go_on:
         while True:
-            status = _looked(ask, arguments)
+            status = _looked(ask, arguments, page)
             if arguments.once and go_on():
                 return status
             if not _paused(arguments.every, go_on):
                 raise KeyboardInterrupt
 
 
-def _looked(ask: Any, arguments: argparse.Namespace) -> int:
+def _looked(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
     """Look once and show it; the status is 1 if something is wrong."""
     from kipviz.watching.admin_queries import NoAnswer
     from kipviz.watching.cluster_query import look
@@ -126,7 +164,11 @@ def _looked(ask: Any, arguments: argparse.Namespace) -> int:
         if arguments.once:
             raise Refused(sentence) from None
         print(f"kipviz: {shown(sentence)}; retrying", file=sys.stderr, flush=True)
+        if page is not None:
+            page.trouble(sentence)
         return 1
+    if page is not None:
+        page.show(found)
     (_show if arguments.once else _show_again)(found, arguments)
     return int(found.is_wrong)
 

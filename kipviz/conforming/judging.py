@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
+from kipviz.conforming.real_cluster import SETTINGS, Files
 from kipviz.core.values import Value
 from kipviz.recordings.answer_mutations import changes
 from kipviz.recordings.judging.accept import Acceptor
@@ -13,7 +13,7 @@ from kipviz.recordings.judging.report import Report, of_evidence
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.request_context.evidence import Evidence, of_broker
+from kipviz.recordings.request_context.evidence import BrokerFiles, Evidence, of_brokers
 from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
 
 # Why the model may accept an answer that the broker did not give.
@@ -45,13 +45,14 @@ class Judged(Value, frozen=True):
     mutants: Mutants | None
 
 
-def evidence_of(logs: Path, requests: Path, sent: Iterable[Sent]) -> Evidence:
-    """Return what a broker wrote, with the batches that its clients sent.
+def evidence_of(files: Iterable[Files], sent: Iterable[Sent]) -> Evidence:
+    """Return what brokers wrote, with the batches that their clients sent.
 
     Raises:
         RecordingError: if it cannot be read.
     """
-    return of_broker(logs, (requests,)).but(sent=tuple(sent), first_producer_id=0)
+    brokers = tuple(BrokerFiles(each.logs, (each.requests,)) for each in files)
+    return of_brokers(brokers, settings=SETTINGS).but(sent=tuple(sent), first_producer_id=0)
 
 
 def judge(

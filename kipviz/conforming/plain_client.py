@@ -1,11 +1,15 @@
-"""A client that sends one request at a time to a broker on this machine, in the version that its program says."""
+"""A client of a broker on this machine: it sends requests in the version that its program says, one after the other or several at once."""
 
 from __future__ import annotations
 
+import select
 import socket
+from collections.abc import Iterable, Iterator
+from itertools import count
 from types import TracebackType
 from typing import Self
 
+from kipviz.core.values import Value
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.question import Question
 
@@ -18,17 +22,28 @@ class Lost(ConnectionError):
     """A broker has closed a connection, or did not answer in time; the message is one sentence."""
 
 
-class PlainClient:
-    """One connection; `asked` counts its requests, which is what a request log tells them apart by."""
+class Waiting(Value, frozen=True):
+    """A request that is under way: which one it is, by its number among those of its client."""
 
-    def __init__(self, port: int, client_id: str) -> None:
+    number: int
+    question: Question
+    version: int
+
+
+class PlainClient:
+    """One connection; its requests are numbered, which is what a request log tells those of a client apart by.
+
+    A client with several connections gives each of them the same `numbers`.
+    """
+
+    def __init__(self, port: int, client_id: str, numbers: Iterator[int] | None = None) -> None:
         """Connect to a broker on loopback.
 
         Raises:
             Lost: if it does not accept the connection.
         """
         self.client_id = client_id
-        self.asked = 0
+        self._numbers = count(1) if numbers is None else numbers
         try:
             self._socket = socket.create_connection((HOST, port), ANSWER_S)
         except OSError as wrong:
@@ -40,10 +55,30 @@ class PlainClient:
         Raises:
             Lost: if there is no answer.
         """
+        return self.answer_to(self.send(question, values, version))
+
+    def send(self, question: Question, values: Struct, version: int = -1) -> Waiting:
+        """Send a request and do not wait for its answer.
+
+        Raises:
+            Lost: if it cannot be sent.
+        """
         version = question.versions[1] if version < 0 else version
-        self.asked += 1
+        waiting = Waiting(next(self._numbers), question, version)
         try:
-            self._socket.sendall(question.frame(version, self.asked, self.client_id, values))
+            self._socket.sendall(question.frame(version, waiting.number, self.client_id, values))
+        except OSError as wrong:
+            raise Lost(f"{question.request.name}: {wrong}") from None
+        return waiting
+
+    def answer_to(self, waiting: Waiting) -> Struct:
+        """Wait for an answer; a broker gives them in the order of the requests of one connection.
+
+        Raises:
+            Lost: if there is none.
+        """
+        question = waiting.question
+        try:
             size = int.from_bytes(self._read(4), "big")
             if size > ANSWER_MAX:
                 raise Lost(f"{question.request.name}: an answer of {size} bytes is too long")
@@ -52,8 +87,8 @@ class PlainClient:
             raise Lost(f"{question.request.name}: no answer within {ANSWER_S:g} s") from None
         except OSError as wrong:
             raise Lost(f"{question.request.name}: {wrong}") from None
-        _, start = question.head_of(version, data)
-        return question.body_of(version, data, start)
+        _, start = question.head_of(waiting.version, data)
+        return question.body_of(waiting.version, data, start)
 
     def _read(self, size: int) -> bytes:
         found = bytearray()
@@ -78,3 +113,13 @@ class PlainClient:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def fileno(self) -> int:
+        """Return the number of its socket, for `select`."""
+        return self._socket.fileno()
+
+
+def answered(clients: Iterable[PlainClient], wait_s: float) -> list[PlainClient]:
+    """Return those of some clients to which an answer has come, and wait for the first one so long."""
+    readable, _, _ = select.select(list(clients), (), (), wait_s)
+    return list(readable)

@@ -1,7 +1,8 @@
 """Programs: what several clients do, one request after the other, drawn from a seed.
 
 A program names no ids, epochs or offsets. A step says "the identity before" or "one sequence too high", and what that is
-follows from the answers when it is played (`playing`). So any steps can be left out and the rest is a program, too.
+follows from the answers when it is played (`playing`). So any steps can be left out and the rest is a program, too. A step that is
+`at_once` is sent while the one before it is still under way.
 """
 
 from __future__ import annotations
@@ -14,19 +15,25 @@ import msgspec
 from kipviz.core.values import Value, digest_of
 
 STEPS = 40
+BROKERS = (1, 3)
 PARTITIONS = 2
 # How often each kind of step is drawn, relative to the others; who does it, and what it may be told.
-PRODUCERS, READER, OPERATOR, MEMBERS, SHARERS = (
+PRODUCERS, READER, OPERATOR, MEMBERS, SHARERS, CLASSIC = (
     ("a", "b"),
     ("r",),
     ("o",),
     ("m", "n"),
     ("s", "t"),
+    ("c", "d"),
 )
+# What gets another leader, or whose leader is killed: a partition of the topic, or who coordinates the program's
+# transactions, its group of members or its share group.
+PLACES = ("0", "1", "transaction", "group", "share")
 NOW, BEFORE, LATER = "now", "before", "later"
 _WHOSE = (NOW,) * 6 + (BEFORE, LATER)
 _SEQUENCES = ("next",) * 7 + ("again", "gap")
-KINDS: tuple[tuple[str, int, tuple[str, ...], tuple[tuple[str, ...], ...]], ...] = (
+Kind = tuple[str, int, tuple[str, ...], tuple[tuple[str, ...], ...]]
+KINDS: tuple[Kind, ...] = (
     ("init", 4, PRODUCERS, (("new", "new", "again"),)),
     ("add", 4, PRODUCERS, (_WHOSE, ("0", "1"))),
     ("produce", 12, PRODUCERS, (_WHOSE, ("0", "1"), _SEQUENCES)),
@@ -49,57 +56,83 @@ KINDS: tuple[tuple[str, int, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]
     ("share-leave", 1, SHARERS, ()),
     ("share-describe", 1, OPERATOR, ()),
     ("share-offsets", 2, OPERATOR, ()),
+    ("classic-join", 5, CLASSIC, ()),
+    ("classic-beat", 3, CLASSIC, (_WHOSE,)),
+    ("classic-commit", 3, CLASSIC, (_WHOSE, ("0", "1"))),
+    ("classic-leave", 1, CLASSIC, ()),
 )
-_DRAWN = tuple(kind for kind in KINDS for _ in range(kind[1]))
+MOVE, KILL = "move", "kill"
+# What happens to a cluster of several brokers only. A kill takes seconds, so few programs have one, and none has two.
+DISTURBANCES: tuple[Kind, ...] = ((MOVE, 4, OPERATOR, (PLACES,)), (KILL, 0, OPERATOR, (PLACES,)))
+ONE_IN_KILLS = 16
+ONE_IN_AT_ONCE = 3
+
+
+def _drawn(*kinds: Kind) -> tuple[Kind, ...]:
+    return tuple(kind for kind in kinds for _ in range(kind[1]))
+
+
+_OF_ONE_BROKER, _OF_SEVERAL = _drawn(*KINDS), _drawn(*KINDS, *DISTURBANCES)
 
 
 class Step(Value, frozen=True):
-    """What one client does: the kind of its request, and what it is told beside that."""
+    """What one client does: the kind of its request, and what it is told beside that.
+
+    `at_once` says that it does not wait for the answers to what was sent before.
+    """
 
     client: str
     does: str
     told: tuple[str, ...] = ()
+    at_once: bool = False
 
     def __str__(self) -> str:
-        return " ".join((self.client, self.does, *self.told))
+        words = " ".join((self.client, self.does, *self.told))
+        return f"{words}, at once" if self.at_once else words
 
 
 class Program(Value, frozen=True):
     """Steps in their order; `old` are the producers that speak as clients before transaction version 2 do.
 
-    `shared` says that both producers have one transactional id.
+    `shared` says that both producers have one transactional id, and `brokers` at how many it is played.
     """
 
     seed: int
     steps: tuple[Step, ...]
     old: tuple[str, ...] = ()
     shared: bool = False
+    brokers: int = 1
 
     def lines(self) -> Iterable[str]:
         """Return the program as text, a line each."""
         names = "one transactional id" if self.shared else "a transactional id each"
         old = f"; {' and '.join(self.old)} as before transaction version 2" if self.old else ""
-        yield f"seed {self.seed}: the producers have {names}{old}"
+        brokers = f"{self.brokers} brokers; " if self.brokers > 1 else ""
+        yield f"seed {self.seed}: {brokers}the producers have {names}{old}"
         yield from (f"  {number:>3}  {step}" for number, step in enumerate(self.steps, 1))
 
 
-def program(seed: int, steps: int = STEPS) -> Program:
+def program(seed: int, steps: int = STEPS, brokers: int = 1) -> Program:
     """Return the program of a seed; the same one on every machine."""
     told = _dice(seed, -1)
     old = tuple(who for at, who in enumerate(PRODUCERS) if told[at] % 3 == 0)
-    made = [_step(seed, number) for number in range(steps)]
+    kinds = _OF_SEVERAL if brokers > 1 else _OF_ONE_BROKER
+    made = [_step(seed, number, kinds) for number in range(steps)]
     # What comes first lets the rest do something: identities, and members.
     first = [Step(who, "init", ("new",)) for who in PRODUCERS]
-    joined = [Step("s", "share-join"), Step("m", "join")]
+    joined = [Step("s", "share-join"), Step("m", "join"), Step("c", "classic-join")]
     opening = [*first, *(each for at, each in enumerate(joined) if told[4 + at] % 2)]
-    return Program(seed, (*opening, *made)[:steps], old, told[3] % 2 == 0)
+    if brokers > 1 and told[8] % ONE_IN_KILLS == 0:
+        made.insert(steps // 2, Step(*OPERATOR, KILL, (_one(told, 9, PLACES),)))
+    whole = (*opening, *made)[:steps]
+    return Program(seed, whole, old, told[3] % 2 == 0, brokers)
 
 
-def _step(seed: int, number: int) -> Step:
+def _step(seed: int, number: int, kinds: tuple[Kind, ...]) -> Step:
     dice = _dice(seed, number)
-    does, _, who, choices = _DRAWN[int.from_bytes(dice[:4], "big") % len(_DRAWN)]
+    does, _, who, choices = kinds[int.from_bytes(dice[:4], "big") % len(kinds)]
     told = tuple(_one(dice, 8 + at, some) for at, some in enumerate(choices))
-    return Step(_one(dice, 4, who), does, told)
+    return Step(_one(dice, 4, who), does, told, dice[5] % ONE_IN_AT_ONCE == 0)
 
 
 def _dice(seed: int, number: int) -> bytes:
@@ -125,7 +158,10 @@ def read(data: bytes) -> Program:
         found = msgspec.json.decode(data, type=Program)
     except msgspec.MsgspecError as wrong:
         raise ValueError(f"this is no program: {wrong}") from None
-    known: dict[str, Any] = {kind[0]: kind for kind in KINDS}
+    if found.brokers not in BROKERS:
+        raise ValueError(f"a program is for {' or '.join(map(str, BROKERS))} brokers")
+    kinds = (*KINDS, *(DISTURBANCES if found.brokers > 1 else ()))
+    known: dict[str, Any] = {kind[0]: kind for kind in kinds}
     for step in found.steps:
         kind = known.get(step.does)
         if kind is None or step.client not in kind[2] or len(step.told) != len(kind[3]):

@@ -13,10 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
+from kipviz.conforming.clients import Names, topic_of
 from kipviz.conforming.judging import Judged, evidence_of, judge
-from kipviz.conforming.playing import Names, Playing, topic_of
+from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Program, Step, written
-from kipviz.conforming.real_broker import RealBroker
+from kipviz.conforming.real_cluster import RealCluster, files_in
 from kipviz.core import atomic_write
 from kipviz.core.values import Value
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
@@ -24,7 +25,7 @@ from kipviz.recordings.request_context.handmade_requests import Request
 
 # Of one refused program so many attempts at shrinking are made, each at a broker of its own.
 ATTEMPTS_MAX = 16
-PROGRAM, LOGS, REQUESTS, REPORT = "program.json", "logs", "kafka-request.log", "report.txt"
+PROGRAM, REPORT = "program.json", "report.txt"
 
 
 class Refusal(Value, frozen=True):
@@ -95,12 +96,12 @@ def play_round(
     go_on: Callable[[], bool] = lambda: True,
     mutants_max: int = 0,
 ) -> Round:
-    """Play programs at one broker, stop it, and ask the model for every answer.
+    """Play programs at one broker or cluster, stop it, and ask the model for every answer.
 
     Args:
         jars: the jars of a Kafka release.
         home: an empty folder, in which logs and request log stay.
-        programs: what is played, one after the other.
+        programs: what is played, one after the other; all are for as many brokers.
         tell: takes the progress.
         go_on: whether to play the next one.
         mutants_max: how many changed answers the model is asked about, 0 for none.
@@ -110,24 +111,25 @@ def play_round(
         Lost: if the broker does not answer.
         RecordingError: if what it wrote cannot be read.
     """
-    tell("starting a broker")
+    brokers = programs[0].brokers if programs else 1
+    tell("starting a broker" if brokers == 1 else f"starting {brokers} brokers")
     sent, played = [], 0
     steps: dict[Request, int] = {}
-    with RealBroker(jars, home) as broker:
-        ids = broker.create([topic_of(prefix_at(at)) for at in range(len(programs))])
+    with RealCluster(jars, home, brokers) as cluster:
+        ids = cluster.create([topic_of(prefix_at(at)) for at in range(len(programs))])
         for at, made in enumerate(programs):
             if not go_on():
                 break
             tell(f"{at} of {len(programs)} programs played")
             prefix = prefix_at(at)
-            playing = Playing(made, Names(prefix, ids[topic_of(prefix)]), broker.connect)
+            playing = Playing(made, Names(prefix, ids[topic_of(prefix)]), cluster)
             playing.play()
             sent += playing.sent
             steps |= playing.asked
             played += 1
-        tell("stopping the broker")
+        tell("stopping the broker" if brokers == 1 else "stopping the brokers")
     tell("asking the model")
-    evidence = evidence_of(broker.logs, broker.requests, sent)
+    evidence = evidence_of(cluster.files, sent)
     return Round(tuple(programs), played, judge(evidence, mutants_max, go_on), steps)
 
 
@@ -190,17 +192,19 @@ def attempts_at(jars: Path, tell: Told, go_on: Callable[[], bool]) -> Try:
 def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
     """Play a refused program alone at a fresh broker, and keep what it wrote; say whether it was refused again.
 
-    The folder has the program, the broker's logs and its request log, and the report: `kipviz log FOLDER/logs --accept
-    --requests FOLDER/kafka-request.log` asks the model again.
+    The folder has the program, the brokers' logs and request logs, and the report: `kipviz log FOLDER/logs --accept
+    --requests FOLDER/kafka-request.log` asks the model again; of several brokers each has a folder in it.
 
     Raises:
         OSError: if the folder cannot be written.
     """
+    brokers = refusal.program.brokers
     with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
         played = play_round(jars, Path(home), (refusal.program,), tell)
         to.mkdir(parents=True)
-        shutil.copytree(Path(home) / LOGS, to / LOGS)
-        shutil.copyfile(Path(home) / REQUESTS, to / REQUESTS)
+        for there, here in zip(files_in(Path(home), brokers), files_in(to, brokers), strict=True):
+            shutil.copytree(there.logs, here.logs)
+            shutil.copyfile(there.requests, here.requests)
     atomic_write.write(to / PROGRAM, written(refusal.program))
     report = (*refusal.lines(), "", *played.judged.report.lines())
     atomic_write.write(to / REPORT, "".join(f"{line}\n" for line in report).encode())

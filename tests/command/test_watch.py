@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -59,6 +60,42 @@ def test_it_looks_again_until_it_is_interrupted_and_ends_quietly_with_130(server
         _, err = watching.communicate(timeout=20)
     assert (watching.returncode, err) == (130, "")
     assert looks[0]["at_ms"] < looks[1]["at_ms"]
+
+
+def test_the_looks_are_on_a_page_of_this_machine_too(server):
+    command = [sys.executable, "-m", "kipviz", "watch", "--every", "0.2", "--json", "--page", "0"]
+    with subprocess.Popen(
+        [*command, "--bootstrap-server", server.bootstrap_servers],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        said = watching.stderr.readline()
+        # A look is on the page before it is printed.
+        watching.stdout.readline()
+        address = said.rpartition(" ")[2].strip()
+        with urllib.request.urlopen(address) as answer:
+            page, headers = answer.read().decode(), answer.headers
+        watching.send_signal(signal.SIGINT)
+        watching.communicate(timeout=20)
+    assert address.startswith("http://127.0.0.1:")
+    assert "orders-0: open transaction from offset 1 (hanging)" in page
+    assert "something is wrong" in page
+    assert '<meta http-equiv="refresh" content="1">' in page
+    assert "<script" not in page
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--once", "--page", "0"], "--page shows one look after the other, and --once takes one"),
+        (["--page", "70000"], "a port is a number from 0 to 65535"),
+    ],
+)
+def test_a_page_that_cannot_be_is_one_sentence(server, arguments, said, capsys):
+    assert main(["watch", "--bootstrap-server", server.bootstrap_servers, *arguments]) == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_missing_client_is_one_sentence(monkeypatch, capsys):

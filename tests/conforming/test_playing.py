@@ -3,9 +3,11 @@
 import pytest
 
 import kipviz
+from kipviz.conforming.clients import Names, topic_of
 from kipviz.conforming.plain_client import Lost, PlainClient
-from kipviz.conforming.playing import OLD, Names, Playing, topic_of
+from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Step, program
+from kipviz.conforming.questions import OLD
 from kipviz.serving.served_spec import cluster_of
 
 PREFIX = "p0"
@@ -17,11 +19,26 @@ def server():
         yield served
 
 
+class Served:
+    """The served cluster as one that programs are played at."""
+
+    def __init__(self, server):
+        servers = server.bootstrap_servers.split(",")
+        self.ports = dict(enumerate((int(each.rpartition(":")[2]) for each in servers), 1))
+        self.nodes = tuple(self.ports)
+        self.moved = []
+
+    def connect(self, node, client_id, numbers):
+        return PlainClient(self.ports[node], client_id, numbers)
+
+    def move(self, topic, index):
+        self.moved.append((topic, index))
+
+
 def played(server, made):
     """Play a program; return what it played with, and what clients asked."""
-    port = int(server.bootstrap_servers.rpartition(":")[2])
     names = Names(PREFIX, dict(server._spec.topic_ids)[topic_of(PREFIX)])
-    playing = Playing(made, names, lambda client: PlainClient(port, client))
+    playing = Playing(made, names, Served(server))
     playing.play()
     return playing, [name for _, name in server.requests()]
 
@@ -30,12 +47,94 @@ def of(*steps, **more):
     return program(1).but(steps=tuple(Step(*each) for each in steps), old=(), shared=False, **more)
 
 
+def without(made, client, does=""):
+    steps = (each for each in made.steps if each.client != client and each.does != does)
+    return made.but(steps=tuple(steps))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_every_step_of_a_random_program_is_asked_and_answered(server, seed):
-    made = program(seed)
+    # No time passes here, so that a member of a classic group would wait for one that does not come back.
+    made = without(program(seed), client="d")
     playing, _ = played(server, made)
-    assert set(playing.asked.values()) == set(range(len(made.steps)))
+    quiet = set(range(len(made.steps))) - set(playing.asked.values())
+    # While it waits to be in its group, what it is to do is left out.
+    assert {made.steps[at].client for at in quiet} <= {"c"}
+    assert len(quiet) < 5
     assert server.log == ()
+
+
+def test_of_three_brokers_each_is_asked_what_it_leads_or_coordinates():
+    with kipviz.serve(cluster_of({topic_of(PREFIX): 2}, brokers=3)) as served:
+        made = without(program(3, brokers=3), client="d", does="kill")
+        playing, asked = played(served, made)
+        assert served.log == ()
+    assert {"FindCoordinator", "Metadata"} <= set(asked)
+    moves = sum(step.does == "move" for step in made.steps)
+    assert len(playing._cluster.moved) == moves > 0
+    assert len({node for _, node in playing._connections}) == 3
+
+
+def test_what_is_at_once_is_sent_before_the_answer_to_the_step_before(server):
+    """A reader waits for its answer half a second; the producer that is at once is answered meanwhile."""
+    order = []
+
+    class Noting(PlainClient):
+        def send(self, question, values, version=-1):
+            order.append(("sent", self.client_id))
+            return super().send(question, values, version)
+
+        def answer_to(self, waiting):
+            told = super().answer_to(waiting)
+            order.append(("answered", self.client_id))
+            return told
+
+    class Noted(Served):
+        def connect(self, node, client_id, numbers):
+            return Noting(self.ports[node], client_id, numbers)
+
+    steps = (Step("a", "init", ("new",)), Step("b", "plain", ("0",), True), Step("o", "list"))
+    made = program(1).but(steps=steps, old=(), shared=False)
+    names = Names(PREFIX, dict(server._spec.topic_ids)[topic_of(PREFIX)])
+    Playing(made, names, Noted(server)).play()
+    assert order[:2] == [("sent", "p0-a"), ("sent", "p0-b")]
+    assert {order[2][0], order[3][0]} == {"answered"}
+    assert order[4:] == [("sent", "p0-o"), ("answered", "p0-o")]
+
+
+def test_a_classic_group_goes_through_its_generations(server):
+    made = of(
+        ("c", "classic-join"),
+        ("c", "classic-beat", ("now",)),
+        ("c", "classic-commit", ("now", "0")),
+        ("d", "classic-join"),
+        ("d", "classic-beat", ("now",)),
+        ("c", "classic-join"),
+    )
+    playing, asked = played(server, made)
+    # The second member waits for the first one to join again; what it is to say meanwhile is left out.
+    assert 4 not in playing.asked.values()
+    assert asked.count("JoinGroup") == 5
+    assert asked.count("SyncGroup") == 3
+    assert asked[-1] == "SyncGroup"
+
+
+def test_a_classic_member_leaves_under_the_name_that_it_was_given(server):
+    playing, asked = played(server, of(("c", "classic-join"), ("c", "classic-leave")))
+    assert asked[-1] == "LeaveGroup"
+    assert not playing._who._members["c"].name
+
+
+def test_a_broker_that_goes_away_unasked_is_one_sentence(server):
+    class Closing(Served):
+        def connect(self, node, client_id, numbers):
+            client = super().connect(node, client_id, numbers)
+            client._socket.shutdown(2)
+            return client
+
+    names = Names(PREFIX, dict(server._spec.topic_ids)[topic_of(PREFIX)])
+    with pytest.raises(Lost, match="broker 1 closed a connection, or cannot be reached"):
+        Playing(of(("o", "list")), names, Closing(server)).play()
 
 
 def test_a_transaction_is_written_with_the_identity_and_sequences_that_were_given(server):

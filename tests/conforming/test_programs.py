@@ -2,7 +2,7 @@
 
 import pytest
 
-from kipviz.conforming.programs import KINDS, Step, program, read, written
+from kipviz.conforming.programs import DISTURBANCES, KINDS, Step, program, read, written
 
 
 def test_a_seed_gives_the_same_program_everywhere():
@@ -17,15 +17,35 @@ FIRST_OF_SEVEN = ["a init new", "b init new", "s share-join", "m join"]
 def test_every_kind_of_step_is_drawn_with_every_word_that_it_may_be_told():
     drawn = {step for seed in range(120) for step in program(seed).steps}
     assert {step.does for step in drawn} == {kind[0] for kind in KINDS}
-    for does, _, who, choices in KINDS:
+    assert {step.at_once for step in drawn} == {False, True}
+    drawn |= {step for seed in range(400) for step in program(seed, 24, brokers=3).steps}
+    kinds = (*KINDS, *DISTURBANCES)
+    assert {step.does for step in drawn} == {kind[0] for kind in kinds}
+    for does, _, who, choices in kinds:
         own = [step for step in drawn if step.does == does]
         assert {step.client for step in own} == set(who)
         for at, words in enumerate(choices):
             assert {step.told[at] for step in own} == set(words)
 
 
-def test_a_program_is_written_and_read():
-    assert read(written(program(3))) == program(3)
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_a_program_is_written_and_read(brokers):
+    assert read(written(program(3, brokers=brokers))) == program(3, brokers=brokers)
+
+
+def test_no_program_kills_more_than_one_broker_and_few_kill_one():
+    kills = [
+        sum(step.does == "kill" for step in program(seed, brokers=3).steps) for seed in range(200)
+    ]
+    assert set(kills) == {0, 1}
+    assert 5 < sum(kills) < 30
+
+
+def test_only_a_cluster_of_several_brokers_is_disturbed():
+    with pytest.raises(ValueError, match="this is no step of a program: o move 0"):
+        read(written(program(1).but(steps=(Step("o", "move", ("0",)),))))
+    with pytest.raises(ValueError, match="a program is for 1 or 3 brokers"):
+        read(written(program(1).but(brokers=2)))
 
 
 @pytest.mark.parametrize(

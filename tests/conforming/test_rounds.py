@@ -3,7 +3,7 @@
 import pytest
 
 from kipviz.conforming.programs import Step, program
-from kipviz.conforming.real_broker import CannotStart, release_of
+from kipviz.conforming.real_cluster import CannotStart, release_of
 from kipviz.conforming.rounds import ATTEMPTS_MAX, Refusal, shrink
 from kipviz.recordings.replayed_roles.answer_text import Asked
 

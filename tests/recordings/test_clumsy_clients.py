@@ -18,6 +18,7 @@ from kipviz.conforming.judging import (
     mutants_of,
 )
 from kipviz.conforming.programs import read
+from kipviz.conforming.real_cluster import Files
 from kipviz.messages.errors import Errors
 from kipviz.recordings.judging import accept, inconclusive
 from kipviz.recordings.judging.inconclusive import REMEMBERED
@@ -41,7 +42,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evidence(folder):
-    found = evidence_of(folder / "kafka-logs", folder / "kafka-request.log", ())
+    found = evidence_of((Files(folder / "kafka-logs", folder / "kafka-request.log"),), ())
     told = next(x for x in found.exchanges if (x.client, x.api) == (OLD_CLIENT, "INIT_PRODUCER_ID"))
     who = (told.response["producerId"], told.response["producerEpoch"])
     sent = (((OLD_CLIENT, number), sequence) for number, sequence in ((2, 0), (4, 1)))

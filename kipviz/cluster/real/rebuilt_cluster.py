@@ -291,11 +291,14 @@ def seated(
     """Give a rebuilt world in which another broker leads a partition: what its role has read goes with it."""
     key = role_key(world.image.leader_of(partition), partition)
     role = world.roles[key]
-    if isinstance(role, TransactionCoordinator):
+    if isinstance(role, TransactionCoordinator) and role.coordinator_epoch != epoch:
         role = role.but(coordinator_epoch=epoch)
-    if isinstance(role, PartitionLeader):
+    if isinstance(role, PartitionLeader) and role.leader_epoch != epoch:
         role = role.but(leader_epoch=epoch)
     held = Leadership(leader, epoch, replicas)
+    before = world.image.leaders.get(partition)
+    if before == held and role is world.roles[key]:
+        return world
     image = world.image.but(leaders=world.image.leaders.set(partition, held))
     roles = world.roles.without(key).set(role_key(leader, partition), role)
     return world.but(image=image, roles=roles)

@@ -34,9 +34,13 @@ class Decision(Value, frozen=True):
 
 
 class Known(Value, frozen=True):
-    """What a broker may know at some time: the last decision about each partition."""
+    """What a broker may know at some time: the last decision about each partition.
+
+    `heard` is how many decisions there were until then.
+    """
 
     decisions: Table[str, Decision]
+    heard: int = 0
 
     def leader_of(self, partition: str) -> int:
         """Give who leads a partition, -1 if nobody does."""
@@ -114,28 +118,26 @@ def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -
     What was decided at one time is learned at once.
     """
     known: dict[str, Decision] = dict(first_of(decisions))
-    told = False
+    told, heard = False, 0
     for at, each in enumerate(decisions):
         if each.at_ms > end_ms:
             break
         if each.at_ms > begin_ms - LEARNS_MS and not told:
-            yield Known(Table.of(known))
+            yield Known(Table.of(known), heard)
             told = True
         known[each.partition] = each
-        last = at + 1 == len(decisions) or decisions[at + 1].at_ms > each.at_ms
+        heard = at + 1
+        last = heard == len(decisions) or decisions[heard].at_ms > each.at_ms
         if told and last:
-            yield Known(Table.of(known))
+            yield Known(Table.of(known), heard)
     if not told:
-        yield Known(Table.of(known))
+        yield Known(Table.of(known), heard)
 
 
-def seen_from(
-    broker: int,
-    decisions: tuple[Decision, ...],
-    worlds: list[tuple[int, World]],
-    context: Callable[[World, int], Context],
-) -> list[tuple[int, Context]]:
-    """Give what a broker's roles may look at, from each time on at which a log grew or something was decided.
+def worlds_of(
+    decisions: tuple[Decision, ...], worlds: list[tuple[int, World]]
+) -> Iterator[tuple[int, World]]:
+    """Give the worlds with those in office who were elected, from each time on at which a log grew or something was decided.
 
     What was decided is known at once here.
     """
@@ -144,13 +146,21 @@ def seen_from(
     decided: dict[int, list[Decision]] = {}
     for each in decisions:
         decided.setdefault(each.at_ms, []).append(each)
-    found: list[tuple[int, Context]] = []
     world = worlds[0][1]
     for at_ms in sorted({*grown, *decided}):
         world = grown.get(at_ms, world)
         known |= {each.partition: each for each in decided.get(at_ms, ())}
-        found.append((at_ms, context(seated(world, Known(Table.of(known))), broker)))
-    return found
+        yield at_ms, seated(world, Known(Table.of(known)))
+
+
+def seen_from(
+    broker: int,
+    decisions: tuple[Decision, ...],
+    worlds: list[tuple[int, World]],
+    context: Callable[[World, int], Context],
+) -> list[tuple[int, Context]]:
+    """Give what a broker's roles may look at, from each time on at which a log grew or something was decided."""
+    return [(at_ms, context(world, broker)) for at_ms, world in worlds_of(decisions, worlds)]
 
 
 def seated(world: World, known: Known) -> World:

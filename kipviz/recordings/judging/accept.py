@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from itertools import product
 from typing import Any, TypeVar
 
+from kipviz.brokers.context import Context
 from kipviz.brokers.logs.partition_log import PartitionLog, forget
 from kipviz.cluster import dispatch, rejections
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
@@ -45,9 +46,10 @@ from kipviz.recordings.decoded.elections import (
     Known,
     brokers_of,
     elected_of,
+    first_of,
     known_between,
     seated,
-    seen_from,
+    worlds_of,
 )
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
 from kipviz.recordings.decoded.log_starts import Fronts, deletion_said, deletions_in
@@ -80,6 +82,9 @@ from kipviz.recordings.request_context.logged_effects import Effects
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")
+# Of several brokers: for so long a batch may stand in its leader's log while nobody may see it yet, because a follower
+# has not copied it.
+REPLICATES_MS = 500
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
@@ -117,6 +122,7 @@ class Acceptor(RequestBook):
         self._led = evidence.led
         # What was known between two times: an exchange has many moments, and one such span.
         self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
+        self._in_office: dict[tuple[int, int], tuple[World, World]] = {}
         self._admission = Admission(evidence.allowed)
         self._brought: dict[tuple[str, int], int] = {}
         self._producer_expiry_ms = evidence.producer_expiry_ms
@@ -139,6 +145,12 @@ class Acceptor(RequestBook):
         self._own = [
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
         ]
+        worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
+        self._decided = list(worlds_of(self._decisions, worlds)) if self._decisions else []
+        self._seen = {
+            broker: [(at, self._model.context(world, broker)) for at, world in self._decided]
+            for broker in brokers_of(self._decisions)
+        }
         self._joining = self._setting_aside(self._follow)
 
     @contextmanager
@@ -182,7 +194,7 @@ class Acceptor(RequestBook):
 
     def joined(self) -> tuple[Asked, ...]:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""
-        return self._joining.verdicts
+        return tuple(each for one in self._joining.values() for each in one.verdicts)
 
     def _setting_aside(self, follow: Callable[[], T]) -> T:
         """Follow the exchanges, and again without each of them that the model cannot handle.
@@ -198,18 +210,49 @@ class Acceptor(RequestBook):
                 why = why_set_aside(stuck.number, exchange, stuck.problem)
                 self.set_aside(stuck.number, why)
 
-    def _follow(self) -> Joining:
-        """Follow the classic groups: in the order of the lines, and if need be with requests that came earlier."""
-        exchanges = self.exchanges
-        roles = [world.roles for world in self._worlds]
-        contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
-        elections = elections_of(self._entries)
+    def _follow(self) -> dict[int, Joining]:
+        """Follow the classic groups at each broker: 0 stands for one that has no others."""
         with self._reading("A request of a member of a group lacks what it has"):
-            found = Joining(exchanges, contexts, elections, self._admission)
-            if refused_in(found.verdicts):
-                other = as_early(exchanges, JOINING)
-                early = Joining(other, contexts, elections, self._admission)
-                found = min((found, early), key=lambda each: refused_in(each.verdicts))
+            if not self._decisions:
+                roles = [world.roles for world in self._worlds]
+                contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
+                elections = elections_of(self._entries)
+                return {0: self._joining_at(self.exchanges, contexts, elections)}
+            return {
+                broker: self._joining_at(
+                    tuple(x if x.broker == broker else x.but(api="") for x in self.exchanges),
+                    [
+                        (at, on, world.roles)
+                        for (at, world), (_, on) in zip(
+                            self._decided, self._seen[broker], strict=True
+                        )
+                    ],
+                    self._elections(),
+                )
+                for broker in brokers_of(self._decisions)
+            }
+
+    def _elections(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Give between which times each leader came into office: it may not know of it at once."""
+        found: dict[str, tuple[tuple[int, int], ...]] = {}
+        for (name, _), at in elected_of(self._decisions).items():
+            found[name] = (*found.get(name, ()), (at, at + LEARNS_MS))
+        return found
+
+    def _joining_at(
+        self,
+        exchanges: tuple[Exchange, ...],
+        contexts: list[tuple[int, Context, Any]],
+        elections: dict[str, tuple[tuple[int, int], ...]],
+    ) -> Joining:
+        """Follow the classic groups of a broker: in the order of the lines, and if need be with requests that came earlier."""
+        told = (contexts, elections, self._admission)
+        known = bool(self._decisions)
+        found = Joining(exchanges, *told, leaders_known=known)
+        if refused_in(found.verdicts):
+            other = as_early(exchanges, JOINING)
+            early = Joining(other, *told, leaders_known=known)
+            found = min((found, early), key=lambda each: refused_in(each.verdicts))
         return found
 
     def shared(self) -> tuple[Asked, ...]:
@@ -241,10 +284,9 @@ class Acceptor(RequestBook):
             told = (exchanges, self.names, contexts, self._configs, self._admission)
             sharing = Sharing(*told, config_changes=self._changes, states_at_once=states_at_once)
             return tuple(sharing.verdicts())
-        worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
         found: list[Asked] = []
         for broker in brokers_of(self._decisions):
-            contexts = seen_from(broker, self._decisions, worlds, self._model.context)
+            contexts = self._seen[broker]
             mine = at_broker(exchanges, broker)
             told = (mine, self.names, contexts, self._configs, self._admission)
             follower = Sharing(
@@ -266,14 +308,19 @@ class Acceptor(RequestBook):
         if all(each.accepted for each in asked):
             yield from asked
             return
-        for early, late in zip(self._between(number, exchange), asked, strict=True):
-            yield late if late.accepted else early
+        asked = _better(asked, self._between(number, exchange))
+        if self._decisions and not all(each.accepted for each in asked):
+            asked = _better(asked, self._between(number, exchange, behind_ms=REPLICATES_MS))
+        yield from asked
 
-    def _between(self, number: int, exchange: Exchange) -> Iterator[Asked]:
-        """Ask what an exchange asks between the times at which it may have been handled."""
+    def _between(self, number: int, exchange: Exchange, *, behind_ms: int = 0) -> Iterator[Asked]:
+        """Ask what an exchange asks between the times at which it may have been handled.
+
+        What may be seen of the logs may be so many ms `behind` what stands in them.
+        """
         with self._taking_apart(number, exchange):
             taken = questions(exchange, self.names)
-        moments = tuple(self.moments(exchange))
+        moments = tuple(self.moments(exchange, behind_ms))
         with self._taking_apart(number, exchange):
             yield from self._of_leaders(number, exchange, moments)
             yield from self._of_coordinators(number, exchange, moments)
@@ -402,7 +449,15 @@ class Acceptor(RequestBook):
         known = self._known_at(exchange)
         if not known:
             return worlds
-        return [(at, seated(world, each)) for (at, world), each in product(worlds, known)]
+        return [(at, self._seated(world, each)) for (at, world), each in product(worlds, known)]
+
+    def _seated(self, world: World, known: Known) -> World:
+        """Give a world in which those lead who are known to; many exchanges ask about the same one."""
+        place = id(world), known.heard
+        if place not in self._in_office:
+            # The world is kept beside it, so that no other one gets its number.
+            self._in_office[place] = world, seated(world, known)
+        return self._in_office[place][1]
 
     def _produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == PRODUCE:
@@ -416,9 +471,9 @@ class Acceptor(RequestBook):
         """
         return max(self._places.get((partition, offset), -1) - self._skipped, -1)
 
-    def moments(self, exchange: Exchange) -> Iterator[int]:
+    def moments(self, exchange: Exchange, behind_ms: int = 0) -> Iterator[int]:
         """Give after how many entries the logs may have stood at some time of an exchange."""
-        first = bisect_left(self._times, span_of(exchange)[0])
+        first = bisect_left(self._times, span_of(exchange)[0] - behind_ms)
         last = bisect_right(self._times, exchange.answered_ms)
         yield from (at - self._skipped for at in range(max(first, self._skipped), last + 1))
 
@@ -432,7 +487,10 @@ class Acceptor(RequestBook):
         api, message = exchange.api, question.message
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
-        if not self._decisions and any(self._between_leaders(at, message) for at in moments):
+        not_there = not self._decisions and any(
+            self._between_leaders(at, message) for at in moments
+        )
+        if not_there or self._is_new(message, exchange):
             yield said_in(api, message, rejections.not_here(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
@@ -459,6 +517,12 @@ class Acceptor(RequestBook):
         """Say whether who is asked may not be in office."""
         home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
         return bool(home) and self._nobody_yet(at, home)
+
+    def _is_new(self, message: Message, exchange: Exchange) -> bool:
+        """Say whether what is asked about was made a moment before, so that its first leader may not know of it."""
+        home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
+        made = first_of(self._decisions).get(home)
+        return made is not None and span_of(exchange)[0] - LEARNS_MS < made.at_ms
 
     def _nobody_yet(self, at: int, home: str) -> bool:
         """Say whether nobody may lead a partition: nothing is written yet, or a new leader will."""
@@ -530,8 +594,11 @@ class Acceptor(RequestBook):
         key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
         role: Any = world.roles.get(key)
         times = span_of(exchange)
-        known = [g for g in self._joining.groups_between(*times) if message.group_id in g]
-        if not known:
+        joining = self._joining[exchange.broker if self._decisions else 0]
+        ways = tuple(joining.groups_between(*times))
+        known = [groups for groups in ways if message.group_id in groups]
+        # It may be made a moment later, too.
+        if len(known) < len(ways) or not ways:
             yield world
         for groups in known:
             group = groups[message.group_id]
@@ -554,6 +621,11 @@ class Acceptor(RequestBook):
             roles.append(world.roles.set(key, remembering))
         for each, given in product(roles, self._given.next_of(exchange)):
             yield world.but(roles=each, next_producer_id=given)
+
+
+def _better(asked: list[Asked], again: Iterable[Asked]) -> list[Asked]:
+    """Return each answer as it was asked about first, or again where that was refused."""
+    return [late if late.accepted else early for early, late in zip(again, asked, strict=True)]
 
 
 def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:

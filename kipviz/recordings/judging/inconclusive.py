@@ -75,10 +75,26 @@ IN_FLIGHT_BATCH = (
 )
 WHILE_RELEASING = "NOT MODELLED: a ShareFetch that releases records acquires others while the release is being written"
 FOLLOWS = "it may follow from an earlier answer of its share session or share-partition that cannot be judged"
+# Of several brokers each asks others, and its followers take a moment to copy what it wrote.
+UNREACHED = (
+    "no evidence: with which broker, and whether at all, a leader or group coordinator spoke about a transaction while "
+    "it may not have known of an election"
+)
+UNVERIFIED = (
+    "NOT_ENOUGH_REPLICAS",
+    "NOT_COORDINATOR",
+    "COORDINATOR_NOT_AVAILABLE",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+)
+COPYING = "NOT MODELLED: followers take a moment to copy a batch; in rebuilt logs what is written is replicated at once"
+# A fetch that begins a share-partition waits for its state, and for the end of its source.
+BEGINS_MS = 1_000
+INITIALIZING = "NOT MODELLED: share fetches that wait together for one share-partition of which the state cannot be read"
 # What a heartbeat is refused for that has a field which is not read here.
 OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
 UNREAD = "NOT MODELLED: the fields RebalanceTimeoutMs and ServerAssignor, and texts that are empty"
 CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
+STAGES = "TXN_OFFSET_COMMIT"
 
 
 def doubts_about(
@@ -94,6 +110,7 @@ def doubts_about(
     that begin by the age of records.
     """
     changing = groups_that_change(exchanges)
+    read = _states_read(exchanges)
     in_vain = _checked_in_vain(exchanges, names)
     found = []
     uncertain: dict[Subject, int] = {}
@@ -105,7 +122,8 @@ def doubts_about(
         why = _why_of_group(exchange, changing, by_duration)
         if exchange.api in (*MEMBERS, *STATES):
             about = subjects_of(each, exchange, names)
-            why = why or _why_of_session(each, exchange) or _follows(about, uncertain)
+            why = why or _why_of_session(each, exchange) or _why_of_start(exchange, exchanges, read)
+            why = why or _follows(about, uncertain)
             uncertain |= {subject: each.number for subject in about if why not in ("", UPGRADE)}
         if exchange.api == CONSUMER and dict(each.recorded).get("error") in OF_FORM:
             why = why or UNREAD
@@ -114,8 +132,80 @@ def doubts_about(
             name = exchange.request["transactionalId"]
             if in_vain.get(name, each.number) < each.number:
                 why = why or _why_of_memory(each)
+        if exchange.broker:
+            why = why or _why_of_several(each, exchange, exchanges)
         found.append(each.but(doubt=why))
     return tuple(found)
+
+
+def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange, ...]) -> str:
+    """Return what several brokers leave open that one of them does not."""
+    said = " ".join(str(value) for _, value in asked.recorded)
+    words = said.replace(",", " ").split()
+    if exchange.api in (PRODUCE, STAGES) and exchange.request["transactionalId"]:
+        return UNREACHED if any(error in words for error in UNVERIFIED) else ""
+    if exchange.api == "SYNC_GROUP" and "REBALANCE_IN_PROGRESS" in words:
+        group = exchange.request["groupId"]
+        meanwhile = (
+            x.api == "JOIN_GROUP" and x.broker == exchange.broker and x.request["groupId"] == group
+            for x in exchanges
+            if not x.problem and x.received_ms <= exchange.answered_ms <= x.answered_ms + BEGINS_MS
+        )
+        return COPYING if any(meanwhile) else ""
+    return ""
+
+
+def _states_read(exchanges: Iterable[Exchange]) -> dict[str, list[tuple[int, int, bool, bool]]]:
+    """Return when brokers have read the state of share-partitions, by group.
+
+    Each is the time of the answer (ms), the broker's number by its client, whether the state was refused, and whether it has no start yet.
+    """
+    found: dict[str, list[tuple[int, int, bool, bool]]] = {}
+    for exchange in exchanges:
+        if exchange.api != "READ_SHARE_GROUP_STATE" or exchange.problem:
+            continue
+        parts = [p for t in exchange.response["results"] for p in t["partitions"]]
+        node = exchange.client.rpartition("-")[2]
+        found.setdefault(exchange.request["groupId"], []).append(
+            (
+                exchange.answered_ms,
+                int(node) if node.isdecimal() else 0,
+                any(part["errorCode"] for part in parts),
+                any(part["startOffset"] < 0 for part in parts if not part["errorCode"]),
+            )
+        )
+    return found
+
+
+def _why_of_start(
+    exchange: Exchange,
+    exchanges: tuple[Exchange, ...],
+    read: Mapping[str, list[tuple[int, int, bool, bool]]],
+) -> str:
+    """Return why a fetch that begins a share-partition may have been told something else."""
+    if exchange.api != "SHARE_FETCH":
+        return ""
+    group = exchange.request["groupId"]
+    during = [
+        each
+        for each in read.get(group, ())
+        if exchange.received_ms - BEGINS_MS <= each[0] <= exchange.answered_ms
+        and exchange.broker in (0, each[1])
+    ]
+    together = any(
+        x is not exchange
+        and x.api == "SHARE_FETCH"
+        and x.broker == exchange.broker
+        and x.request["groupId"] == group
+        and x.received_ms <= exchange.answered_ms
+        and exchange.received_ms <= x.answered_ms
+        for x in exchanges
+        if not x.problem
+    )
+    if together and any(refused for _, _, refused, _ in during):
+        return INITIALIZING
+    begins = any(starts for _, _, _, starts in during)
+    return COPYING if exchange.broker and begins else ""
 
 
 def _why_of_group(

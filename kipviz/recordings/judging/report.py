@@ -19,8 +19,9 @@ from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
 from kipviz.recordings.request_context.clocks import hours_apart, shifted
 from kipviz.recordings.request_context.evidence import (
     NO_SETTINGS,
+    BrokerFiles,
     Evidence,
-    of_broker,
+    of_brokers,
     of_recording,
 )
 
@@ -125,8 +126,8 @@ def in_this_process(evidence: Evidence) -> tuple[RequestBook, tuple[Asked, ...]]
 
 
 def report(
-    folder: str | Path,
-    requests: str | Path | Sequence[str | Path] | None = None,
+    folder: str | Path | Sequence[str | Path],
+    requests: str | Path | Sequence[str | Path | Sequence[str | Path]] | None = None,
     *,
     topics: tuple[str, ...] = (),
     utc_offset: str = UTC,
@@ -137,7 +138,8 @@ def report(
 
     `folder` is a recording, or a broker's folder of logs; then `requests` is what its logger
     kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
-    that are not Kafka's defaults, by their names there. `judge` puts the requests to the model (`spark.conformance` shares them out).
+    that are not Kafka's defaults, by their names there. Several brokers of one cluster are several folders, and `requests`
+    has for each of them its request log, or a list of its files. `judge` puts the requests to the model (`spark.conformance` shares them out).
 
     Example:
         >>> import kipviz
@@ -149,6 +151,13 @@ def report(
         RecordingError: if logs or requests cannot be read.
         ValueError: if the offset is none, or a recording is given what it brings itself.
     """
+    if isinstance(folder, list | tuple):
+        told = _of_several(folder, requests)
+        return _told_of(
+            of_brokers(told, topics=topics, utc_offset=utc_offset, settings=settings),
+            utc_offset,
+            judge,
+        )
     place = path_given("the folder of logs", folder)
     if (place / ABOUT).exists():
         if requests is not None or topics or settings or utc_offset != UTC:
@@ -164,19 +173,46 @@ def report(
         )
         raise RecordingError(str(place), 0, why)
     else:
-        several = requests if isinstance(requests, list | tuple) else (requests,)
-        evidence = of_broker(
-            place,
-            tuple(path_given("the request log", each) for each in several),
-            topics=topics,
-            utc_offset=utc_offset,
-            settings=settings,
-        )
-        found = of_evidence(evidence, judge)
-        if not found.refused:
-            return found
-        return found.but(clock=_about_clock(evidence, found, utc_offset, judge))
+        files = BrokerFiles(place, _request_logs(requests))
+        evidence = of_brokers((files,), topics=topics, utc_offset=utc_offset, settings=settings)
+        return _told_of(evidence, utc_offset, judge)
     return of_evidence(evidence, judge)
+
+
+def _of_several(folders: Sequence[str | Path], requests: Any) -> tuple[BrokerFiles, ...]:
+    """Return what each of several brokers wrote.
+
+    Raises:
+        ValueError: if there is no folder, or not a request log for each.
+    """
+    places = [path_given("a folder of logs", each) for each in folders]
+    logs = requests if isinstance(requests, list | tuple) else [requests]
+    if not places:
+        raise ValueError("name at least one broker's folder of logs")
+    for place in places:
+        if (place / ABOUT).exists():
+            raise ValueError(f"{place} is a recording, and is named alone")
+    if requests is None or len(logs) != len(places):
+        count = 0 if requests is None else len(logs)
+        raise ValueError(
+            f"each broker has a request log of its own: name as many as folders, in their order; these are {len(places)} "
+            f"folders and {count} request logs"
+        )
+    return tuple(
+        BrokerFiles(place, _request_logs(each)) for place, each in zip(places, logs, strict=True)
+    )
+
+
+def _request_logs(requests: Any) -> tuple[Path, ...]:
+    several = requests if isinstance(requests, list | tuple) else (requests,)
+    return tuple(path_given("the request log", each) for each in several)
+
+
+def _told_of(evidence: Evidence, utc_offset: str, judge: Judge) -> Report:
+    found = of_evidence(evidence, judge)
+    if not found.refused:
+        return found
+    return found.but(clock=_about_clock(evidence, found, utc_offset, judge))
 
 
 def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judge) -> str:

@@ -51,6 +51,8 @@ TOGETHER_MS = 2
 TOGETHER_MAX = 4
 # A request whose time is rounded may have come before an answer of the same time.
 ROUNDED_MS = 1
+# Any delay of an empty group: when it rings is looked for, and not counted.
+DELAY_MS = 1
 # One request may name several members.
 MOST_MEMBERS = 1_000
 Place = tuple[str, str]
@@ -82,12 +84,21 @@ class Joining:
         contexts: list[tuple[int, Context, Any]],
         elections: dict[str, tuple[Election, ...]],
         admission: Admission,
+        *,
+        leaders_known: bool = False,
     ) -> None:
         """Keep the exchanges; `contexts` are times with the context and the roles at that time.
 
         `elections` has for each partition between which times it got a leader; whom the authorizer refuses
-        nobody else hears of.
+        nobody else hears of. `leaders_known` says that the contexts have those in office who were elected.
         """
+        self._leaders_known = leaders_known
+        # A delay of 0 ms is a timer, too: who comes before it rings is in the first generation.
+        self._rings_at_once = any(
+            not on.settings.initial_rebalance_delay_ms for _, on, _ in contexts
+        )
+        if self._rings_at_once:
+            contexts = [(at, _delaying(on), roles) for at, on, roles in contexts]
         self._admission = admission
         self._exchanges = exchanges
         self._contexts = contexts
@@ -193,14 +204,35 @@ class Joining:
         found: dict[Follower, None] = {}
         for order in permutations(together) if len(together) <= TOGETHER_MAX else (together,):
             for way in ways:
-                after = way
+                after: dict[Follower, None] = {way: None}
                 for number in order:
-                    after = self._taken(after, number)
-                found[after] = None
+                    taken = (self._taken(each, number) for each in after)
+                    after = dict.fromkeys(e for one in taken for e in self._rung(one, number))
+                found |= after
         return tuple(found)
+
+    def _rung(self, way: Follower, number: int) -> Iterator[Follower]:
+        """Give a way, and where a delay of 0 ms has begun also with the first generation."""
+        yield way
+        if not self._rings_at_once:
+            return
+        shard, on, coordinator = self._office(way, number)
+        group = self._exchanges[number].request["groupId"]
+        if coordinator is None:
+            return
+        for delay in classic_membership.delays(coordinator):
+            if delay == f"{classic_membership.FIRST_GENERATION}{group}":
+                done = classic_membership.on_delay(coordinator, delay, on)
+                begun = self._carried_out(way, shard, done, on)
+                still = begun.coordinators[shard]
+                if delay in classic_membership.delays(still):
+                    done = classic_membership.on_delay(still, delay, on)
+                    begun = self._carried_out(begun, shard, done, on)
+                yield begun
 
     def _taken(self, way: Follower, number: int) -> Follower:
         exchange = self._exchanges[number]
+        way = self._in_term(way, number)
         for place, asking in enumerate(self._asked[number]):
             shard, on, coordinator = self._office(way, number)
             if coordinator is None:
@@ -222,11 +254,32 @@ class Joining:
         exchange = self._exchanges[number]
         _, found, roles = self._at(exchange.received_ms)
         shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
+        here = roles.get((found.broker, "group_coordinator", shard))
+        if here is None and self._leaders_known:
+            return shard, found, None
         if shard in way.coordinators:
             return shard, found, way.coordinators[shard]
         first = self._contexts[0][2].get((found.broker, "group_coordinator", shard))
-        here = roles.get((found.broker, "group_coordinator", shard))
         return shard, found, None if here is None else (first or here)
+
+    def _in_term(self, way: Follower, number: int) -> Follower:
+        """Give a way in which who was elected meanwhile has read the log, where it is known who was."""
+        if not self._leaders_known:
+            return way
+        at = self._exchanges[number].received_ms
+        _, found, roles = self._at(at)
+        shard = found.image.home_of(CONSUMER_OFFSETS, self._exchanges[number].request["groupId"])
+        begins = [begin for begin, _ in self._elections.get(shard, ())]
+        term = bisect_right(begins, at) - 1
+        if (
+            term <= way.terms.get(shard, 0)
+            or (found.broker, "group_coordinator", shard) not in roles
+        ):
+            return way
+        loaded = self._loaded(shard, begins[term])
+        return way.but(
+            coordinators=way.coordinators.set(shard, loaded), terms=way.terms.set(shard, term + 1)
+        )
 
     def _loaded(self, shard: str, at_ms: int) -> GroupCoordinator:
         """Give the coordinator of a partition as the log has it at a time."""
@@ -264,10 +317,12 @@ class Joining:
         if self._office(self._ways[0], number)[2] is None:
             return early, []
         recorded = [recorded_of(exchange, asking) for asking in askings]
-        taken, reached = early, self._reached(recorded, number, early)
-        if late and not reached:
-            taken = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
-            reached = self._reached(recorded, number, taken)
+        # What needs nothing unseen is taken before what does: a member that left explains as much as one that timed out.
+        both = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
+        taken, reached = early, self._reached(recorded, number, early, unseen=False)
+        for more, unseen in ((both, False), (early, True), (both, True)):
+            if not reached and (late or more is early):
+                taken, reached = more, self._reached(recorded, number, more, unseen=unseen)
         if not reached:
             taken, reached = early, self._handed_in(self._ways, early)
         said = [self._says(way, number) for way in reached]
@@ -291,17 +346,19 @@ class Joining:
         names = {model: name for (of, name), model in way.names.items() if of == group}
         return [() if each is None else said_of(each, names) for each in found]
 
-    def _reached(self, recorded: list[Said], number: int, taken: list[int]) -> tuple[Follower, ...]:
-        """Give the ways that say what was recorded, if need be with what no request log tells.
+    def _reached(
+        self, recorded: list[Said], number: int, taken: list[int], *, unseen: bool
+    ) -> tuple[Follower, ...]:
+        """Give the ways that say what was recorded, `unseen` with what no request log tells if need be.
 
         That may have been before the requests came, or while they waited for their answers.
         """
         ways = dict.fromkeys(self._ways)
-        for _ in range(UNSEEN_BEFORE):
+        for _ in range(UNSEEN_BEFORE if unseen else 1):
             handed = dict.fromkeys(self._handed_in(tuple(ways), taken))
-            for _ in range(UNSEEN_MAX):
+            for _ in range(UNSEEN_MAX if unseen else 1):
                 reached = tuple(way for way in handed if self._says(way, number) == recorded)
-                if reached:
+                if reached or not unseen:
                     return reached
                 handed = dict.fromkeys(e for w in handed for e in self._unseen(w, number))
             ways = dict.fromkeys(each for way in ways for each in self._unseen(way, number))
@@ -324,6 +381,10 @@ class Joining:
         for timer in classic_membership.timers(coordinator, on):
             done = classic_membership.on_timer(coordinator, timer, on)
             yield self._carried_out(way, shard, done, on)
+
+
+def _delaying(on: Context) -> Context:
+    return on.but(settings=on.settings.but(initial_rebalance_delay_ms=DELAY_MS))
 
 
 def _answered(way: Follower, reply: Reply) -> Follower:

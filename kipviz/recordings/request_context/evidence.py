@@ -26,8 +26,10 @@ from kipviz.recordings.decoded.elections import Decision, elected_of, placements
 from kipviz.recordings.decoded.group_configs import GROUP_SETTINGS, ConfigChange, changes_in
 from kipviz.recordings.decoded.log_starts import PRUNE_MS
 from kipviz.recordings.files.broker_folder import (
+    ABOUT_BROKER,
+    BrokerFolder,
+    SetAside,
     broker_folder,
-    led_here,
     metadata_of,
     partitions_in,
     topic_ids_in,
@@ -135,6 +137,13 @@ def of_recording(folder: Path) -> Evidence:
     )
 
 
+class BrokerFiles(Value, frozen=True):
+    """What one broker wrote: its folder of logs, and its request log in one file or several."""
+
+    logs: Path
+    requests: tuple[Path, ...]
+
+
 def of_broker(
     folder: Path,
     requests: Sequence[Path],
@@ -149,39 +158,68 @@ def of_broker(
         RecordingError: if there are no logs, or a request log has no requests.
         ValueError: if the offset or a setting is none.
     """
-    exchanges = in_order(each for path in requests for each in exchanges_in(path, utc_offset))
-    here = broker_folder(folder)
-    cluster, unread = metadata_of(here)
+    files = BrokerFiles(folder, tuple(requests))
+    return of_brokers((files,), topics=topics, utc_offset=utc_offset, settings=settings)
+
+
+def of_brokers(
+    brokers: Sequence[BrokerFiles],
+    *,
+    topics: tuple[str, ...] = (),
+    utc_offset: str = UTC,
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> Evidence:
+    """Read what one broker of a cluster wrote, or several; the logs may be copied while they ran.
+
+    Of the replicas of a partition that one is read which led it last, or was in sync last.
+
+    Raises:
+        RecordingError: if there are no logs, a request log has no requests, or the brokers are not several ones of
+            one cluster.
+        ValueError: if the offset or a setting is none.
+    """
+    heres = tuple(broker_folder(each.logs) for each in brokers)
+    _check_together(heres)
+    cluster, unread = _metadata_of_all(heres)
     known = cluster or ClusterMetadata()
+    led = several_led(known.decisions)
+    exchanges = in_order(
+        x.but(broker=here.broker) if led else x
+        for here, each in zip(heres, brokers, strict=True)
+        for path in each.requests
+        for x in exchanges_in(path, utc_offset)
+    )
+    folders = _replicas(known, heres)
+    names = tuple(each.name for each in folders)
+    decisions = tuple(each for each in led if each.partition in names)
     damages: list[RecordingError] = []
     entries = entries_of(
-        here.partitions,
+        folders,
         topics,
         torn_tail=True,
         topic_ids={topic_id: topic for topic, topic_id in known.topics},
-        elected=elected_of(led_here(known, here)),
+        elected=elected_of(decisions),
         compacted=compacted_in(known),
         damages=damages,
     )
-    names = tuple(each.name for each in here.partitions)
-    led = several_led(known.decisions)
+    (first, *others) = heres
     told = {**dict(known.settings_of("broker", "")), **settings}
-    if here.broker >= 0:
-        told = {**dict(known.settings_of("broker", str(here.broker))), **told}
+    if first.broker >= 0 and not others:
+        told = {**dict(known.settings_of("broker", str(first.broker))), **told}
     return Evidence(
-        ", ".join(map(str, requests)),
-        tuple(x.but(broker=here.broker) for x in exchanges) if led else exchanges,
+        ", ".join(str(path) for each in brokers for path in each.requests),
+        exchanges,
         _one_by_one(entries),
-        known.topics or tuple((t, i) for i, t in topic_ids_in(here.partitions).items()),
+        known.topics or tuple((t, i) for i, t in topic_ids_in(folders).items()),
         names,
         partitions_of(known, TRANSACTION_STATE) or internal_partitions_of(entries),
         _settings(told.items()),
         () if cluster is None else _configs_of(known, exchanges),
-        here.broker if known.decisions and not led else -1,
-        indexed=_indexed(here.partitions),
+        first.broker if known.decisions and not led else -1,
+        indexed=_indexed(folders),
         dead_letter_topics=_topics_with(known, TAKES_DEAD_LETTERS, "true"),
         levels=known.levels_of("transaction.version") or TRANSACTION_VERSIONS[::-1],
-        decisions=led_here(known, here),
+        decisions=decisions,
         min_insync_replicas=_more_replicas(known) if led else (),
         removed=known.removed,
         led=led,
@@ -189,6 +227,67 @@ def of_broker(
         damaged=tuple(dict.fromkeys(Path(each.file).parent.name for each in damages)),
         config_changes=changes_in(exchanges) if cluster is None else _changes_of(known),
     )
+
+
+def _check_together(heres: Sequence[BrokerFolder]) -> None:
+    """Say what is wrong with the folders of several brokers.
+
+    Raises:
+        RecordingError: if they are not of one cluster, are one broker's, or do not say whose they are.
+    """
+    if len(heres) < 2:
+        return
+    for here in heres:
+        if here.broker < 0:
+            why = f"There is no {ABOUT_BROKER} that says which broker's folder this is, and several are named."
+            raise RecordingError(str(here.place), 0, why)
+    places = {here.broker: here.place for here in heres}
+    if len(places) < len(heres):
+        last = heres[-1].place
+        raise RecordingError(str(last), 0, "Two of the folders are of one broker: name each once.")
+    clusters = dict.fromkeys(here.cluster for here in heres)
+    if len(clusters) > 1:
+        why = f"The folders are of several clusters: {', '.join(clusters)}."
+        raise RecordingError(str(heres[-1].place), 0, why)
+
+
+def _metadata_of_all(
+    heres: Sequence[BrokerFolder],
+) -> tuple[ClusterMetadata | None, tuple[SetAside, ...]]:
+    """Read the metadata log of that broker which knows most of the controller's decisions."""
+    read = [metadata_of(here) for here in heres]
+    unread = tuple(each for _, aside in read for each in aside)
+    known = [found for found, _ in read if found is not None]
+    return max(known, key=_last_decision, default=None), unread
+
+
+def _last_decision(known: ClusterMetadata) -> tuple[int, int]:
+    return len(known.decisions), len(known.config_changes)
+
+
+def _replicas(known: ClusterMetadata, heres: Sequence[BrokerFolder]) -> tuple[Path, ...]:
+    """Return one folder of each partition, in the order of their names: of the broker whose log is the longest for sure.
+
+    That is who led it last; where nobody leads any more, one of those that were in sync.
+    """
+    last = {each.partition: each for each in known.decisions}
+    found: dict[str, list[tuple[int, Path]]] = {}
+    for here in heres:
+        for folder in here.partitions:
+            found.setdefault(folder.name, []).append((here.broker, folder))
+
+    def first(name: str) -> Path:
+        decision = last.get(name)
+        if decision is None:
+            return found[name][0][1]
+        order = (decision.leader, *decision.isr)
+        best = min(
+            found[name],
+            key=lambda each: order.index(each[0]) if each[0] in order else len(order),
+        )
+        return best[1]
+
+    return tuple(first(name) for name in sorted(found))
 
 
 def _topics_with(known: ClusterMetadata, key: str, value: str) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ import pytest
 
 from kipviz.command import conform
 from kipviz.command.main import main
-from kipviz.conforming.playing import Names, Playing, topic_of
+from kipviz.conforming.clients import Names, topic_of
+from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Program, Step
-from kipviz.conforming.real_broker import CannotStart, RealBroker, release_of
+from kipviz.conforming.real_cluster import CannotStart, RealCluster, release_of
 
 JARS = Path(os.environ.get("KIPVIZ_KAFKA_JARS", "/no/such/folder"))
 
@@ -40,10 +41,10 @@ def test_a_real_broker_is_watched(release, tmp_path, capsys):
     told = ("a init new", "a add now 0", "a produce now 0 next", "a stage now 0")
     made = (Step(*words[:2], tuple(words[2:])) for words in map(str.split, told))
     topic = topic_of("p0")
-    with RealBroker(JARS, tmp_path) as broker:
-        names = Names("p0", broker.create([topic])[topic])
-        Playing(Program(0, tuple(made), ("a",)), names, broker.connect).play()
-        servers = f"127.0.0.1:{broker.port}"
+    with RealCluster(JARS, tmp_path) as cluster:
+        names = Names("p0", cluster.create([topic])[topic])
+        Playing(Program(0, tuple(made), ("a",)), names, cluster).play()
+        servers = cluster.bootstrap_servers
         status = main(["watch", "--bootstrap-server", servers, "--once", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert (status, found["not_seen"], found["brokers"]) == (0, [], 1)

@@ -1,0 +1,627 @@
+"""What clients do: each step of a program as the requests that it becomes, made from what the answers before it said.
+
+The clients are as clumsy as their program says: they go on with an identity that was taken from them, repeat a sequence or
+leave one out, and acknowledge what they do not hold. What they never do is to send what the protocol has no words for.
+Of several brokers they ask the one that they believe to be the right one, until it says that it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from kipviz.conforming.programs import (
+    BEFORE,
+    CLASSIC,
+    LATER,
+    MEMBERS,
+    PARTITIONS,
+    PRODUCERS,
+    SHARERS,
+    Program,
+    Step,
+)
+from kipviz.conforming.questions import (
+    ACKNOWLEDGE,
+    ADD,
+    ADD_OFFSETS,
+    BEAT,
+    CLASSIC_BEAT,
+    COMMIT,
+    DESCRIBE,
+    DESCRIBE_PRODUCERS,
+    END,
+    FETCH,
+    FIND,
+    GROUP,
+    INIT,
+    JOIN,
+    LEAVE,
+    LIST,
+    METADATA,
+    OFFSETS,
+    PRODUCE,
+    SHARE_BEAT,
+    SHARE_DESCRIBE,
+    SHARE_FETCH,
+    SHARE_OFFSETS,
+    STAGE,
+    SYNC,
+    TRANSACTION,
+)
+from kipviz.core.values import Value
+from kipviz.messages.apis.classic_groups import ASSIGNMENT, CONSUMER_PROTOCOL, SUBSCRIPTION
+from kipviz.messages.errors import Errors
+from kipviz.messages.wire.batches import encode_batch
+from kipviz.messages.wire.codec import Struct, encode
+from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.schema import Schema
+from kipviz.recordings.request_context.handmade_requests import Request, Sent
+from kipviz.records.batches import DataRecord
+
+TRANSACTION_TIMEOUT_MS = 60_000
+REBALANCE_MS = 60_000
+# A classic member waits for the others so long; one that does not come back is left behind.
+CLASSIC_SESSION_MS, CLASSIC_REBALANCE_MS = 10_000, 700
+BYTES = 1_048_576
+ACKNOWLEDGE_TYPES = {"accept": 1, "release": 2, "reject": 3}
+NOBODY = (-1, -1)
+# Who a producer says it is that was never told.
+STRANGER = (4_711_000, 0)
+JOINS, LEAVES, CLOSES = 0, -1, -1
+# With these a broker says that another one is asked now, or nobody.
+ELSEWHERE = frozenset(
+    error.value
+    for error in (
+        Errors.NOT_LEADER_OR_FOLLOWER,
+        Errors.NOT_COORDINATOR,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+    )
+)
+
+
+class Ask(Value, frozen=True):
+    """A request of a step: to which broker, and whether its answer waits for what other clients do.
+
+    `batch` makes the note of the batch that it carries, once it has a number.
+    """
+
+    node: int
+    question: Question
+    values: Struct
+    patient: bool = False
+    batch: Callable[[Request], Sent] | None = None
+
+
+# A step: it gives one request after the other, and is told the answer to each.
+Doing: TypeAlias = Generator[Ask, Struct, None]
+Finding: TypeAlias = Generator[Ask, Struct, int]
+
+
+class Names(Value, frozen=True):
+    """What a program's resources are called: many programs run at one broker, and none may meet another."""
+
+    prefix: str
+    topic_id: str
+
+    @property
+    def topic(self) -> str:
+        """The topic that everybody uses."""
+        return topic_of(self.prefix)
+
+    def of(self, what: str) -> str:
+        """Return the name of a client, a group or a transactional id."""
+        return f"{self.prefix}-{what}"
+
+
+def topic_of(prefix: str) -> str:
+    """Return the name of a program's topic."""
+    return f"{prefix}-orders"
+
+
+@dataclass
+class _Producer:
+    """What a producer knows: who it is, who it was, and its next sequences."""
+
+    now: tuple[int, int] = NOBODY
+    before: tuple[int, int] = NOBODY
+    sequences: dict[int, int] = field(default_factory=dict)
+
+    def becomes(self, who: tuple[int, int]) -> None:
+        """Take another identity; sequences begin again with it."""
+        if who != self.now and who[0] >= 0:
+            self.before, self.now = self.now, who
+            self.sequences = {}
+
+
+@dataclass
+class _Session:
+    """What a share member has at one leader: the epoch of its session, and which partitions are in it."""
+
+    epoch: int = 0
+    partitions: tuple[int, ...] = ()
+
+
+@dataclass
+class _Member:
+    """What a member knows: its epoch in its group, and for a share member its sessions and what it holds.
+
+    A member of a classic group has the name that it was given; its epoch is a generation.
+    """
+
+    epoch: int = 0
+    name: str = ""
+    sessions: dict[int, _Session] = field(default_factory=dict)
+    held: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def session_at(self, node: int) -> _Session:
+        """Return its session at a leader."""
+        return self.sessions.setdefault(node, _Session())
+
+
+class Clients:
+    """The clients of one program, and what they know."""
+
+    def __init__(self, made: Program, names: Names, nodes: tuple[int, ...]) -> None:
+        """Let them know nothing but the brokers' numbers."""
+        self._made, self._names, self._nodes = made, names, nodes
+        self._producers = {who: _Producer() for who in PRODUCERS}
+        self._members = {who: _Member() for who in (*MEMBERS, *SHARERS, *CLASSIC)}
+        self._records = 0
+        # Who leads a partition of the topic, and who coordinates (kind, key), as they were told last.
+        self._leaders: dict[int, int] = {}
+        self._coordinators: dict[tuple[int, str], int] = {}
+
+    def doing(self, step: Step) -> Doing:
+        """Begin a step."""
+        return self._DOES[step.does](self, step)
+
+    # -- whom they ask -------------------------------------------------------------------------
+
+    def heard(self, answer: Struct) -> None:
+        """Take note of an answer that says that another broker is to be asked."""
+        if ELSEWHERE.intersection(errors_in(answer)):
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget who leads and coordinates what."""
+        self._leaders.clear()
+        self._coordinators.clear()
+
+    def _leader(self, index: int) -> Finding:
+        if len(self._nodes) == 1:
+            return self._nodes[0]
+        if index not in self._leaders:
+            topics = ({"TopicId": self._names.topic_id, "Name": self._names.topic},)
+            told = yield Ask(self._nodes[0], METADATA, {"Topics": topics})
+            for part in told["Topics"][0]["Partitions"]:
+                if part["LeaderId"] >= 0:
+                    self._leaders[part["PartitionIndex"]] = part["LeaderId"]
+        # Where nobody leads, anybody may say so.
+        return self._leaders.get(index, self._nodes[0])
+
+    def _coordinator(self, kind: int, key: str) -> Finding:
+        if len(self._nodes) == 1:
+            return self._nodes[0]
+        if (kind, key) not in self._coordinators:
+            asked = {"KeyType": kind, "CoordinatorKeys": (key,)}
+            told = yield Ask(self._nodes[0], FIND, asked)
+            (found,) = told["Coordinators"]
+            if not found["ErrorCode"]:
+                self._coordinators[kind, key] = found["NodeId"]
+        return self._coordinators.get((kind, key), self._nodes[0])
+
+    def _of_transactions(self, step: Step) -> Finding:
+        return self._coordinator(TRANSACTION, self._id(step.client))
+
+    def _of_group(self, group: str) -> Finding:
+        return self._coordinator(GROUP, self._names.of(group))
+
+    # -- producers -----------------------------------------------------------------------------
+
+    def _id(self, who: str) -> str:
+        return self._names.of("x" if self._made.shared else f"x-{who}")
+
+    def _identity(self, step: Step) -> tuple[int, int]:
+        """Return the identity with which a step is made; LATER is an epoch that nobody has given."""
+        producer = self._producers[step.client]
+        now = producer.now if producer.now != NOBODY else STRANGER
+        if step.told[0] == BEFORE and producer.before != NOBODY:
+            return producer.before
+        return (now[0], now[1] + 1) if step.told[0] == LATER else now
+
+    def _init(self, step: Step) -> Doing:
+        producer = self._producers[step.client]
+        who = producer.now if step.told[0] == "again" else NOBODY
+        values = {
+            "TransactionalId": self._id(step.client),
+            "TransactionTimeoutMs": TRANSACTION_TIMEOUT_MS,
+            "ProducerId": who[0],
+            "ProducerEpoch": who[1],
+        }
+        node = yield from self._of_transactions(step)
+        told = yield Ask(node, INIT, values)
+        if not told["ErrorCode"]:
+            producer.becomes((told["ProducerId"], told["ProducerEpoch"]))
+
+    def _add(self, step: Step) -> Doing:
+        who = self._identity(step)
+        topics = ({"Name": self._names.topic, "Partitions": (int(step.told[1]),)},)
+        values = {
+            "V3AndBelowTransactionalId": self._id(step.client),
+            "V3AndBelowProducerId": who[0],
+            "V3AndBelowProducerEpoch": who[1],
+            "V3AndBelowTopics": topics,
+        }
+        node = yield from self._of_transactions(step)
+        yield Ask(node, ADD, values)
+
+    def _produce(self, step: Step) -> Doing:
+        producer, who = self._producers[step.client], self._identity(step)
+        index = int(step.told[1])
+        following = producer.sequences.get(index, 0)
+        last = max(following - 1, 0)
+        sequence = {"next": following, "again": last, "gap": following + 1}[step.told[2]]
+        mine = who == producer.now
+        if mine:
+            # What is sent at once goes on from here, as if this one will be taken.
+            producer.sequences[index] = max(following, sequence + 1)
+        told = yield from self._append(self._id(step.client), who, index, sequence)
+        if told["ErrorCode"] and mine and who == producer.now:
+            producer.sequences[index] = min(producer.sequences.get(index, 0), following)
+
+    def _plain(self, step: Step) -> Doing:
+        yield from self._append(None, NOBODY, int(step.told[0]), -1)
+
+    def _append(
+        self, name: str | None, who: tuple[int, int], index: int, sequence: int
+    ) -> Generator[Ask, Struct, Struct]:
+        self._records += 1
+        value = f"{self._names.prefix} {self._records}"
+        batch = encode_batch(
+            ((0, DataRecord(value)),),
+            producer_id=who[0],
+            producer_epoch=who[1],
+            base_sequence=sequence,
+        )
+        partition = {"Index": index, "Records": batch.data}
+        topics = ({"Name": self._names.topic, "PartitionData": (partition,)},)
+        values = {"TransactionalId": name, "Acks": -1, "TimeoutMs": 30_000, "TopicData": topics}
+        place = f"{self._names.topic}-{index}"
+        node = yield from self._leader(index)
+
+        def noted(request: Request) -> Sent:
+            return Sent(request, place, *who, sequence, (value,))
+
+        told = yield Ask(node, PRODUCE, values, batch=noted)
+        answer: Struct = told["Responses"][0]["PartitionResponses"][0]
+        return answer
+
+    def _stage(self, step: Step) -> Doing:
+        """Commit a group's offset in a transaction; an older client adds the group first."""
+        who, group = self._identity(step), self._names.of("readers")
+        identity = {
+            "TransactionalId": self._id(step.client),
+            "ProducerId": who[0],
+            "ProducerEpoch": who[1],
+            "GroupId": group,
+        }
+        if step.client in self._made.old:
+            node = yield from self._of_transactions(step)
+            yield Ask(node, ADD_OFFSETS, identity)
+        topics = self._offset_of(int(step.told[1]))
+        node = yield from self._of_group("readers")
+        yield Ask(node, STAGE, identity | {"MemberId": "", "Topics": topics})
+
+    def _offset_of(self, index: int) -> tuple[Struct, ...]:
+        offset = {"PartitionIndex": index, "CommittedOffset": self._records}
+        return ({"Name": self._names.topic, "Partitions": (offset,)},)
+
+    def _end(self, step: Step) -> Doing:
+        who = self._identity(step)
+        values = {
+            "TransactionalId": self._id(step.client),
+            "ProducerId": who[0],
+            "ProducerEpoch": who[1],
+            "Committed": step.told[1] == "commit",
+        }
+        node = yield from self._of_transactions(step)
+        told = yield Ask(node, END, values)
+        if not told["ErrorCode"] and who == self._producers[step.client].now:
+            new = (told.get("ProducerId", -1), told.get("ProducerEpoch", -1))
+            self._producers[step.client].becomes(new)
+
+    # -- readers and operators -----------------------------------------------------------------
+
+    def _read(self, step: Step) -> Doing:
+        index = int(step.told[1])
+        partition = {
+            "Partition": index,
+            "FetchOffset": 0,
+            "PartitionMaxBytes": BYTES,
+        }
+        values = {
+            "MaxWaitMs": 0,
+            "MinBytes": 0,
+            "MaxBytes": BYTES,
+            "IsolationLevel": int(step.told[0] == "committed"),
+            "Topics": ({"TopicId": self._names.topic_id, "Partitions": (partition,)},),
+        }
+        node = yield from self._leader(index)
+        yield Ask(node, FETCH, values)
+
+    def _offsets(self, step: Step) -> Doing:
+        topics = ({"Name": self._names.topic, "PartitionIndexes": tuple(range(PARTITIONS))},)
+        group = {"GroupId": self._names.of("readers"), "Topics": topics}
+        node = yield from self._of_group("readers")
+        yield Ask(node, OFFSETS, {"Groups": (group,), "RequireStable": step.told[0] == "stable"})
+
+    def _describe(self, step: Step) -> Doing:
+        names = dict.fromkeys(self._id(who) for who in PRODUCERS)
+        node = yield from self._coordinator(TRANSACTION, next(iter(names)))
+        yield Ask(node, DESCRIBE, {"TransactionalIds": tuple(names)})
+
+    def _list(self, step: Step) -> Doing:
+        node = yield from self._coordinator(TRANSACTION, self._id(PRODUCERS[0]))
+        yield Ask(node, LIST, {"StateFilters": (), "ProducerIdFilters": ()})
+
+    def _describe_producers(self, step: Step) -> Doing:
+        index = int(step.told[0])
+        topics = ({"Name": self._names.topic, "PartitionIndexes": (index,)},)
+        node = yield from self._leader(index)
+        yield Ask(node, DESCRIBE_PRODUCERS, {"Topics": topics})
+
+    def _share_describe(self, step: Step) -> Doing:
+        node = yield from self._of_group("workers")
+        yield Ask(node, SHARE_DESCRIBE, {"GroupIds": (self._names.of("workers"),)})
+
+    def _share_offsets(self, step: Step) -> Doing:
+        group = {"GroupId": self._names.of("workers"), "Topics": None}
+        node = yield from self._of_group("workers")
+        yield Ask(node, SHARE_OFFSETS, {"Groups": (group,)})
+
+    # -- members -------------------------------------------------------------------------------
+
+    def _epoch(self, step: Step) -> int:
+        epoch = self._members[step.client].epoch
+        return max(epoch + {BEFORE: -1, LATER: 1}.get(step.told[0], 0), 0)
+
+    def _member(self, step: Step, epoch: int, **more: object) -> Doing:
+        values = {
+            "GroupId": self._names.of("members"),
+            "MemberId": self._names.of(step.client),
+            "MemberEpoch": epoch,
+            "RebalanceTimeoutMs": -1,
+            **more,
+        }
+        node = yield from self._of_group("members")
+        told = yield Ask(node, BEAT, values)
+        if not told["ErrorCode"]:
+            self._members[step.client].epoch = max(told["MemberEpoch"], 0)
+
+    def _join(self, step: Step) -> Doing:
+        return self._member(
+            step,
+            JOINS,
+            RebalanceTimeoutMs=REBALANCE_MS,
+            SubscribedTopicNames=(self._names.topic,),
+            TopicPartitions=(),
+        )
+
+    def _beat(self, step: Step) -> Doing:
+        epoch = self._epoch(step)
+        return self._member(step, epoch) if epoch else self._join(step)
+
+    def _leave(self, step: Step) -> Doing:
+        return self._member(step, LEAVES)
+
+    def _commit(self, step: Step) -> Doing:
+        return self._committed(step, "members", self._names.of(step.client))
+
+    def _committed(self, step: Step, group: str, member: str) -> Doing:
+        values = {
+            "GroupId": self._names.of(group),
+            "GenerationIdOrMemberEpoch": self._epoch(step),
+            "MemberId": member,
+            "Topics": self._offset_of(int(step.told[1])),
+        }
+        node = yield from self._of_group(group)
+        yield Ask(node, COMMIT, values)
+
+    # -- members of a classic group ------------------------------------------------------------
+
+    def _classic_join(self, step: Step) -> Doing:
+        """Join, under the name that the coordinator gives first; then ask for the assignment, or give it as the leader."""
+        member, group = self._members[step.client], self._names.of("classics")
+        subscription = _of_consumers(SUBSCRIPTION, {"Topics": (self._names.topic,)})
+        values = {
+            "GroupId": group,
+            "SessionTimeoutMs": CLASSIC_SESSION_MS,
+            "RebalanceTimeoutMs": CLASSIC_REBALANCE_MS,
+            "MemberId": member.name,
+            "ProtocolType": "consumer",
+            "Protocols": ({"Name": "range", "Metadata": subscription},),
+        }
+        node = yield from self._of_group("classics")
+        # Who has no name yet is given one at once.
+        told = yield Ask(node, JOIN, values, patient=bool(member.name))
+        if told["ErrorCode"] == Errors.MEMBER_ID_REQUIRED:
+            member.name = told["MemberId"]
+            told = yield Ask(node, JOIN, values | {"MemberId": member.name}, patient=True)
+        if told["ErrorCode"] == Errors.UNKNOWN_MEMBER_ID:
+            member.name = ""
+        if told["ErrorCode"]:
+            return
+        member.epoch, member.name = told["GenerationId"], told["MemberId"]
+        leads = told["Leader"] == member.name
+        names = [each["MemberId"] for each in told["Members"]] if leads else []
+        given = tuple(
+            {"MemberId": name, "Assignment": self._assignment(at, len(names))}
+            for at, name in enumerate(names)
+        )
+        asked = {
+            "GroupId": group,
+            "GenerationId": member.epoch,
+            "MemberId": member.name,
+            "ProtocolType": "consumer",
+            "ProtocolName": "range",
+            "Assignments": given,
+        }
+        yield Ask(node, SYNC, asked, patient=True)
+
+    def _assignment(self, at: int, members: int) -> bytes:
+        mine = tuple(index for index in range(PARTITIONS) if index % members == at)
+        topics = ({"Topic": self._names.topic, "Partitions": mine},) if mine else ()
+        return _of_consumers(ASSIGNMENT, {"AssignedPartitions": topics})
+
+    def _classic_beat(self, step: Step) -> Doing:
+        values = {
+            "GroupId": self._names.of("classics"),
+            "GenerationId": self._epoch(step),
+            "MemberId": self._members[step.client].name,
+        }
+        node = yield from self._of_group("classics")
+        yield Ask(node, CLASSIC_BEAT, values)
+
+    def _classic_commit(self, step: Step) -> Doing:
+        return self._committed(step, "classics", self._members[step.client].name)
+
+    def _classic_leave(self, step: Step) -> Doing:
+        member = self._members[step.client]
+        values = {"GroupId": self._names.of("classics"), "Members": ({"MemberId": member.name},)}
+        node = yield from self._of_group("classics")
+        told = yield Ask(node, LEAVE, values)
+        if not told["ErrorCode"]:
+            member.name = ""
+
+    # -- members of a share group --------------------------------------------------------------
+
+    def _share_member(self, step: Step, epoch: int, **more: object) -> Doing:
+        values = {
+            "GroupId": self._names.of("workers"),
+            "MemberId": self._names.of(step.client),
+            "MemberEpoch": epoch,
+            **more,
+        }
+        node = yield from self._of_group("workers")
+        told = yield Ask(node, SHARE_BEAT, values)
+        if not told["ErrorCode"]:
+            self._members[step.client].epoch = max(told["MemberEpoch"], 0)
+
+    def _share_join(self, step: Step) -> Doing:
+        return self._share_member(step, JOINS, SubscribedTopicNames=(self._names.topic,))
+
+    def _share_beat(self, step: Step) -> Doing:
+        epoch = self._epoch(step)
+        return self._share_member(step, epoch) if epoch else self._share_join(step)
+
+    def _share_leave(self, step: Step) -> Doing:
+        return self._share_member(step, LEAVES)
+
+    def _session_epoch(self, step: Step, node: int) -> int:
+        session = self._members[step.client].session_at(node).epoch
+        return max(session + {BEFORE: -1, LATER: 1}.get(step.told[0], 0), 0)
+
+    def _share_fetch(self, step: Step) -> Doing:
+        """Fetch from every leader, from each the partitions that it leads."""
+        led: dict[int, tuple[int, ...]] = {}
+        for index in range(PARTITIONS):
+            node = yield from self._leader(index)
+            led[node] = (*led.get(node, ()), index)
+        for node, indexes in led.items():
+            yield from self._share_fetch_at(step, node, indexes)
+
+    def _share_fetch_at(self, step: Step, node: int, indexes: tuple[int, ...]) -> Doing:
+        member = self._members[step.client]
+        session, epoch = member.session_at(node), self._session_epoch(step, node)
+        topic_id = self._names.topic_id
+        new = indexes if epoch == 0 else tuple(i for i in indexes if i not in session.partitions)
+        gone = tuple(i for i in session.partitions if i not in indexes) if epoch else ()
+        parts = tuple({"PartitionIndex": index, "AcknowledgementBatches": ()} for index in new)
+        values = {
+            "GroupId": self._names.of("workers"),
+            "MemberId": self._names.of(step.client),
+            "ShareSessionEpoch": epoch,
+            "MaxWaitMs": 100,
+            "MinBytes": 1,
+            "MaxBytes": BYTES,
+            "MaxRecords": int(step.told[1]),
+            "BatchSize": int(step.told[1]),
+            "Topics": ({"TopicId": topic_id, "Partitions": parts},) if parts else (),
+            "ForgottenTopicsData": ({"TopicId": topic_id, "Partitions": gone},) if gone else (),
+        }
+        told = yield Ask(node, SHARE_FETCH, values)
+        if told["ErrorCode"]:
+            session.epoch, session.partitions = 0, ()
+            return
+        session.epoch, session.partitions = epoch + 1, indexes
+        for topic in told["Responses"]:
+            for part in topic["Partitions"]:
+                member.held += [
+                    (part["PartitionIndex"], run["FirstOffset"], run["LastOffset"])
+                    for run in part["AcquiredRecords"]
+                ]
+
+    def _share_acknowledge(self, step: Step) -> Doing:
+        """Acknowledge the first run that is held, or offset 0 where nothing is."""
+        member = self._members[step.client]
+        index, first, last = member.held.pop(0) if member.held else (0, 0, 0)
+        node = yield from self._leader(index)
+        session, epoch = member.session_at(node), self._session_epoch(step, node)
+        kind = ACKNOWLEDGE_TYPES[step.told[1]]
+        run = {"FirstOffset": first, "LastOffset": last, "AcknowledgeTypes": (kind,)}
+        part = {"PartitionIndex": index, "AcknowledgementBatches": (run,)}
+        values = {
+            "GroupId": self._names.of("workers"),
+            "MemberId": self._names.of(step.client),
+            "ShareSessionEpoch": epoch,
+            "Topics": ({"TopicId": self._names.topic_id, "Partitions": (part,)},),
+        }
+        told = yield Ask(node, ACKNOWLEDGE, values)
+        session.epoch = 0 if told["ErrorCode"] else epoch + 1
+
+    _DOES: ClassVar[dict[str, Callable[[Clients, Step], Doing]]] = {
+        "init": _init,
+        "add": _add,
+        "produce": _produce,
+        "plain": _plain,
+        "stage": _stage,
+        "end": _end,
+        "read": _read,
+        "offsets": _offsets,
+        "describe": _describe,
+        "list": _list,
+        "producers": _describe_producers,
+        "join": _join,
+        "beat": _beat,
+        "commit": _commit,
+        "leave": _leave,
+        "classic-join": _classic_join,
+        "classic-beat": _classic_beat,
+        "classic-commit": _classic_commit,
+        "classic-leave": _classic_leave,
+        "share-join": _share_join,
+        "share-beat": _share_beat,
+        "share-fetch": _share_fetch,
+        "share-acknowledge": _share_acknowledge,
+        "share-leave": _share_leave,
+        "share-describe": _share_describe,
+        "share-offsets": _share_offsets,
+    }
+
+
+def errors_in(answer: object) -> frozenset[int]:
+    """Return the error codes that stand anywhere in an answer."""
+    if isinstance(answer, dict):
+        found = [errors_in(value) for name, value in answer.items() if name != "ErrorCode"]
+        return frozenset({answer.get("ErrorCode", 0)}).union(*found)
+    if isinstance(answer, tuple | list):
+        return frozenset[int]().union(*map(errors_in, answer))
+    return frozenset()
+
+
+def _of_consumers(schema: Schema, values: Struct) -> bytes:
+    """Return what consumers tell each other through a broker: a version, and the fields."""
+    told = encode(schema, CONSUMER_PROTOCOL, values)
+    return CONSUMER_PROTOCOL.to_bytes(2, "big") + told.data

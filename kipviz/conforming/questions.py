@@ -1,0 +1,164 @@
+"""What programs ask: each request with the newest version that clients speak, and what an operator asks of the controller."""
+
+from __future__ import annotations
+
+from kipviz.messages.apis import (
+    admin,
+    classic_groups,
+    coordinators,
+    groups,
+    list_offsets,
+    membership,
+    metadata,
+    producing,
+    share_admin,
+    share_groups,
+    topic_creation,
+    transactions,
+)
+from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.schema import Field, Schema
+
+CREATE = Question(topic_creation.CREATE_TOPICS_REQUEST, topic_creation.CREATE_TOPICS_RESPONSE)
+WHERE = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
+FIND = Question(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
+METADATA = Question(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE)
+INIT = Question(transactions.INIT_PRODUCER_ID_REQUEST, transactions.INIT_PRODUCER_ID_RESPONSE, 5)
+ADD = Question(
+    transactions.ADD_PARTITIONS_TO_TXN_REQUEST, transactions.ADD_PARTITIONS_TO_TXN_RESPONSE, 3
+)
+ADD_OFFSETS = Question(
+    transactions.ADD_OFFSETS_TO_TXN_REQUEST, transactions.ADD_OFFSETS_TO_TXN_RESPONSE
+)
+END = Question(transactions.END_TXN_REQUEST, transactions.END_TXN_RESPONSE)
+STAGE = Question(groups.TXN_OFFSET_COMMIT_REQUEST, groups.TXN_OFFSET_COMMIT_RESPONSE, 5)
+COMMIT = Question(groups.OFFSET_COMMIT_REQUEST, groups.OFFSET_COMMIT_RESPONSE, 9)
+OFFSETS = Question(groups.OFFSET_FETCH_REQUEST, groups.OFFSET_FETCH_RESPONSE, 9)
+PRODUCE = Question(producing.PRODUCE_REQUEST, producing.PRODUCE_RESPONSE, 12)
+FETCH = Question(producing.FETCH_REQUEST, producing.FETCH_RESPONSE, 17)
+BEAT = Question(
+    membership.CONSUMER_GROUP_HEARTBEAT_REQUEST, membership.CONSUMER_GROUP_HEARTBEAT_RESPONSE
+)
+JOIN = Question(classic_groups.JOIN_GROUP_REQUEST, classic_groups.JOIN_GROUP_RESPONSE)
+SYNC = Question(classic_groups.SYNC_GROUP_REQUEST, classic_groups.SYNC_GROUP_RESPONSE)
+CLASSIC_BEAT = Question(classic_groups.HEARTBEAT_REQUEST, classic_groups.HEARTBEAT_RESPONSE)
+LEAVE = Question(classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_RESPONSE)
+SHARE_BEAT = Question(
+    membership.SHARE_GROUP_HEARTBEAT_REQUEST, membership.SHARE_GROUP_HEARTBEAT_RESPONSE
+)
+SHARE_FETCH = Question(share_groups.SHARE_FETCH_REQUEST, share_groups.SHARE_FETCH_RESPONSE)
+ACKNOWLEDGE = Question(
+    share_groups.SHARE_ACKNOWLEDGE_REQUEST, share_groups.SHARE_ACKNOWLEDGE_RESPONSE
+)
+DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
+LIST = Question(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE)
+DESCRIBE_PRODUCERS = Question(admin.DESCRIBE_PRODUCERS_REQUEST, admin.DESCRIBE_PRODUCERS_RESPONSE)
+SHARE_DESCRIBE = Question(
+    share_admin.SHARE_GROUP_DESCRIBE_REQUEST, share_admin.SHARE_GROUP_DESCRIBE_RESPONSE
+)
+SHARE_OFFSETS = Question(
+    share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
+    share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
+)
+# What moves a leader in KRaft: another order of the replicas, and then an election of the first one. The model decides
+# elections itself, so it has no message for them. Source: AlterPartitionReassignmentsRequest.json, ElectLeadersRequest.json.
+REASSIGN = Question(
+    Schema(
+        "AlterPartitionReassignmentsRequest",
+        45,
+        "0-0",
+        "0+",
+        (
+            Field("TimeoutMs", "int32", default="60000"),
+            Field(
+                "Topics",
+                "[]ReassignableTopic",
+                fields=(
+                    Field("Name", "string"),
+                    Field(
+                        "Partitions",
+                        "[]ReassignablePartition",
+                        fields=(
+                            Field("PartitionIndex", "int32"),
+                            Field("Replicas", "[]int32", default="null", nullable="0+"),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    Schema(
+        "AlterPartitionReassignmentsResponse",
+        45,
+        "0-0",
+        "0+",
+        (
+            Field("ThrottleTimeMs", "int32"),
+            Field("ErrorCode", "int16"),
+            Field("ErrorMessage", "string", nullable="0+"),
+            Field(
+                "Responses",
+                "[]ReassignableTopicResponse",
+                fields=(
+                    Field("Name", "string"),
+                    Field(
+                        "Partitions",
+                        "[]ReassignablePartitionResponse",
+                        fields=(
+                            Field("PartitionIndex", "int32"),
+                            Field("ErrorCode", "int16"),
+                            Field("ErrorMessage", "string", nullable="0+"),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+ELECT = Question(
+    Schema(
+        "ElectLeadersRequest",
+        43,
+        "2-2",
+        "2+",
+        (
+            Field("ElectionType", "int8", "1+"),
+            Field(
+                "TopicPartitions",
+                "[]TopicPartitions",
+                nullable="0+",
+                fields=(Field("Topic", "string"), Field("Partitions", "[]int32")),
+            ),
+            Field("TimeoutMs", "int32", default="60000"),
+        ),
+    ),
+    Schema(
+        "ElectLeadersResponse",
+        43,
+        "2-2",
+        "2+",
+        (
+            Field("ThrottleTimeMs", "int32"),
+            Field("ErrorCode", "int16", "1+"),
+            Field(
+                "ReplicaElectionResults",
+                "[]ReplicaElectionResult",
+                fields=(
+                    Field("Topic", "string"),
+                    Field(
+                        "PartitionResult",
+                        "[]PartitionResult",
+                        fields=(
+                            Field("PartitionId", "int32"),
+                            Field("ErrorCode", "int16"),
+                            Field("ErrorMessage", "string", nullable="0+"),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+# The versions in which clients before transaction version 2 speak, by request.
+OLD = {PRODUCE: 11, END: 4, STAGE: 4}
+GROUP, TRANSACTION, SHARE = 0, 1, 2
