@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from kipviz.conforming.clients import NOBODY
@@ -201,8 +201,15 @@ class _Process:
 class RealCluster:
     """One broker, or several with a controller, that run until the `with` block ends; `files` say what they wrote."""
 
-    def __init__(self, jars: Path, home: Path, brokers: int = 1, java: str = "java") -> None:
-        """Format storage in an empty folder and start.
+    def __init__(
+        self,
+        jars: Path,
+        home: Path,
+        brokers: int = 1,
+        java: str = "java",
+        further: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Format storage in an empty folder and start; `further` are settings of every broker beside its own.
 
         Raises:
             CannotStart: if there is no Java, or a broker does not start.
@@ -221,7 +228,9 @@ class RealCluster:
         memory = MEMORY if brokers == 1 else MEMORY_OF_SEVERAL
         command = (found, memory, *quick, *paths)
         self._processes = {
-            node: _Process(command, files.logs.parent, files, self._settings_of(node))
+            node: _Process(
+                command, files.logs.parent, files, {**self._settings_of(node), **further}
+            )
             for node, files in zip(self.nodes, self.files, strict=True)
         }
         everything = dict(self._processes)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,12 @@ import pytest
 from kipviz.command import conform
 from kipviz.command.main import main
 from kipviz.conforming.clients import Names, topic_of
+from kipviz.conforming.plain_client import PlainClient
 from kipviz.conforming.playing import Playing
-from kipviz.conforming.programs import Program, Step
-from kipviz.conforming.real_cluster import CannotStart, RealCluster, release_of
+from kipviz.conforming.programs import Program, Step, program
+from kipviz.conforming.real_cluster import CannotStart, RealCluster, _free_port, release_of
+from kipviz.conforming.rounds import play_round
+from kipviz.recordings.files.request_log import exchanges_in
 
 JARS = Path(os.environ.get("KIPVIZ_KAFKA_JARS", "/no/such/folder"))
 
@@ -51,6 +55,103 @@ def test_a_real_broker_is_watched(release, tmp_path, capsys):
     assert [row["partition"] for row in found["rows"]] == [f"{topic}-0"]
     assert found["rows"][0]["blocks"]
     assert [row["group_id"] for row in found["pending"]] == ["p0-readers"]
+
+
+USER, SECRET = "watcher", "correct horse"
+# What a watch may ask: it all only reads.
+READING = {
+    *("API_VERSIONS", "METADATA", "DESCRIBE_CLUSTER", "FIND_COORDINATOR", "LIST_GROUPS"),
+    *("LIST_TRANSACTIONS", "DESCRIBE_TRANSACTIONS", "DESCRIBE_PRODUCERS", "LIST_OFFSETS"),
+    *("OFFSET_FETCH", "CONSUMER_GROUP_DESCRIBE", "SHARE_GROUP_DESCRIBE", "DESCRIBE_CONFIGS"),
+    *("DESCRIBE_SHARE_GROUP_OFFSETS", "SASL_HANDSHAKE", "SASL_AUTHENTICATE"),
+}
+
+
+@pytest.fixture
+def secured(release, tmp_path):
+    """Give a broker with a listener for TLS and SASL/PLAIN, and the properties of a client that may come in."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    key, certificate, both = (tmp_path / f"{name}.pem" for name in ("key", "certificate", "both"))
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1")
+    to = ("-keyout", str(key), "-out", str(certificate))
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    subprocess.run([*made, *to, *subject], check=True, capture_output=True)
+    both.write_text(key.read_text() + certificate.read_text())
+    plain, controller, safe = (_free_port() for _ in range(3))
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://127.0.0.1:{safe}"
+    further = {
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": listeners,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(both),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{login} user_{USER}="{SECRET}";',
+    }
+    home = tmp_path / "home"
+    home.mkdir()
+
+    class Secured(RealCluster):
+        def connect(self, node, client_id, numbers=None):
+            return PlainClient(plain, client_id, numbers)
+
+    def properties(secret=SECRET, trusted=certificate):
+        told = tmp_path / f"client-{len(list(tmp_path.glob('client-*')))}.properties"
+        told.write_text(
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+            f'sasl.jaas.config={login} username="{USER}" password="{secret}";\n'
+            f"ssl.truststore.type=PEM\nssl.truststore.location={trusted}\n"
+        )
+        return str(told)
+
+    with Secured(JARS, home, further=further) as cluster:
+        yield cluster, f"127.0.0.1:{safe}", properties
+
+
+def test_a_watch_comes_in_by_tls_and_a_password_and_only_reads(secured, tmp_path, capsys):
+    cluster, servers, properties = secured
+    topic = topic_of("p0")
+    told = ("a init new", "a add now 0", "a produce now 0 next", "a stage now 0", "s share-join")
+    made = (Step(*words[:2], tuple(words[2:])) for words in map(str.split, told))
+    names = Names("p0", cluster.create([topic])[topic])
+    Playing(Program(0, tuple(made), ("a",)), names, cluster).play()
+    watch = ["watch", "--bootstrap-server", servers, "--once", "--json", "--command-config"]
+    assert main([*watch, properties()]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["partition"] for row in found["rows"]] == [f"{topic}-0"]
+    assert found["not_seen"] == []
+    # A wrong password and a certificate that nobody has signed are one sentence each.
+    assert main([*watch, properties(secret="wrong")]) == 2
+    assert "refuses this user" in capsys.readouterr().err
+    other = tmp_path / "other.pem"
+    other.write_text(ssl_certificate_of_somebody_else(tmp_path))
+    assert main([*watch, properties(trusted=other), "--timeout", "3"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    cluster.stop()
+    asked = {x.api for x in exchanges_in(cluster.files[0].requests) if x.client == "kipviz-watch"}
+    assert asked
+    assert asked <= READING
+
+
+def ssl_certificate_of_somebody_else(tmp_path):
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1")
+    to = ("-keyout", str(tmp_path / "k2.pem"), "-out", str(tmp_path / "c2.pem"))
+    subprocess.run([*made, *to, "-subj", "/CN=elsewhere"], check=True, capture_output=True)
+    return (tmp_path / "c2.pem").read_text()
+
+
+@pytest.mark.slow
+def test_three_brokers_are_played_at_while_leaders_move_and_one_is_killed(release, tmp_path):
+    made = program(7, 24, brokers=3)
+    moves = [Step("o", "move", (place,)) for place in ("transaction", "group", "0")]
+    steps = (*made.steps[:10], *moves, *made.steps[10:18], Step("o", "kill", ("0",)))
+    found = play_round(JARS, tmp_path, [made.but(steps=(*steps, *made.steps[18:]))], lambda _: None)
+    assert found.played == 1
+    assert found.judged.refused == {}
+    assert len(found.judged.report.accepted) > 50
 
 
 @pytest.mark.parametrize(
