@@ -135,14 +135,22 @@ class Connection:
                 **(config or {}),
             )
         except (self._errors.KafkaError, OSError, ValueError, AssertionError) as wrong:
-            raise Unreachable(self._why_no_cluster(servers, wrong)) from None
+            protocol = str((config or {}).get("security_protocol", ""))
+            raise Unreachable(self._why_no_cluster(servers, wrong, protocol)) from None
 
-    def _why_no_cluster(self, servers: str, wrong: Exception) -> str:
+    def _why_no_cluster(self, servers: str, wrong: Exception, protocol: str) -> str:
         errors = self._errors
         if isinstance(wrong, errors.KafkaTimeoutError | errors.RequestTimedOutError):
+            # A broker closes the connection, and the client tries again and does not say what was refused.
+            doubts = ["is it a broker's listener", "is security.protocol that of the listener"]
+            if "SASL" in protocol:
+                doubts.append("are sasl.mechanism, user name and password right")
+            if "SSL" in protocol:
+                doubts.append("does ssl.truststore.location have who signed its certificate")
+            *first, last = doubts
             return (
-                f"nothing at {servers} answered as a Kafka broker within {self._timeout_s:g} s; is it a broker's "
-                "listener, and is security.protocol that of the listener?"
+                f"nothing at {servers} answered as a Kafka broker within {self._timeout_s:g} s; "
+                f"{', '.join(first)}, and {last}?"
             )
         if isinstance(wrong, errors.SaslAuthenticationFailedError | errors.AuthorizationError):
             return f"{servers} refuses this user: {_words(wrong)}"
