@@ -65,7 +65,7 @@ OTHER_WRITERS = {
     "core/atomic_write.py",
     "spark/session.py",
     "spark/java.py",
-    "spark/kept_runs.py",
+    "spark/saved_runs.py",
     "conforming/real_cluster.py",
     "site/interface.py",
     "site/runtime.py",
