@@ -205,7 +205,7 @@ def test_a_process_owns_its_clients_they_their_threads_and_connections() -> None
     assert names.index((1, "KafkaShareConsumer")) < names.index((2, "consumer → Broker 5"))
     assert facts(card)["KafkaProducer"] == "my-txn, pid 9, last epoch 0"
     broker = facts(at("commitTransaction() returns")["owns:B1"])
-    assert broker["transaction coordinator transactions-45"] == "in office"
+    assert broker["transaction coordinator transactions-45"] == "active"
     assert broker["markers → Broker 3"] == "out: WriteTxnMarkers"
 
 

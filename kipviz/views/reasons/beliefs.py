@@ -182,7 +182,7 @@ def _call(app: Application, world: World) -> Row:
     back = False
     for (source, broker), connection in world.connections.items():
         if host_of(source) == app.name and connection.open:
-            places += [f"{_name(e)} is on the wire to B{broker}" for e in connection.requests]
+            places += [f"{_name(e)} is in flight to B{broker}" for e in connection.requests]
             if connection.serving is not None:
                 places.append(f"B{broker} works on {_name(connection.serving)}")
             for envelope in connection.responses:

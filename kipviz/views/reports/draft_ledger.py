@@ -22,7 +22,7 @@ BOUNDS = (
     f"break was found: in any interleaving, or within the number of states that stands beside it (at most {REPAIR_STATES_MAX:,}), "
     "which decides nothing behind them. Without any one of its decisions the case breaks, which a run shows. Where the arrangement "
     "itself breaks the other promise, the repair is of this promise alone. “None” means that the repaired design breaks the promise, "
-    "too: the arrangement does it. No promise here forbids that a record comes again for ever: in the late iteration and in the "
+    "too: the arrangement does it. No property here forbids endless redelivery of a record: in the late iteration and in the "
     "repaired design an abort does not ask for the delivery limit (abort_limit=not_asked), so a poison record whose transaction is "
     "aborted each time is never archived. Asking for it there (abort_limit=archived_at_the_limit) would archive records that "
     "nobody failed to process, as finding M shows of the text; `kipviz study B11` has both."

@@ -267,7 +267,7 @@ def _of_session(app: Application, connections: Connections) -> list[Owned]:
 def of_broker(
     broker: int, roles: Table[RoleKey, Any], connections: Connections, up: tuple[int, ...]
 ) -> Card:
-    """Give the roles that a broker has in office, and the connections that it has opened."""
+    """Return the active roles of a broker and the connections that it has opened."""
     if broker not in up:
         return _tree([Owned(0, 0, "broker", "down: its objects and connections are gone", "gone")])
     rows = [Owned(0, 0, "broker", "running")]
@@ -275,7 +275,7 @@ def of_broker(
         if host == broker:
             name = f"{role.replace('_', ' ')} {short_name(shard)}".strip()
             loading = getattr(state, "loading", False)
-            rows.append(Owned(100, 1, name, "loading" if loading else "in office"))
+            rows.append(Owned(100, 1, name, "loading" if loading else "active"))
     sources = dict.fromkeys(source for source, _ in connections)
     for source in sources:
         if host_of(source) == f"B{broker}":

@@ -1,0 +1,91 @@
+"""No text that a reader sees falls back into the house dialect: it uses Kafka's nouns and puts the actor first.
+
+Not looked at: what scripts are written in (`steps` blocks and back-quotes), because stories and links are stored in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kipviz.cluster.behaviour.catalogue import VERBS
+
+ROOT = Path(__file__).parents[2]
+FLOORS = ("views", "lessons", "widgets", "command", "course", "site", "properties")
+PAPERS = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "TEACHING.md", "CHANGELOG.md")
+
+INSTEAD = {
+    r"whoever|whosoever": "name the actor",
+    r"anew": "again, or new",
+    r"for ever": "forever, or never ends",
+    r"on the wire": "in flight",
+    r"(?:in|takes?) office": "has loaded its state, becomes the coordinator or leader",
+    r"put out": "produced",
+    r"given up": "times out, abandons",
+    r"taken back": "reassigned, rolled back",
+    r"at rest": "waits for nothing, or backs off",
+    r"(?:every|some)body": "name the actor",
+    r"mended": "fixed",
+    r"heirs?": "new leader",
+    r"doings?": "actions",
+}
+"""The house dialect, as a pattern each, and what to write instead."""
+
+SAID_IN_SCRIPTS = {verb.in_scripts for verb in VERBS}
+EXCEPT = {
+    "CONTRIBUTING.md": r"## Words.*?## How to add",  # the glossary
+    "CHANGELOG.md": r'"nothing pending for ever"',  # names what was renamed
+    "kipviz/lessons/goals.py": r"partition given up",  # goals are named in stories, which are stored
+    "kipviz/lessons/log_goals.py": r"record given up",
+}
+"""What a file may say all the same, with the reason beside it."""
+
+
+def prose(document: str) -> str:
+    """Return a story's or a paper's text without its head, its blocks and what stands in back-quotes."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", document, flags=re.DOTALL)
+    text = re.sub(r"```.*?```|^ {4}.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`]*`", "", text)
+
+
+def strings(source: str) -> Iterator[str]:
+    """Yield the texts of a module that are no docstring and have a space, as a sentence or a label has."""
+    tree = ast.parse(source)
+    loose = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in loose:
+            continue
+        text = node.value
+        if isinstance(text, str) and " " in text and text not in SAID_IN_SCRIPTS:
+            yield re.sub(r"`[^`]*`", "", text)
+
+
+@cache
+def texts() -> dict[str, str]:
+    found = {name: prose((ROOT / name).read_text()) for name in PAPERS}
+    for path in sorted((ROOT / "kipviz/scenarios/stories").rglob("*.md")):
+        found[str(path.relative_to(ROOT))] = prose(path.read_text())
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text())["cells"]
+        markdown = ("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        found[str(path.relative_to(ROOT))] = prose("\n\n".join(markdown))
+    for floor in FLOORS:
+        for path in sorted((ROOT / "kipviz" / floor).rglob("*.py")):
+            found[str(path.relative_to(ROOT))] = "\n".join(strings(path.read_text()))
+    return found
+
+
+@pytest.mark.parametrize("pattern", INSTEAD)
+def test_no_text_for_a_reader_uses_a_word_of_the_house_dialect(pattern: str) -> None:
+    found = []
+    for name, text in texts().items():
+        flat = re.sub(EXCEPT.get(name, r"(?!)"), "", re.sub(r"\s+", " ", text))
+        hits = re.finditer(rf"\b(?:{pattern})\b", flat, re.IGNORECASE)
+        found += [f"{name}: …{flat[max(0, h.start() - 50) : h.end() + 30]}…" for h in hits]
+    assert not found, f"write instead: {INSTEAD[pattern]}\n" + "\n".join(found)
