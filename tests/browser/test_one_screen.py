@@ -226,8 +226,15 @@ def test_dragging_along_the_overview_steps(show, lock_expiry):
 def test_keys_are_offered_only_while_the_stepper_has_the_focus(show, lock_expiry):
     page = show(lock_expiry, width=833, height=800)
     assert not page.get_by_text("click here, then").is_visible()
+    keys = page.locator(".kv kbd, .kv-keys-hint")
+    advertised = [key for key in keys.all() if key.is_visible()]
+    assert len(advertised) > 2
+    assert any("next step of the flow" in (key.text_content() or "") for key in advertised)
     page.evaluate("() => document.activeElement.blur()")
     assert page.get_by_text("click here, then").is_visible()
+    assert not [key for key in keys.all() if key.is_visible()], (
+        "a key is offered that goes elsewhere"
+    )
     page.locator(".kv-sequence").click(position={"x": 30, "y": 120})
     assert not page.get_by_text("click here, then").is_visible()
 

@@ -249,6 +249,7 @@ export class Sequence {
     const more = wire.length - shown.length;
     attr(this.wireMore, "y", shown.length * WIRE_ROW + 26);
     text(this.wireMore, more > 0 ? `and ${more} more in flight` : shown.length ? "hollow: in flight, not delivered" : step === 0 ? HINT : "");
+    this.wireMore.classList.toggle("kv-keys-hint", this.wireMore.textContent === HINT);
     this.describe(line, step, wire);
   }
 
