@@ -12,6 +12,7 @@ is no error.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import sys
@@ -22,10 +23,15 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import Page  # noqa: E402
+from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
 from tests.browser.bare_page import wait_painted, write_page  # noqa: E402
-from tests.browser.harness import Lab, find_chromium, write_notebook  # noqa: E402
+from tests.browser.harness import (  # noqa: E402
+    CHROMIUM_ARGUMENTS,
+    Lab,
+    find_chromium,
+    write_notebook,
+)
 from tests.browser.slow_link import SlowLink  # noqa: E402
 from tests.widgets import flow, polls  # noqa: E402
 
@@ -211,7 +217,12 @@ def main() -> int:
     if find_chromium() is None:
         print("kipviz: this bench needs Chromium: install Debian's chromium", file=sys.stderr)
         return 0
-    with tempfile.TemporaryDirectory() as name, Lab(Path(name)) as lab:
+    with contextlib.ExitStack() as undo:
+        play = undo.enter_context(sync_playwright())
+        browser = play.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_ARGUMENTS)
+        undo.callback(browser.close)
+        name = undo.enter_context(tempfile.TemporaryDirectory())
+        lab = undo.enter_context(Lab(Path(name), browser))
         folder = Path(name)
         page = lab.new_page()
         rows = [*stepping(page, folder), *long_runs(page, folder)]
