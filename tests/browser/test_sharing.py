@@ -181,7 +181,7 @@ def test_a_link_is_copied_and_where_that_is_forbidden_the_text_is_selected(show)
 def test_a_run_of_no_scenario_says_why_it_has_no_link(show):
     shown = show(Stepper(flow.share_payload()))
     shown.wait_for_selector(".kv-shared:not(:empty)")
-    assert "no scenario of the library" in shown.locator(".kv-shared").inner_text()
+    assert "is not in the library" in shown.locator(".kv-shared").inner_text()
     assert shown.get_by_role("button", name="copy link").is_disabled()
     assert shown.locator(".kv-error").is_hidden()
 

@@ -26,7 +26,7 @@ def test_a_search_writes_a_module_and_tells_the_counts_that_tlc_has_to_find(kipv
     words = ("--from-trace", str(tmp_path / "found.json"), "--module", str(module))
     played = kipviz("play", *words)
     assert played.status == 0
-    assert "puts InitProducerId on the wire" in played.out
+    assert "InitProducerId" in played.out
     kept = kipviz("export", *words, "--to", str(tmp_path / "again.itf.json"))
     assert kept.status == 0
     assert kipviz("play", "--from-trace", str(tmp_path / "again.itf.json")).out == played.out
