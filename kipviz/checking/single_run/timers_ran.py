@@ -61,7 +61,7 @@ NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *(name for _, name in OF_ROLE
 
 AT_REST, EARLY, DUE = "at rest", "early", "due"
 RESOLVING = (
-    "Something is pending for ever if no continuation without a new fault resolves it; there any timer may run "
+    "A record or transaction is stuck if no continuation without a new fault resolves it; there any timer may run "
     "out at any moment."
 )
 
@@ -76,7 +76,7 @@ def timer_of(action: ClusterAction) -> str:
 class TimersRan(Value, frozen=True):
     """The timers that ran out in searches: when nothing else could happen, before that, or when they were due.
 
-    `asks_for_ever` says that "pending for ever" was asked, too.
+    `asks_for_ever` says that it was asked whether anything is stuck, too.
     """
 
     at_rest: tuple[str, ...] = ()

@@ -19,7 +19,6 @@ from kipviz.scenarios.library import scenario
 from kipviz.studies.draft_implementation.implementation import (
     ARRANGEMENTS,
     CLUSTERS,
-    NOT_DECIDED,
     OF_A_JOB,
     OF_JOBS,
     PROMISES,
@@ -38,7 +37,7 @@ LedgerProgress = Callable[[str, int, int, str], bool]
 class Entry(Value, frozen=True):
     """One property of a design in an arrangement with some accidents.
 
-    `verdict` is "holds", "breaks" or `NOT_DECIDED`; of a break `steps`, `reason`, `blame` and `link` tell the
+    `verdict` is "holds", "breaks" or that it was not decided within so many states; of a break `steps`, `reason`, `blame` and `link` tell the
     shortest run, and `bare` says that it is the run without an accident: where none is needed, none is searched.
     `repair` is a set of slots with which the whole case breaks no more, as far as it says, and which cannot be shortened, or this
     promise alone if the other one breaks with every slot; no slots if all of them break it or it does not break. `states` is
@@ -154,8 +153,8 @@ def _judged(
 
 def _entry(label: str, case: Case, promise: str, found: Judged) -> Entry:
     cell, states = found.cell(promise), found.explored.states
-    row = Entry(label, case.design, case.scenario, case.faults, promise, NOT_DECIDED, states)
-    row = row.but(timers=found.explored.timers)
+    place = (label, case.design, case.scenario, case.faults)
+    row = Entry(*place, promise, case.not_decided, states, timers=found.explored.timers)
     if cell.verdict == HOLDS:
         return row.but(verdict=HOLDS)
     if cell.verdict != BREAKS:

@@ -32,9 +32,9 @@ from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PROMISES = ("atomic", "no stuck transactions or records")
-# How many states a verdict may take, and how many a search that only asks whether some decisions are a repair.
-STATES_MAX, REPAIR_STATES_MAX = 160_000, 30_000
-NOT_DECIDED = f"not decided within {STATES_MAX:,} states"
+# How many states a verdict of one transaction and one of a job may take, and a search that only asks whether some
+# decisions are a repair.
+STATES_MAX, JOB_STATES_MAX, REPAIR_STATES_MAX = 160_000, 30_000, 30_000
 APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
 CLUSTERS = {APART: "source and state on two brokers", TOGETHER: "on one broker"}
 EARLY, MIDDLE, LATE = "draft-early", "draft-middle", "draft-late"
@@ -60,20 +60,30 @@ class Case(Value, frozen=True):
     design: str
     faults: str = ""
 
+    @property
+    def states_max(self) -> int:
+        """How many states a verdict may take."""
+        return JOB_STATES_MAX if self.scenario in ARRANGEMENTS else STATES_MAX
+
+    @property
+    def not_decided(self) -> str:
+        """What is said of a promise that was not decided by then."""
+        return f"not decided within {self.states_max:,} states"
+
     def judged(
         self,
         under: str,
         tell: Tell,
         promises: tuple[str, ...] = PROMISES,
-        states_max: int = STATES_MAX,
+        states_max: int = 0,
     ) -> Judged:
-        """Search the case under a design until a promise breaks.
+        """Search the case under a design until a promise breaks, or for so many states; 0 takes the case's own limit.
 
         Raises:
             StoppedEarly: if `tell` says False.
         """
         asked = tuple(property_named(name) for name in promises)
-        bounds = Bounds(states_max=states_max, breaks_max=1)
+        bounds = Bounds(states_max=states_max or self.states_max, breaks_max=1)
         budget = budget_of(self.faults)
         found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
         if found.explored.stopped == CANCELLED:
@@ -181,9 +191,9 @@ def repair(
     return Mended(kept, unbroken[kept])
 
 
-def _cells(found: Judged) -> tuple[str, ...]:
+def _cells(case: Case, found: Judged) -> tuple[str, ...]:
     """Give the words of each promise; where the search ended at a break or a bound, the others are not decided."""
-    undecided = "not asked further" if breaks(found) else NOT_DECIDED
+    undecided = "not asked further" if breaks(found) else case.not_decided
     decided = (BREAKS,) if breaks(found) else (BREAKS, HOLDS)
     return tuple(cell.words if cell.verdict in decided else undecided for cell in found.cells)
 
@@ -193,7 +203,7 @@ def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     mended = repair(case, tell).words if breaks(found) else NOTHING
     where = CLUSTERS[case.scenario]
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
-    return ((label, where, case.faults or NO_ACCIDENT, *_cells(found), states, ran, mended),)
+    return ((label, where, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, mended),)
 
 
 def cases() -> tuple[tuple[str, Case], ...]:
@@ -258,7 +268,7 @@ def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
     why = next((cell.reason for cell in found.cells if cell.verdict == BREAKS), NOTHING)
     where = ARRANGEMENTS[case.scenario]
-    return ((where, label, case.faults or NO_ACCIDENT, *_cells(found), states, ran, why),)
+    return ((where, label, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, why),)
 
 
 # Checkpoint interval: how long a batch is worked on before the first commit of the program.

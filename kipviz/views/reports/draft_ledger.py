@@ -8,6 +8,7 @@ from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.studies.draft_implementation.draft_ledger import Entry
 from kipviz.studies.draft_implementation.implementation import (
+    JOB_STATES_MAX,
     NO_ACCIDENT,
     PROMISES,
     REPAIR_STATES_MAX,
@@ -17,9 +18,10 @@ from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import HOW_TO_OPEN, LINK_MAX, honest, table
 
 BOUNDS = (
-    f"The search of a verdict visits at most {STATES_MAX:,} states, and ends at the first break of its property. A property that "
+    f"The search of a verdict visits at most {STATES_MAX:,} states ({JOB_STATES_MAX:,} of a job in two-phase commit or with two "
+    "transactions), and ends at the first break of its property. A property that "
     "breaks without an accident is not searched with one. A repair is a set of decisions of the repaired design with which no "
-    f"break was found: in any interleaving, or within the number of states that stands beside it (at most {REPAIR_STATES_MAX:,}), "
+    f"break was found: in any interleaving, or within the number of states that stands beside it (it ends once it has {REPAIR_STATES_MAX:,}), "
     "which decides nothing behind them. Without any one of its decisions the case breaks, which a run shows. Where the arrangement "
     "itself breaks the other promise, the repair is of this promise alone. “None” means that the repaired design breaks the promise, "
     "too: the arrangement does it. No property here forbids endless redelivery of a record: in the late iteration and in the "
