@@ -211,3 +211,45 @@ def test_only_a_request_that_names_a_member_is_held_to_the_gate_of_kip_447s_draf
         done = gc.on_txn_offset_commit(desk.role, request, ReplyTo("c", 1, 0), gated)
         errors = [check.error for check in done.checks]
         assert (Errors.UNSUPPORTED_VERSION in errors) is refused
+
+
+def test_a_repeated_end_of_an_older_client_is_answered_and_writes_nothing():
+    desk = ongoing()
+    commit = EndTxn("t", 9, 0, True, version=4)
+    desk.ask(tc.on_end_txn, commit)
+    done = desk.role.transactions["t"].but(
+        state=S.COMPLETE_COMMIT, partitions=(), pending_state=None
+    )
+    desk.role = desk.role.but(transactions=Table.of({"t": done}))
+    before = desk.written(LOG)
+    assert desk.ask(tc.on_end_txn, commit).error is Errors.NONE
+    assert desk.written(LOG) == before
+
+
+def test_an_abort_at_the_current_epoch_of_a_transaction_that_is_over_is_a_decision_of_its_own():
+    desk = ongoing()
+    over = desk.role.transactions["t"].but(
+        state=S.COMPLETE_COMMIT, partitions=(), producer_epoch=1, last_producer_epoch=0
+    )
+    for epoch, states in ((0, []), (1, [S.PREPARE_ABORT, S.COMPLETE_ABORT])):
+        desk.role = desk.role.but(transactions=Table.of({"t": over}))
+        before = len(desk.written(LOG))
+        told = desk.ask(tc.on_end_txn, EndTxn("t", 9, epoch, committed=not epoch))
+        assert told.error is Errors.NONE
+        assert [record.state for record in desk.written(LOG)[before:]] == states
+
+
+def test_a_change_of_the_cluster_moves_no_transaction_that_waits_for_nothing():
+    desk = ongoing()
+    desk.ask(tc.on_init_producer_id, InitProducerId("idle"))
+    before = desk.role, desk.written(LOG), len(desk.requests)
+    desk.do(tc.on_image_changed(desk.role, desk.on))
+    assert (desk.role, desk.written(LOG), len(desk.requests)) == before
+
+
+def test_names_expire_also_where_appends_could_run_out_of_time_and_none_waits():
+    desk = transactions(transactional_ids_expire=True)
+    desk.ask(tc.on_init_producer_id, InitProducerId("t"))
+    strict = desk.on.but(image=desk.on.image.but(min_insync_replicas=2))
+    assert tc.timers(desk.role, strict) == tc.timers(desk.role, desk.on)
+    assert len(tc.timers(desk.role, strict)) == 1

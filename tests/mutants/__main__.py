@@ -17,6 +17,7 @@ import gc
 import json
 import math
 import os
+import platform
 import random
 import resource
 import subprocess
@@ -225,7 +226,7 @@ class Trials:
         for floor in sorted({row["file"].split("/")[1] for row in rows}):
             print(_line([r for r in rows if r["file"].split("/")[1] == floor], floor))
         if self._arguments.record:
-            _note(self._arguments, rows, survivors)
+            _note(self._arguments, len(self._drawn), rows, survivors)
         return int(any(row["how"] == SURVIVED for row in rows))
 
 
@@ -384,22 +385,27 @@ def _line(rows: Iterable[dict[str, Any]], name: str = "all") -> str:
 
 
 def _note(
-    arguments: argparse.Namespace, rows: list[dict[str, Any]], survivors: list[dict[str, Any]]
+    arguments: argparse.Namespace,
+    drawn: int,
+    rows: list[dict[str, Any]],
+    survivors: list[dict[str, Any]],
 ) -> None:
     """Put the result in the place of the one that has the same settings."""
-    settings_of = {"floor": arguments.floor, "file": arguments.file, "seed": arguments.seed}
-    settings_of |= {"count": arguments.count, "tests of at most, in seconds": None}
+    settings_of: dict[str, Any] = {"floor": arguments.floor, "file": arguments.file}
+    settings_of |= {"kind": arguments.kind, "seed": arguments.seed, "count": arguments.count}
+    settings_of |= {"tests of at most, in seconds": _bound(arguments.seconds)}
+    settings_of |= {"a change at most, in seconds": _bound(arguments.budget)}
     settings_of["test files"] = arguments.tests
-    if arguments.seconds < math.inf:
-        settings_of["tests of at most, in seconds"] = arguments.seconds
     runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
     runs = [r for r in runs if {name: r.get(name) for name in settings_of} != settings_of]
     died = [row for row in rows if row not in survivors]
     names = ("file", "line", "function", "kind", "before", "after", "reason")
     runs.append(
-        settings_of
+        {"commit": _commit(), "python": platform.python_version()}
+        | settings_of
         | {
-            "drawn": len(rows),
+            "drawn": drawn,
+            "tried": len(rows),
             "died": len(died),
             "died by time": sum(row["how"] == "time" for row in died),
             "equivalent": sum(row["how"] == EXPECTED for row in survivors),
@@ -408,6 +414,17 @@ def _note(
         }
     )
     RECORD.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _bound(seconds: float) -> float | None:
+    return seconds if seconds < math.inf else None
+
+
+def _commit() -> str | None:
+    """Give the commit that is checked out, None where there is no repository."""
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    asked = subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
+    return asked.stdout.strip() or None
 
 
 if __name__ == "__main__":
