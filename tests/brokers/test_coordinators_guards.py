@@ -8,12 +8,14 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
-from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator
+from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_append import PendingAppend
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_metadata import completion_of
 from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
@@ -25,6 +27,7 @@ from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState
+STRICT = (("__transaction_state", 2),)
 LOG, OFFSETS, SHARES = "__transaction_state-0", "__consumer_offsets-0", "__share_group_state-0"
 
 
@@ -250,6 +253,52 @@ def test_a_change_of_the_cluster_moves_no_transaction_that_waits_for_nothing():
 def test_names_expire_also_where_appends_could_run_out_of_time_and_none_waits():
     desk = transactions(transactional_ids_expire=True)
     desk.ask(tc.on_init_producer_id, InitProducerId("t"))
-    strict = desk.on.but(image=desk.on.image.but(min_insync_replicas=2))
+    strict = desk.on.but(image=desk.on.image.but(min_insync_replicas=STRICT))
     assert tc.timers(desk.role, strict) == tc.timers(desk.role, desk.on)
     assert len(tc.timers(desk.role, strict)) == 1
+
+
+def completing(**image):
+    """A decided transaction whose last append, that of its completion, has failed."""
+    desk = ongoing()
+    decided = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=())
+    desk.role = desk.role.but(transactions=Table.of({"t": decided}))
+    wait = PendingAppend(3, completion_of(decided), 0, "complete")
+    return tc.fail_append(desk.role, wait, desk.on.but(image=desk.on.image.but(**image)))
+
+
+def test_a_completion_that_failed_is_logged_again_where_there_are_replicas_and_waits_for_them_else():
+    (append,) = completing().appends
+    assert [record.state for record in append[1].records] == [S.COMPLETE_COMMIT]
+    assert completing(min_insync_replicas=STRICT, offline=(1, 2, 3)).appends == ()
+
+
+def test_an_append_that_is_given_up_leaves_the_others_waiting():
+    desk = transactions()
+    desk.instant = False
+    for name in ("t", "u"):
+        desk.ask(tc.on_init_producer_id, InitProducerId(name))
+    first, second = desk.role.waiting
+    strict = desk.on.but(image=desk.on.image.but(min_insync_replicas=STRICT))
+    timer = tc.timers(desk.role, strict)[0]
+    done = tc.on_timer(desk.role, timer, strict)
+    assert done.given_up == ((LOG, first.offset),)
+    assert done.state.waiting == (second,)
+
+
+def test_a_partition_that_is_gone_gets_no_marker():
+    desk = ongoing()
+    known = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=("gone-0", "out-0"))
+    sent = tc._send_markers(desk.role, known, ("gone-0", "out-0"), desk.on)
+    assert [request.message.partitions for request in sent.requests] == [("out-0",)]
+    assert sent.state.transactions["t"].partitions == ("out-0",)
+    assert sent.state.transactions["t"].to_send == ()
+
+
+def test_offsets_that_are_staged_go_with_their_own_topic_alone():
+    desk = groups()
+    staged = tuple(PendingOffset("g", partition, 3, 0) for partition in ("src-0", "other-0"))
+    desk.role = desk.role.but(pending=Table.of({9: staged}))
+    desk.do(gc.on_topic_deleted(desk.role, "src", desk.on))
+    gone = [r.partition for r in desk.written(OFFSETS) if isinstance(r, OffsetTombstone)]
+    assert gone == ["src-0"]

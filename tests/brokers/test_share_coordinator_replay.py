@@ -22,7 +22,7 @@ from kipviz.records.share_group_state import (
     StagedBatch,
     StateBatch,
 )
-from tests.brokers.test_share_coordinator import HERE, KEY, initialised, read
+from tests.brokers.test_share_coordinator import HERE, KEY, enlisted, initialised, read, stage
 
 RULES = design("repaired").broker_rules()
 FORGETS = design("repaired+reset_while_pending=fences_the_vote").broker_rules()
@@ -195,3 +195,38 @@ def test_a_read_of_a_state_that_is_not_there_is_refused_and_changes_nothing():
     answer = read(desk, key=OTHER)
     assert answer.error is not Errors.NONE
     assert (desk.role, desk.written(HERE)) == (before, [snapshot()])
+
+
+# -- votes whose transaction is asked for ----------------------------------------------------------
+
+
+def test_a_vote_whose_partition_the_transaction_does_not_take_is_refused_and_not_in_the_log():
+    desk = initialised()
+    stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
+    written = desk.written(HERE)
+    enlisted(desk, error=Errors.PRODUCER_FENCED)
+    assert desk.last.error is not Errors.NONE
+    assert (voters(desk.role), desk.written(HERE)) == ({}, written)
+
+
+def test_a_vote_that_still_asks_its_transaction_is_told_when_the_coordinator_resigns():
+    desk = initialised()
+    stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
+    left = sc.on_resigned(desk.role, desk.on)
+    assert [reply.message.error for reply in left.replies] == [Errors.NOT_COORDINATOR]
+
+
+def test_a_coordinator_that_is_behind_its_log_writes_the_vote_and_reads_its_log_again():
+    desk = initialised()
+    stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
+    desk.role = desk.role.but(behind=True)
+    enlisted(desk)
+    assert desk.last.error is Errors.NOT_COORDINATOR
+    assert desk.role == ShareCoordinator(HERE, loading=True)
+    assert isinstance(desk.written(HERE)[-1], ShareStagedRecord)
+
+
+def test_a_record_that_nobody_has_asked_for_leaves_nobody_waiting():
+    desk = initialised()
+    done = sc.write(desk.role, snapshot(), None, None, desk.on)
+    assert (done.state.waiting, len(done.appends)) == ((), 1)
