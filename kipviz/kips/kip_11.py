@@ -31,7 +31,7 @@ KIP = Kip(
         ),
         Row(
             "Heartbeats that name topics",
-            "Nobody learns of a topic that it may not describe: the heartbeat is refused.",
+            "A heartbeat that names a topic without DESCRIBE permission is rejected, so that topic names do not leak.",
             MODELLED,
             handler="brokers.authorizer.refusal",
             test="recordings/test_faults_are_seen.py::test_a_model_with_a_fault_is_refused",

@@ -43,7 +43,7 @@ KIP = Kip(
         ),
         Row(
             "Validation",
-            "What is no duration is refused when the client starts.",
+            "A client with an invalid duration does not start.",
             MODELLED,
             handler="clients.groups.consumer.why_no_reset",
             scenario=STORY,

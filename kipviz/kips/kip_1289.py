@@ -77,7 +77,7 @@ KIP = Kip(
         ),
         Row(
             "Pseudo code: several polls in one transaction",
-            "What becomes of a batch, and of a staging under way, when poll() is called again.",
+            "The fate of a batch, and of transactional acknowledgements in flight, when poll() is called again.",
             MODELLED,
             handler="clients.shares.staged_records.settle",
             scenario="kip-1289-small-two-polls",
@@ -97,7 +97,7 @@ KIP = Kip(
         ),
         Row(
             "Public Interfaces: declared exceptions of an asynchronous call",
-            "What a broker refuses is thrown by commitTransaction(), not by the call that declares it (finding X31).",
+            "commitTransaction() throws what a broker rejects, not the call that declares it (finding X31).",
             MODELLED,
             handler="clients.thread._raised_on_entry",
             scenario="kip-1289-corner-3",
@@ -226,7 +226,7 @@ KIP = Kip(
         ),
         Row(
             "Corner case 11: several partitions, one leader",
-            "What was staged is ACQUIRED again before the answer goes out.",
+            "The records are ACQUIRED again before the response is sent.",
             MODELLED,
             handler="brokers.share_transactions.staging_requests.gathered",
             scenario="kip-1289-corner-11-one-leader",
@@ -475,7 +475,7 @@ KIP = Kip(
         ),
         Row(
             "Follow-up KIP: prepareTransaction() and a staging under way",
-            "Who is prepared has to be able to commit: the vote has to be answered first.",
+            "A prepared participant has to be able to commit: the vote needs its response first.",
             MODELLED,
             handler="clients.transactions.stagings.unanswered",
             scenario="kip-1289-database-too-early",
@@ -503,7 +503,7 @@ KIP = Kip(
         ),
         Row(
             "Not mentioned: a reset before the leader has looked what became of a vote",
-            "The vote is decided and the state made anew: the leader that looks begins anew.",
+            "The transaction is decided and the state re-created: the leader that checks it starts over.",
             MODELLED,
             handler="brokers.share_leaders.share_loading.refreshed",
             scenario="kip-1289-small-reset",
@@ -559,7 +559,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation, 3: REJECT and the dead-letter queue",
-            "The letter of a rejected record is written after the commit, in nobody's transaction.",
+            "The dead letter of a rejected record is written after the commit, outside any transaction.",
             MODELLED,
             handler="brokers.share_leaders.share_dead_letters.enqueue",
             scenario="kip-1289-small-letter",

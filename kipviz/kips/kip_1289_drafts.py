@@ -122,7 +122,7 @@ AS_IMPLEMENTED = (
     ),
     _seen(
         "a closed session releases ACQUIRED records alone",
-        "What the member has staged is committed after it has left.",
+        "Transactional acknowledgements of a member are committed after it has left.",
         "brokers.share_leaders.share_writes.release",
         "kip-1289-draft-closed",
     ),
@@ -134,7 +134,7 @@ AS_IMPLEMENTED = (
     ),
     _seen(
         "the hook runs before the marker is appended (early)",
-        "A broker that dies in between has told nobody of the outcome.",
+        "A broker that crashes in between has sent the outcome to no one.",
         "brokers.kafka_apis.on_write_txn_markers",
         "kip-1289-draft-hook-first",
     ),
@@ -212,8 +212,7 @@ AS_IMPLEMENTED = (
     ),
     _not_known(
         "what makes the leader read the state again (late)",
-        "The refresh is in the source, what triggers it is not. A revision of June 2026 loaded the share-partition anew where a "
-        "staging found pending records, and its author took that back (review comment of 17 June).",
+        "The refresh is in the source, what triggers it is not. A revision of June 2026 reloaded the share-partition when a transactional acknowledgement found pending records; its author withdrew that (review comment of 17 June).",
         "the action Refresh, which may happen at any time",
     ),
     _flink(
@@ -262,7 +261,7 @@ AS_IMPLEMENTED = (
     ),
     _flink(
         "fewer subtasks after a crash",
-        "Nobody initializes the transactional id of a subtask that is gone; the start offset waits.",
+        "The transactional id of a removed subtask is never initialized again; the start offset waits.",
         "brokers.share_leaders.share_partition.advance_start",
         "kip-1289-flink-scale-down",
     ),

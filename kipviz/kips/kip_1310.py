@@ -42,7 +42,7 @@ API = (
     ),
     Row(
         "2.1 resume()",
-        "A session made from (transactional id, producer id, epoch) that somebody else kept.",
+        "A session created from (transactional id, producer id, epoch) that another process stored.",
         MODELLED,
         f"{SESSION}.resume",
         test=f"{TESTS}::test_a_resumed_session_has_the_identity_that_it_was_given",
@@ -51,7 +51,7 @@ API = (
     ),
     Row(
         "2.1 prepareTransaction, completeTransaction",
-        "A session prepares for a commit that somebody else decides.",
+        "A session prepares a transaction that another system decides.",
         MODELLED,
         f"{SESSION}.complete",
         "kip-1310-complete",
@@ -178,7 +178,7 @@ API = (
     ),
     Row(
         "2.2 No new wire protocol RPCs",
-        "The page's own table 3.3 has two requests that nobody sends today.",
+        "The page's own table 3.3 lists two requests that no client sends today.",
         MODELLED,
         "messages.liveness.TxnHeartbeat",
         test="scenarios/test_session_plan.py::test_two_requests_of_the_table_are_new",
@@ -315,7 +315,7 @@ ARCHITECTURE = (
     ),
     Row(
         "3.1 Before and After",
-        "Who owns which object, thread and connection, in both designs.",
+        "The owner of each object, thread and connection, in both designs.",
         MODELLED,
         "views.measures.ownership.picture",
         test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",

@@ -38,7 +38,7 @@ KIP = Kip(
         ),
         Row(
             "Broker-Side: error mapping, version 6",
-            "Whose epoch is over is told STALE_MEMBER_EPOCH; the producer takes it as it takes ILLEGAL_GENERATION.",
+            "A member with an old epoch receives STALE_MEMBER_EPOCH; the producer handles it like ILLEGAL_GENERATION.",
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-1319-stale",
@@ -47,7 +47,7 @@ KIP = Kip(
         ),
         Row(
             "Broker-Side: persisting topic IDs",
-            "OffsetCommitValue version 4 has the id; an offset of another id is none.",
+            "OffsetCommitValue version 4 has the topic id; an offset with another id is ignored.",
             MODELLED,
             handler="brokers.groups.group_coordinator.on_offset_fetch",
             scenario="kip-1319-by-id",

@@ -29,7 +29,7 @@ KIP = Kip(
         ),
         Row(
             "The expected epoch after a failover",
-            "What tells a repeated question from a zombie's is not in the log (KAFKA-20357).",
+            "The log cannot distinguish a retried request from a zombie's (KAFKA-20357).",
             MODELLED,
             handler="brokers.transactions.transaction_metadata.next_identity",
             scenario="kip-360-fenced-by-nobody",
@@ -38,8 +38,7 @@ KIP = Kip(
         ),
         Row(
             "Who asks for the next epoch",
-            "Whoever ends a transaction after a batch was lost; if it is lost later, nobody does, and the "
-            "producer is of no use any more.",
+            "Which call ends a transaction after a batch was lost; if the batch is lost later, none does, and the producer is unusable.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-360-nobody-asks",

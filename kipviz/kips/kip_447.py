@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "Fence by the group: TxnOffsetCommit carries the member",
-            "The group coordinator refuses offsets of a member that is none any more.",
+            "The group coordinator rejects offsets of a former member.",
             MODELLED,
             handler="brokers.groups.group_coordinator.on_txn_offset_commit",
             scenario="kip-447-zombie",
@@ -20,7 +20,7 @@ KIP = Kip(
         ),
         Row(
             "OffsetFetch: wait for pending offsets",
-            "Whoever wants stable offsets is told UNSTABLE_OFFSET_COMMIT while some are pending.",
+            "A reader that requires stable offsets receives UNSTABLE_OFFSET_COMMIT while some are pending.",
             MODELLED,
             handler="brokers.groups.group_coordinator.on_offset_fetch",
             scenario="kip-447-race",
@@ -29,7 +29,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation: one producer per partition fences by its name",
-            "What there was before: initTransactions() under the task's transactional id.",
+            "The former design: initTransactions() with the task's transactional id.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_init_producer_id",
             scenario="kip-447-task-ids",
@@ -68,7 +68,7 @@ KIP = Kip(
         ),
         Row(
             "First draft: which transactions need to be completed",
-            "What older generations have open in the caller's partitions ends before it begins.",
+            "Open transactions of older generations in the caller's partitions end before it begins.",
             MODELLED,
             handler="designs.group_options.it_is_aborted",
             scenario="kip-447-first-draft",
@@ -106,7 +106,7 @@ KIP = Kip(
         ),
         Row(
             "Rejected Alternatives: the transaction coordinator remembers the assignment",
-            "Two copies go out of sync: the group's number begins anew, the other one does not.",
+            "Two copies diverge: the group's epoch restarts, the other one does not.",
             MODELLED,
             handler="brokers.transactions.producer_groups.newest",
             scenario="kip-447-two-copies",
@@ -161,7 +161,7 @@ KIP = Kip(
         ),
         Row(
             "Two later drafts: the group id as a producer config; initTransactions(consumer)",
-            "In whose name offsets go out, and what a reader of pending offsets is told.",
+            "The identity that a commit carries, and the response to a reader of pending offsets.",
             MODELLED,
             handler="designs.group_options.of_the_consumer_it_holds",
             scenario="kip-447-group-id-only",
@@ -181,7 +181,7 @@ KIP = Kip(
         ),
         Row(
             "Shrink transactional.timeout (second draft)",
-            "transaction.timeout.ms is 10 s unless somebody configures it.",
+            "transaction.timeout.ms is 10 s unless configured.",
             MODELLED,
             handler="scenarios.scenario.at_levels",
             test="studies/test_takeover.py::test_what_a_takeover_comes_to_under_a_design",
@@ -199,7 +199,7 @@ KIP = Kip(
         ),
         Row(
             "COORDINATOR_LOAD_IN_PROGRESS for old consumers (draft)",
-            "Who does not know PendingTransactionException is told to wait for the coordinator.",
+            "A client that does not know PendingTransactionException receives a retriable coordinator error.",
             MODELLED,
             handler="designs.group_options.pending_to_new_loading_to_old",
             scenario="kip-447-old-consumer",
@@ -217,7 +217,7 @@ KIP = Kip(
         ),
         Row(
             "Broker must be upgraded first",
-            "With a broker from before it in the way the gate stays closed, and a client gives up.",
+            "With an older broker in the cluster the feature stays disabled, and a client gives up.",
             MODELLED,
             handler="messages.releases.knows",
             scenario="kip-447-gate-rolling",
@@ -226,7 +226,7 @@ KIP = Kip(
         ),
         Row(
             "Generations of the classic protocol",
-            "TxnOffsetCommit carries member id and generation; who has been thrown out is fenced.",
+            "TxnOffsetCommit carries member id and generation; a removed member is fenced.",
             MODELLED,
             handler="brokers.membership.classic_group.commit_checks",
             scenario="kip-447-generation",
@@ -244,7 +244,7 @@ KIP = Kip(
         ),
         Row(
             "ConsumerGroupMetadata with the group's id only",
-            "Without a member nobody is checked, and a zombie commits.",
+            "Without a member id there is no check, and a zombie commits.",
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-447-group-id-only",

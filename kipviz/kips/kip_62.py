@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "JoinGroup",
-            "Whoever comes begins a rebalance; it ends when everybody has joined again.",
+            "A new member starts a rebalance; it ends when all members have rejoined.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
@@ -47,7 +47,7 @@ KIP = Kip(
         ),
         Row(
             "Session time-out",
-            "Who is not heard of is out, and the others rebalance.",
+            "A member without heartbeats is removed, and the others rebalance.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-62-rebalance",
@@ -56,7 +56,7 @@ KIP = Kip(
         ),
         Row(
             "max.poll.interval.ms as rebalance time-out",
-            "Who lives but does not join in time is out, too.",
+            "A member that sends heartbeats but does not join in time is removed, too.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-62-too-slow",
@@ -85,7 +85,7 @@ KIP = Kip(
         ),
         Row(
             "Assignors: the vote, INCONSISTENT_GROUP_PROTOCOL",
-            "The members vote for one that all of them know; who knows none of these is not let in.",
+            "The members vote for an assignor that all of them support; a consumer that supports none of these is rejected.",
             MODELLED,
             handler="brokers.membership.classic_group.voted",
             scenario="kip-429-cooperative",
@@ -94,7 +94,7 @@ KIP = Kip(
         ),
         Row(
             "Eager rebalancing",
-            "Everything is given up in poll(), before JoinGroup.",
+            "The consumer revokes all partitions in poll(), before JoinGroup.",
             MODELLED,
             handler="clients.groups.classic_consumer.poll",
             scenario="kip-62-in-the-middle",
@@ -121,7 +121,7 @@ KIP = Kip(
         ),
         Row(
             "group.max.size, GROUP_MAX_SIZE_REACHED (KIP-389)",
-            "A full group takes nobody in; between two generations whoever joins last is out.",
+            "A full group accepts no new member; between two generations the member that joins last is removed.",
             MODELLED,
             handler="brokers.membership.classic_group.accepts",
             scenario="kip-389-full",
@@ -131,7 +131,7 @@ KIP = Kip(
         ),
         Row(
             "The group in __consumer_offsets",
-            "One record with the whole group; a new coordinator goes on from the last one.",
+            "One record holds the whole group; a new coordinator loads the last one.",
             MODELLED,
             handler="brokers.membership.classic_group.loaded",
             scenario="kip-62-coordinator-gone",
@@ -140,7 +140,7 @@ KIP = Kip(
         ),
         Row(
             "Cooperative rebalancing (KIP-429)",
-            "Members keep what they will get back: what moves is given up in one generation, and given in the next.",
+            "Members keep the partitions that stay theirs: a partition that moves is revoked in one generation and assigned in the next.",
             MODELLED,
             handler="clients.groups.assignors.cooperative",
             scenario="kip-429-cooperative",
@@ -149,7 +149,7 @@ KIP = Kip(
         ),
         Row(
             "KIP-429: fetching while a JoinGroup waits",
-            "poll() goes on with what the member keeps, and looks at the response to a JoinGroup when it is called again.",
+            "poll() continues with the partitions that the member keeps, and handles the JoinGroup response in the next call.",
             MODELLED,
             handler="clients.groups.classic_consumer.poll",
             scenario="kip-429-cooperative",
@@ -169,7 +169,7 @@ KIP = Kip(
         ),
         Row(
             "KIP-429: one bounce is one too few",
-            "Who knows the new assignor alone is not let in while somebody knows the old one alone.",
+            "A member that supports only the new assignor is rejected while another supports only the old one.",
             MODELLED,
             handler="brokers.membership.classic_group.supports",
             scenario="kip-429-one-bounce",

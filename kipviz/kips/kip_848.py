@@ -77,7 +77,7 @@ KIP = Kip(
         ),
         Row(
             "max.poll.interval.ms at the client",
-            "Who is not polled in time says epoch -1 by itself, is STALE, and joins again in poll().",
+            "A consumer that is not polled in time leaves with epoch -1, is STALE, and rejoins in poll().",
             MODELLED,
             handler="clients.groups.group_consumer.on_missed_poll",
             scenario="kip-848-polls-too-late",
@@ -125,7 +125,7 @@ KIP = Kip(
         ),
         Row(
             "group.consumer.max.size",
-            "A full group takes nobody in; who is in it, by its id or its static name, stays.",
+            "A full group accepts no new member; existing members, known by id or static name, stay.",
             MODELLED,
             handler="brokers.membership.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-full",

@@ -38,7 +38,7 @@ KIP = Kip(
         ),
         Row(
             "Verification guard: unique",
-            "A yes from before a marker verifies nobody who asks after it, whatever has the same epoch.",
+            "A successful verification does not outlive a marker, even with the same epoch.",
             MODELLED,
             handler="brokers.logs.add_to_transaction.told_apart",
             test="brokers/test_older_transaction_versions.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
@@ -135,7 +135,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation: a late record of an aborted transaction",
-            "What lands behind its marker is ended by the next marker of the same producer id.",
+            "Records appended after their marker are ended by the next marker of the same producer id.",
             MODELLED,
             handler="brokers.logs.partition_log.append",
             scenario="kip-890-late-record",
@@ -163,7 +163,7 @@ KIP = Kip(
         ),
         Row(
             "Part 1: Compatibility",
-            "A coordinator that cannot be asked is no error: the batch goes on unverified.",
+            "An unavailable coordinator is no error: the batch is appended unverified.",
             MODELLED,
             handler="cluster.dispatch.broker_response",
             scenario="kip-890-rolling",
@@ -172,7 +172,7 @@ KIP = Kip(
         ),
         Row(
             "Part 2: Upgrade, broker by broker",
-            "Version 2 is finalized when every registered broker knows it, and not taken back by a binary.",
+            "Version 2 is finalized when every registered broker supports it, and an older release does not revert it.",
             MODELLED,
             handler="cluster.operating.why_not_registered",
             scenario="kip-890-rolling-to-2",

@@ -74,7 +74,7 @@ KIP = Kip(
         ),
         Row(
             "Persister, share coordinator",
-            "What a share-partition promises is written to __share_group_state.",
+            "The durable state of a share-partition is written to __share_group_state.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_write",
             scenario="kip-932-leader-change",
@@ -119,7 +119,7 @@ KIP = Kip(
         ),
         Row(
             "Next fetch offset, redelivery",
-            "What came back is delivered before anything new; the order of the log is not kept.",
+            "Released records are delivered before new ones; log order is not preserved.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.caught",
             scenario="kip-932-release-order",
@@ -137,7 +137,7 @@ KIP = Kip(
         ),
         Row(
             "Poison records",
-            "What came back too often travels in halves, and alone at its last attempt.",
+            "A batch with many failed deliveries is split in halves, and a record travels alone at its last attempt.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.suspect_from",
             test="conformance/test_share_groups.py::test_14_what_fails_again_travels_in_halves_and_alone_at_its_last_attempt",
@@ -156,7 +156,7 @@ KIP = Kip(
         ),
         Row(
             "States of a share-partition",
-            "It is loaded, in use, or fenced: what was dropped learns its answers and serves nobody.",
+            "It is loaded, in use or fenced: a dropped share-partition processes responses but serves no request.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.farewell",
             scenario="kip-932-leader-change",
@@ -196,7 +196,7 @@ KIP = Kip(
         ),
         Row(
             "Log retention",
-            "Who reads in front of the log's start finds that it moved: the start offset follows it.",
+            "A fetch before the log start offset finds that it moved: the share-partition start offset follows.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.log_start_moved",
             scenario="kip-932-deleted-held",
@@ -246,7 +246,7 @@ KIP = Kip(
         ),
         Row(
             "commitAsync(), acknowledgement callback, close()",
-            "The callback is told in a later call what acknowledgements came to.",
+            "The callback receives the results of acknowledgements in a later call.",
             MODELLED,
             handler="clients.shares.share_consumer.commit_async",
             test="clients/test_share_consumer_calls.py::test_the_callback_is_told_in_the_next_call_what_became_of_the_records",
@@ -286,7 +286,7 @@ KIP = Kip(
         ),
         Row(
             "Member failures",
-            "A member that is not heard of is taken out; its locks at the leaders stay.",
+            "A member that sends no heartbeat is removed; its acquisition locks at the leaders remain.",
             MODELLED,
             handler="brokers.membership.share_membership.on_timer",
             test="cluster/test_share_members.py::test_the_coordinator_takes_a_member_out_and_its_locks_stay",
@@ -353,7 +353,7 @@ KIP = Kip(
         ),
         Row(
             "State epoch of a group that is made again",
-            "Epochs begin anew with a group, so a leader of its former life is not fenced.",
+            "A re-created group starts again at the first epoch, so a leader of the deleted group is not fenced.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_write",
             scenario="kip-932-delete-undone",
@@ -391,7 +391,7 @@ KIP = Kip(
         ),
         Row(
             "Share-group state topic: pruning",
-            "What snapshots have replaced is deleted, and the state stays the same.",
+            "Records that snapshots have replaced are deleted, and the state stays the same.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_timer",
             test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",

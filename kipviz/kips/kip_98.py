@@ -90,7 +90,7 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxnRequest: UNKNOWN_TOPIC_OR_PARTITION at the client",
-            "It asks again for ever, and what ends the transaction waits behind the request.",
+            "It retries without limit, and EndTxn waits behind the request.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             test="clients/test_older_transaction_versions.py::"
@@ -122,7 +122,7 @@ KIP = Kip(
         ),
         Row(
             "The sender's order of requests",
-            "A transactional request goes before a batch, and none goes while one is on the wire.",
+            "Transactional requests are sent before batches, and only one is in flight at a time.",
             MODELLED,
             handler="clients.transactions.producer.next_request",
             scenario="kip-98-offsets-go-first",
@@ -295,7 +295,7 @@ KIP = Kip(
         ),
         Row(
             "Producer fencing",
-            "Who has been replaced under its name is refused by whoever compares epochs.",
+            "A replaced static member is rejected wherever epochs are compared.",
             MODELLED,
             handler="brokers.logs.partition_log.is_fenced",
             scenario="kip-98-zombie",
@@ -315,7 +315,7 @@ KIP = Kip(
         ),
         Row(
             "transactional.id.expiration.ms",
-            "A name that nobody uses is forgotten.",
+            "An unused transactional id expires.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_timer",
             test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
@@ -432,8 +432,7 @@ KIP = Kip(
         ),
         Row(
             "OFFSET_OUT_OF_RANGE, auto.offset.reset, ListOffsets",
-            "A consumer whose position a log does not have goes to its first record or its end, or throws; "
-            "it is told the end by the isolation level that it has.",
+            "A consumer whose position a log does not have resets to the first record or to the end, or throws; the end depends on its isolation level.",
             SIMPLIFIED,
             handler="brokers.logs.partition_leader.on_list_offsets",
             scenario="kip-98-away-too-long",
@@ -445,7 +444,7 @@ KIP = Kip(
         ),
         Row(
             "producer.id.expiration.ms",
-            "A log forgets a producer that it has not heard of for a day; then any sequence of it is taken.",
+            "A log forgets a producer after a day without a batch; then it accepts any sequence number from it.",
             MODELLED,
             handler="brokers.logs.producer_expiry.on_timer",
             scenario="kip-98-silent-for-a-day",
@@ -500,7 +499,7 @@ KIP = Kip(
         ),
         Row(
             "max.block.ms: another call",
-            "After a time-out nobody knows the outcome: any other call is an IllegalStateException.",
+            "After a timeout the outcome is unknown: any other call throws IllegalStateException.",
             MODELLED,
             handler="clients.thread.timed_out",
             scenario="kip-98-commit-timed-out-then-abort",
@@ -509,8 +508,7 @@ KIP = Kip(
         ),
         Row(
             "max.block.ms: several threads",
-            "The call of one thread times out while another one goes on; a result that nobody has taken is for "
-            "whoever makes the same call.",
+            "A call times out in one thread while another thread continues; the next thread that makes the same call gets a result that was not taken.",
             MODELLED,
             handler="clients.transactions.results.left",
             scenario="kip-98-threads-timed-out",

@@ -96,7 +96,7 @@ def test_a_review_writes_a_page_diagrams_and_traces_that_open(kipviz, tmp_path):
     opened = runs.load(trace)
     assert (opened.design.name, len(opened.trace.line) - 1) == ("finding-I", 20)
     assert (
-        (folder / "finding-I--nothing-pending-for-ever.mmd")
+        (folder / "finding-I--no-stuck-transactions-or-records.mmd")
         .read_text()
         .startswith("sequenceDiagram")
     )

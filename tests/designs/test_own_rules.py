@@ -236,7 +236,7 @@ def test_a_table_of_verdicts_of_a_proposal_is_shown_and_written_as_a_folder(tmp_
     table = kipviz.verdicts("kip-1289-small", [mine])
     assert json.loads(json.dumps(table.payload()))["blocks"]
     files = table.review(tmp_path / "review")
-    stem = "same-epoch--nothing-pending-for-ever"
+    stem = "same-epoch--no-stuck-transactions-or-records"
     assert files == ("review.md", f"{stem}.mmd", f"{stem}.trace")
     assert sorted(files) == sorted(path.name for path in (tmp_path / "review").iterdir())
     assert (

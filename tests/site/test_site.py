@@ -131,7 +131,7 @@ def test_lists_are_written_as_columns_and_a_mark_of_the_format_is_refused():
 
 
 def test_every_run_of_the_papers_opens_and_every_symptom_is_there(site):
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[2] / "docs"
     for name in ("ledger", "findings", "drafts"):
         links = re.findall(rf"`({PATTERN})`", (root / f"{name.upper()}.md").read_text())
         page = (site / f"{name}.html").read_text()
