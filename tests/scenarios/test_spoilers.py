@@ -112,6 +112,7 @@ ERROR = re.compile(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b")
 SENTENCE = re.compile(r"(?<=[.;?!])\s+")
 # Facts that were seen so far, from which an answer can be worked out: they have its words and do not tell it.
 FACTS = {
+    "kip-98-two-partitions": "output-A-0 accepts its batch",
     "kip-890-asked-together": "are about to write to output-A-0",
     "kip-939-released-only": "The producer asks for no time limit",
     "kip-1289-share-abort": "delivers offsets 100 and 101, and locks them",
@@ -159,7 +160,13 @@ def told(story: Scenario, text: str) -> list[str]:
     assert story.question is not None
     fact = FACTS.get(story.name)
     each = SENTENCE.split(text)
-    return [one for one in each if tells(one, story.question) and not (fact and fact in one)]
+    return [
+        one
+        for one in each
+        if not one.rstrip().endswith("?")
+        and tells(one, story.question)
+        and not (fact and fact in one)
+    ]
 
 
 @pytest.mark.parametrize("story", ASKED, ids=[story.name for story in ASKED])

@@ -53,7 +53,7 @@ test("Mermaid shows signs of its own as they are", () => {
 test("a permalink is refused in one sentence where nothing could open it again", () => {
   const payload = { ...polling(1), head: "" };
   const lines = new Lines(payload, []);
-  assert.throws(() => permalink(payload, lines, lines.get(0), 1), /of no scenario of the library/);
+  assert.throws(() => permalink(payload, lines, lines.get(0), 1), /not in the library/);
 });
 
 test("a permalink that is too long says how long, and what to do", () => {
