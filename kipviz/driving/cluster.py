@@ -98,7 +98,7 @@ class Cluster:
         return self
 
     def until(self, wanted: str | Callable[[World], bool]) -> Self:
-        """Let messages, senders and replicas go on until a step is possible, and take it, or until something is so.
+        """Run messages, senders and replicas until a step is possible, and take it, or until a condition holds.
 
         Applications, timers and faults wait for `take`.
 
@@ -124,7 +124,7 @@ class Cluster:
         raise NotReached(f"it is not so within {QUIET_MAX} steps")
 
     def quiet(self, but: str = "") -> Self:
-        """Let messages, senders and replicas go on until only applications, timers and faults are left.
+        """Run messages, senders and replicas until only applications, timers and faults are possible.
 
         Args:
             but: the name of steps that are held back, such as "* arrives at B7".

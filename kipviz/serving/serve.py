@@ -48,8 +48,7 @@ CLOCK, MODEL = "clock", "model"
 class Server:
     """A simulated cluster that real clients can connect to, on 127.0.0.1 only.
 
-    It stops at the end of its `with` block, when the process ends, and when nobody has been connected for
-    `idle_s` seconds.
+    It stops at the end of its `with` block, when the process ends, and after `idle_s` seconds without a connection.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Server:
             )
 
     def held(self) -> tuple[Deliver, ...]:
-        """Return the deliveries that wait for somebody."""
+        """Return the deliveries that wait for a decision."""
         with self._lock:
             return self.cluster.held()
 
@@ -202,7 +201,7 @@ class Server:
             return self.cluster.trace.depth
 
     def back(self, step: int) -> None:
-        """Go back to an earlier step; the cluster goes on from there, on a branch.
+        """Return to an earlier step; the cluster continues from there, on a branch.
 
         The clients cannot go back. Their connections are dropped, as a network failure would drop them, and a line
         beside the step says so. What a client knows from later steps, such as an offset or an epoch, it still knows.

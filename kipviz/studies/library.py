@@ -162,7 +162,7 @@ DESTINATIONS = (
 STUDIES: tuple[Study, ...] = (
     Study(
         "B1",
-        "Which marker may resolve a staged acknowledgement: one with the same epoch, or a higher one?",
+        "Which marker may resolve a transactional acknowledgement: one with the same epoch, or a higher one?",
         "KIP-1289 'Per-record fencing by (producerId, producerEpoch)'; KIP-890 'EndTxn v5'",
         "Whether the record ever leaves TX_PENDING.",
         "kip-1289-small",
@@ -176,7 +176,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B2",
-        "Where must the marker go: to whoever holds the record in memory, or to where the vote is written?",
+        "Where must the marker go: to the broker with the record in memory, or to the log with the acknowledgement?",
         "KIP-1289 'WriteTxnMarkers … broadcasts to all SharePartition instances on that broker'",
         "Whether the record leaves TX_PENDING when its leader, the partition of the group id and "
         "the share coordinator are on three brokers, and after how many messages between brokers.",
@@ -188,7 +188,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B3",
-        "How many participants has one transaction that acknowledges many share-partitions?",
+        "How many participants does a transaction have that acknowledges many share-partitions?",
         "KIP-1289 'partitionFor(groupId)'; SharePartitionKey in Kafka 4.4.0",
         "Share state is placed by group, topic id and partition, so one transaction reaches up to "
         "as many state partitions as it acknowledges share-partitions; by the group id alone it "
@@ -197,7 +197,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B4",
-        "May a marker be appended to __share_group_state past its coordinator?",
+        "May a marker be appended to __share_group_state without its coordinator?",
         "KIP-1289 'no ShareCoordinatorShard changes'; KafkaApis.handleWriteTxnMarkersRequest, "
         "CoordinatorRuntime 'out of sync with the underlying log' (Kafka's trunk)",
         "Whether the coordinator ever learns the outcome: its next write finds it out of step, is "
@@ -212,7 +212,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B5",
-        "Is the enlistment a call on the own broker, or a request to the transaction coordinator?",
+        "Is a partition added to the transaction by a local call, or by a request to the transaction coordinator?",
         "KIP-1289 'Flow', txnCoordinator.handleAddPartitionsToTransaction; AddPartitionsToTxnManager",
         "On its own broker the share-partition leader seldom finds the coordinator of the "
         "transaction, and then no staging succeeds. A client that sends AddPartitionsToTxn itself, as with KIP-98, saves "
@@ -262,7 +262,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B8",
-        "What when the acquisition lock expires while the record is TX_PENDING?",
+        "What happens if the acquisition lock expires while the record is TX_PENDING?",
         "KIP-1289 corner cases 6 and 13",
         "Whether another member gets a record whose output is or will be committed; on the timed clock "
         "also whether a healthy transaction that is slower than the lock still commits.",
@@ -281,7 +281,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B9",
-        "Must a staged acknowledgement be durable before the producer is told that it is staged?",
+        "Must a transactional acknowledgement be durable before the producer receives the response?",
         "KIP-1289 corner cases 1 and 12, '__share_group_state schema unchanged'",
         "Whether a record with a committed output is delivered again after its leader moved.",
         "kip-1289-small",
@@ -294,7 +294,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B10",
-        "What does an abort leave behind: a record that its member holds again, or a free one?",
+        "Does an abort return a record to the member that held it, or make it available?",
         "KIP-1289 javadoc 'ACQUIRED' against its test plan 'AVAILABLE'",
         "Whether the record is lost to the implicit acknowledgement of the next poll().",
         "kip-1289-small",
@@ -328,7 +328,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B23",
-        "What keeps a batch out that was enlisted in time and lands after the abort marker?",
+        "What prevents the append of a verified batch after the abort marker?",
         "KIP-890 'VerificationGuard'; KIP-1228",
         "Whether a transaction hangs: a batch behind its marker that nobody will end.",
         "kip-1289-small",
@@ -354,7 +354,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B28",
-        "Is a zombie kept out as well in a share group as in a regular one?",
+        "Is a zombie fenced in a share group as reliably as in a consumer group?",
         "KIP-447 'Fence zombie'; KIP-848 member epochs; KIP-1289 corner case 6",
         "At how many moments of its transaction a process may stand still, lose its partition or its "
         "lock to another member, and do harm when it goes on.",
@@ -362,7 +362,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B25",
-        "What if one broker stages its part of an acknowledgement and another refuses?",
+        "What if one broker accepts its part of an acknowledgement and another rejects its part?",
         "KIP-1289 'Flow - Share Group'; partial results are not written",
         "The refusal makes the transaction abort, which frees what was staged elsewhere: no ending has "
         "one record of the two. Until the abort the staged one is locked.",
@@ -370,7 +370,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B30",
-        "What becomes of a rejected record in a transaction, when the group has a dead-letter queue?",
+        "What happens to a rejected record in a transaction if the group has a dead-letter queue?",
         "KIP-1289 'REJECT'; KIP-1191",
         "With the vote in the log the copy is made once the commit is known, at least once; an abort "
         "copies nothing. A copy that is itself an output of the transaction is there exactly once.",
@@ -378,7 +378,7 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B31",
-        "Can a share group wait for ever for the transaction that it is part of?",
+        "Can a share group deadlock with the transaction that it is part of?",
         "KIP-932 'share.isolation.level'; KIP-1289 'Motivation'",
         "A member that writes to the topic it reads, and polls inside its transaction: a "
         "read_committed group waits for its own end, until the transaction times out.",

@@ -30,7 +30,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B13",
-        "What does one EndTxn tell somebody who recovers a transaction?",
+        "What does one EndTxn response tell a process that recovers a transaction?",
         "KIP-1310 4.1; TransactionCoordinator.endTransaction; FLINK-31363",
         "Two truths or more share one answer in either version: a recovery that takes an error for "
         "'it is over' cannot tell committed from aborted. A commit that used up the last epoch of its "
@@ -63,7 +63,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B17",
-        "What becomes of unsent batches when a session commits?",
+        "What happens to unsent batches when a session commits?",
         "KIP-1310 2.1, 3.4; TransactionManager.nextRequest",
         "Whether the group's offset is committed without the output of the last batch.",
         "kip-1310-unsent-batch",

@@ -19,7 +19,7 @@ STATES_MAX = 20_000
 
 
 class Saves(ResultPage):
-    """The decisions that were tried on a run that breaks a promise.
+    """The decisions that were tried on a run that violates a property.
 
     Attributes:
         broken: the run, up to where it breaks.
@@ -68,7 +68,7 @@ def saves_of(broken: Breaking, *, search: bool) -> Saves:
 
 
 def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False) -> Saves:
-    """Say which single decision would have saved a run that breaks a promise.
+    """Find each single decision that would have saved a run that violates a property.
 
     Args:
         run: a stepper (its line counts), or a campaign's run by its task or its verdict.

@@ -112,7 +112,7 @@ def lab(name: str) -> Exercise:
           MISSING  A broker crashed after the decision, with markers still due: at none of 39 steps
           reached  The output is committed at the end of your run: output-A-0 has a COMMIT marker
           reached  The run has at most one fault: the run has 0
-          reached  No promise is broken: no property is broken
+          reached  No property is violated: no property is broken
 
     Raises:
         UnknownLab: if there is no such lab; the message has the nearest one.

@@ -223,7 +223,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         return self.wait()
 
     def open_cell(self, design: str, down: int, across: int) -> Stepper:
-        """Open the shortest run that breaks a promise in a cell, below the grid and as a value.
+        """Open the shortest run that violates a property in a cell, below the grid and as a value.
 
         Raises:
             LookupError: if nothing breaks there, or it was not searched.
@@ -420,7 +420,7 @@ def landscape(
         faults: what may go wrong, such as "expire_lock=1,time_out=1".
         scenario: a small scenario's name.
         fixed: further settings, each of the form name=value.
-        states_max: when the search of a cell gives up.
+        states_max: the number of states at which the search of a cell stops, undecided.
 
     Example:
         >>> import kipviz

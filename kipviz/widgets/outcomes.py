@@ -68,7 +68,7 @@ def outcomes(
         design: a design's name.
         faults: what may go wrong, such as "expire_lock=1"; with seeds a fault profile's name.
         seeds: how many seeded runs, or which seeds.
-        states_max: when a search gives up.
+        states_max: the number of states at which a search stops, undecided.
 
     Example:
         >>> import kipviz
@@ -150,7 +150,7 @@ def ablate(
         design: the design that has all rules.
         rules: names of slots, such as "epoch_check".
         faults: fault budgets, the smaller ones first.
-        states_max: when a search gives up.
+        states_max: the number of states at which a search stops, undecided.
         pairs: whether pairs are tried, too.
         runs: so many seeded runs where a search was too large and broke nothing.
         profile: the fault profile of those runs.

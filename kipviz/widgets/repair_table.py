@@ -72,7 +72,7 @@ def repair(
     decisions_max: int = DECISIONS_MAX,
     states_max: int = STATES_MAX,
 ) -> Repaired:
-    """Find the smallest sets of other decisions with which a broken design keeps its promises.
+    """Find the smallest sets of other decisions with which a broken design violates no property.
 
     Small sets are tried before large ones, so what is found cannot be made smaller. Who interrupts it gets
     what was tried so far.
@@ -85,7 +85,7 @@ def repair(
         faults: what may go wrong, such as "expire_lock=1".
         promises: names of the properties to keep; all of them if there is none.
         decisions_max: how many decisions are tried together at most.
-        states_max: when a search gives up; its set is then "not decided".
+        states_max: the number of states at which a search stops; its set is then "not decided".
 
     Example:
         >>> import kipviz

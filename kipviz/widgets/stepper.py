@@ -351,7 +351,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return hexdump.dump(found, tables)
 
     def why(self, card: str = "", row: str = "") -> str:
-        """Give, to print, who made a value so: what it is, since when, and the steps that led there.
+        """Return the history of a value, to print: what it is, since when, and the steps that led there.
 
         A card is named by its id or its title, a row by its id or its label; without names it is
         the value that was chosen on the page. `causes` has the steps behind one step.
@@ -380,7 +380,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return reasons.causes_of(self._line, self.step if step is None else step)
 
     def holds_back(self) -> tuple[str, ...]:
-        """Give what stands still at the cursor: who has to act, why, and the way out, worst first."""
+        """Return what is blocked at the cursor: which host has to act, why, and the way out, worst first."""
         return reasons.held_at(self.payload, self.known_branches, self.branch, self.step)
 
     def permalink(self) -> str:

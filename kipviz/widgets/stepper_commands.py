@@ -88,11 +88,11 @@ class Asking:
         return self.ask("take", choice=item["id"])
 
     def on_the_wire(self) -> tuple[str, ...]:
-        """Give the messages on the wire at the cursor, in words; `hold` takes any of them."""
+        """Return the messages in flight at the cursor, in words; `hold` takes any of them."""
         return tuple(_message_words(message) for message in self._wire())
 
     def hold(self, message: str) -> Self:
-        """Hold a message back until it is released, and let all else go on as far as it can.
+        """Hold a message back until it is released, and run everything else as far as possible.
 
         The message is named by its id ("m12") or by some of its words, as `on_the_wire` gives them.
 

@@ -279,7 +279,7 @@ def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) 
 
 
 def made_again(made: Breaking, candidate: Design) -> tuple[Run, Judgement] | None:
-    """Make a run that breaks a promise again under another design, as far as its steps are possible there.
+    """Replay a violating run under another design, as far as its steps are possible there.
 
     Return the run and what is judged of it, or None if the promise does not break.
     """

@@ -1,4 +1,4 @@
-"""From a long run that breaks a promise to a minimal story, and to the step that would have saved it.
+"""From a long run that violates a property to a minimal story, and to the step that would have saved it.
 
 Shrinking is delta debugging over the actions: leave some out, take what is still possible of the
 rest, and keep what still breaks the same promise. In the end no single action can be left out.

@@ -1,4 +1,4 @@
-"""A run that breaks a promise, told in words and ready to be opened where it breaks.
+"""A run that violates a property, rendered in words and ready to be opened at the violation.
 
 Beside the run stands the same run without the one event whose absence would have kept the promise
 (`checking.single_run.shrink`), as a branch: a reader sees both, and where they part.
@@ -17,7 +17,7 @@ from kipviz.properties.verdict import BROKEN
 
 
 class Breaking(msgspec.Struct, frozen=True, eq=False):
-    """A run up to where it breaks a promise.
+    """A run up to its violation of a property.
 
     `broken` names the promise; `run` stands there, and its title says what it is; `saved` is the step whose
     absence would have kept the promise, if there is one, and `sentence` says so. `reason` is the property's

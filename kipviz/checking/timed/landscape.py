@@ -130,7 +130,7 @@ class Landscape(Value, frozen=True):
         raise LookupError(f"{self.question.place(design, down, across)} was not searched")
 
     def broken(self, design: str, down: int, across: int) -> Breaking:
-        """Give the shortest run that breaks a promise in a cell, to be opened where it breaks.
+        """Return the shortest run that violates a property in a cell, to be opened at the violation.
 
         Raises:
             LookupError: if nothing breaks there, or it was not searched.

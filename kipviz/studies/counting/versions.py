@@ -57,7 +57,7 @@ VERSION_STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "B34",
-        "What if the version goes up, or down, in the middle of a transaction?",
+        "What if the transaction version changes in the middle of a transaction?",
         "KIP-890 'Upgrade'; TransactionManager.maybeUpdateTransactionV2Enabled",
         "Whether anything hangs or is committed unasked, whenever the level is changed and the client "
         "is called for it. Then with a prepared transaction (KIP-939): the process crashes, the level "

@@ -182,7 +182,7 @@ def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
 
 ONE_TIMEOUT = Study(
     "B21",
-    "Is one time-out enough, or does a session need a heartbeat?",
+    "Is one timeout enough, or does a session need a heartbeat?",
     "KIP-1309 (draft); KIP-1310 2.4; KAFKA-20381",
     "How long readers wait behind a transaction at most, and which healthy transactions are aborted.",
     counting=counting,
