@@ -552,7 +552,9 @@ class Acceptor(RequestBook):
                 yield leveled
             if name := getattr(message, "transactional_id", None):
                 coming = self._coming(at, exchange)
-                yield from in_transition(leveled, exchange.broker or BROKER, name, coming)
+                home = leveled.image.home_of_transactions(name)
+                asked = leveled.image.leader_of(home)
+                yield from in_transition(leveled, asked, name, coming)
             role: Any = world.roles.get(key)
             if hasattr(role, "loading") and self._may_load(key[2], exchange):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))

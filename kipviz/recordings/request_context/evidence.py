@@ -268,9 +268,10 @@ def _last_decision(known: ClusterMetadata) -> tuple[int, int]:
 def _replicas(known: ClusterMetadata, heres: Sequence[BrokerFolder]) -> tuple[Path, ...]:
     """Return one folder of each partition, in the order of their names: of the broker whose log is the longest for sure.
 
-    That is who led it last; where nobody leads any more, one of those that were in sync.
+    That is who led it last, or else one of those that were in sync then.
     """
-    last = {each.partition: each for each in known.decisions}
+    # When all brokers have stopped, nobody leads and nobody is in sync.
+    last = {each.partition: each for each in known.decisions if each.leader >= 0}
     found: dict[str, list[tuple[int, Path]]] = {}
     for here in heres:
         for folder in here.partitions:
