@@ -230,3 +230,14 @@ def test_a_record_that_nobody_has_asked_for_leaves_nobody_waiting():
     desk = initialised()
     done = sc.write(desk.role, snapshot(), None, None, desk.on)
     assert (done.state.waiting, len(done.appends)) == ((), 1)
+
+
+def test_what_is_staged_in_the_state_itself_is_resolved_only_where_the_coordinator_does_it():
+    staged = StateBatch(0, 4, RecordState.TX_PENDING, 1, PID, 0, ACCEPT)
+    before = replayed(plain(snapshot(batches=(staged,))))
+    resolves, leaves = (
+        RULES.but(pending_resolver=lambda does=does: does) for does in (True, False)
+    )
+    assert replayed(marker(), me=before, rules=leaves).states[KEY].batches == (staged,)
+    (done,) = replayed(marker(), me=before, rules=resolves).states[KEY].batches
+    assert (done.first, done.last, done.state) == (0, 4, ACK)
