@@ -302,3 +302,18 @@ def test_offsets_that_are_staged_go_with_their_own_topic_alone():
     desk.do(gc.on_topic_deleted(desk.role, "src", desk.on))
     gone = [r.partition for r in desk.written(OFFSETS) if isinstance(r, OffsetTombstone)]
     assert gone == ["src-0"]
+
+
+def test_of_two_offsets_the_one_whose_topic_is_not_there_is_not_taken():
+    desk = groups()
+    both = (GroupOffset("src-0", 7), GroupOffset("gone-0", 7))
+    desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, both))
+    assert set(desk.role.offsets.keys()) == {("g", "src-0")}
+
+
+def test_a_transaction_whose_markers_were_cancelled_is_not_completed():
+    desk = ongoing()
+    known = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=())
+    assert len(tc._send_markers(desk.role, known, (), desk.on).appends) == 1
+    cancelled = tc._send_markers(desk.role, known.but(cancelled=True), (), desk.on)
+    assert cancelled.appends == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.context import NOT_ASKED
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, Vote
@@ -241,3 +242,31 @@ def test_what_is_staged_in_the_state_itself_is_resolved_only_where_the_coordinat
     assert replayed(marker(), me=before, rules=leaves).states[KEY].batches == (staged,)
     (done,) = replayed(marker(), me=before, rules=resolves).states[KEY].batches
     assert (done.first, done.last, done.state) == (0, 4, ACK)
+
+
+def test_a_vote_of_a_transaction_that_has_no_participant_here_asks_nobody():
+    desk = initialised()
+    desk.rules = desk.rules.but(participant=lambda *_: ())
+    stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
+    assert desk.requests == []
+    assert voters(desk.role) == {PID: [KEY]}
+
+
+def test_a_vote_whose_participant_is_another_partition_asks_although_its_own_log_is_in_the_transaction():
+    desk = initialised()
+    stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
+    enlisted(desk)
+    asked = len(desk.requests)
+    stage(desk, (5, 9, ACCEPT, 1), source="B3/persister")
+    assert len(desk.requests) == asked  # it is in the transaction already
+    desk.rules = desk.rules.but(participant=lambda *_: ("another group",))
+    stage(desk, (10, 14, ACCEPT, 1), source="B3/persister")
+    assert len(desk.requests) == asked + 1
+
+
+def test_where_the_client_adds_the_participant_itself_a_vote_asks_nobody():
+    desk = initialised()
+    desk.rules = desk.rules.but(enlistment=lambda *_: NOT_ASKED)
+    stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
+    assert desk.requests == []
+    assert desk.last.error is not Errors.NONE or voters(desk.role) == {PID: [KEY]}
