@@ -62,7 +62,7 @@ def test_what_only_larger_sets_repair_is_said_with_how_far_was_tried() -> None:
     found = repair(asked)
     assert found.repairs == ()
     assert found.sentence == (
-        "kip-1289-small, expire_lock=1: no set of up to 1 of the 16 decisions in which repaired differs repairs as-written."
+        "kip-1289-small, expire_lock=1: no set of up to 1 of the 17 decisions in which repaired differs repairs as-written."
     )
 
 
