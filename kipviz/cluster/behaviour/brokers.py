@@ -534,8 +534,9 @@ class MovingLeader(Behaviour[MoveLeader]):
 
     def looks_at(self, world: World, action: MoveLeader) -> Iterable[Guard]:
         held = world.image.leaders[action.partition]
-        now = "nobody" if held.leader == NOBODY else f"Broker {held.leader}"
-        yield "leader", f"{now}, epoch {held.epoch}"
+        epoch = f"epoch {held.epoch}"
+        led = held.leader != NOBODY
+        yield "leader", f"Broker {held.leader}, {epoch}" if led else f"nobody, {epoch}"
         yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
         yield f"Broker {action.to}", "up" if action.to in world.up else "down"
         yield "records not replicated", str(_above(world.logs[action.partition]))

@@ -6,20 +6,26 @@ from typing import Any
 
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.groups import group_coordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders import share_sessions
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.cluster.world import BrokerRole
 
 # By the kind of role: who says what it waits for (`delays`), and what comes when that is over (`on_delay`).
-DELAYED_BY: dict[str, Any] = {"GroupCoordinator": group_coordinator, "ShareLeader": share_sessions}
+DELAYED_BY: dict[type[BrokerRole], Any] = {
+    GroupCoordinator: group_coordinator,
+    ShareLeader: share_sessions,
+}
 
 
-def delays(role: Any) -> tuple[str, ...]:
+def delays(role: BrokerRole) -> tuple[str, ...]:
     """Give what a role waits for now."""
-    module = DELAYED_BY.get(type(role).__name__)
+    module = DELAYED_BY.get(type(role))
     found: tuple[str, ...] = module.delays(role) if module is not None else ()
     return found
 
 
-def over(role: Any, delay: str, on: Context) -> Effects:
+def over(role: BrokerRole, delay: str, on: Context) -> Effects:
     """Let a role go on that has waited."""
-    done: Effects = DELAYED_BY[type(role).__name__].on_delay(role, delay, on)
+    done: Effects = DELAYED_BY[type(role)].on_delay(role, delay, on)
     return done
