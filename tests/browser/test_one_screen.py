@@ -181,8 +181,8 @@ def test_a_message_on_the_wire_can_be_held_delayed_lost_and_read(show, split):
     for words in (
         "arrives at",
         "hold it back",
-        "deliver it after all else",
-        "lose its connection",
+        "deliver it when nothing else can happen",
+        "break its connection and lose the message",
         "read its bytes",
     ):
         assert menu.get_by_text(words).first.is_visible(), words
@@ -305,5 +305,5 @@ def test_a_term_is_explained_where_it_stands_and_under_why(show, lock_expiry):
     assert "can only commit" in (term.get_attribute("title") or "")
     assert page.locator(".kv-say").inner_text().startswith("Broker 1 logs PREPARE_COMMIT")
     page.keyboard.press("w")
-    assert page.locator(".kv-why").get_by_text("The decision, written down").is_visible()
+    assert page.locator(".kv-why").get_by_text("The decision is logged").is_visible()
     assert no_error(page)
