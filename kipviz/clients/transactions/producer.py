@@ -161,7 +161,9 @@ def next_request(me: Producer) -> Message | None:
     if me.manager.state is S.FATAL_ERROR or me.manager.rests:
         return None
     request = next_transactional(me)
-    return request if request is not None or me.on_wire is not None else sender.next_batch(me)
+    if request is not None or me.manager.on_wire is not None or not me.accumulator.batches:
+        return request
+    return sender.next_batch(me)
 
 
 def next_transactional(me: Producer) -> Message | None:
@@ -170,7 +172,9 @@ def next_transactional(me: Producer) -> Message | None:
     The question for a topic that a send() waits for goes before all of them: it waits for none, as in Kafka.
     """
     manager, batches = me.manager, me.accumulator
-    if manager.on_wire is None and awaited_topics.asks(me):
+    if manager.on_wire is not None or not (manager.queue or manager.to_add):
+        return None
+    if awaited_topics.asks(me):
         return manager.queue[0]
     return managing.next_request(
         manager, incomplete=batches.has_incomplete, flying=batches.has_flying
@@ -222,6 +226,8 @@ def _on_metadata(me: P, answer: MetadataResponse) -> P:
 
 def ended_locally(me: P) -> P:
     """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
+    if not me.manager.queue:
+        return me
     manager = managing.ended_locally(me.manager, incomplete=me.accumulator.has_incomplete)
     return me if manager is me.manager else me.but(manager=manager)
 
@@ -300,6 +306,8 @@ def on_timer(me: P, timer: str) -> P:
 
 def prepared_when_flushed(me: P) -> P:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
+    if not me.manager.preparing:
+        return me
     incomplete = me.accumulator.has_incomplete
     return me.but(manager=managing.prepared_when_flushed(me.manager, incomplete=incomplete))
 

@@ -377,12 +377,12 @@ def _finding_first(me: TransactionManager, request: Message | None) -> Message |
 
 def sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
     """Note that a request is on the wire to a broker."""
-    on_wire = me.but(on_wire=request, on_wire_broker=broker)
     if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
-        return on_wire.but(to_add=())
+        return me.but(on_wire=request, on_wire_broker=broker, to_add=())
     if isinstance(request, FindCoordinator):
-        return on_wire
-    return on_wire.but(queue=(*stagings.left_over(me.queue[0], request), *me.queue[1:]))
+        return me.but(on_wire=request, on_wire_broker=broker)
+    queue = (*stagings.left_over(me.queue[0], request), *me.queue[1:])
+    return me.but(on_wire=request, on_wire_broker=broker, queue=queue)
 
 
 def on_answer(
