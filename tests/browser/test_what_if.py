@@ -96,7 +96,7 @@ def test_what_makes_no_sense_is_answered_on_the_page(show):
     both = show()
     both.page.keyboard.press("o")
     both.press("skip it")
-    assert "nothing goes on" in both.page.locator(".kv-error").inner_text()
+    assert "nothing else can happen" in both.page.locator(".kv-error").inner_text()
     assert both.place() == [0, PREPARED]
 
 
@@ -140,4 +140,4 @@ def test_a_cut_without_hosts_on_a_side_is_answered_on_the_page(show):
     both.page.get_by_text("Partition the network").click()
     both.page.get_by_label("B1", exact=True).select_option("one side")
     both.press("cut apart")
-    expect(both.page.locator(".kv-error")).to_contain_text("at least one host on either side")
+    expect(both.page.locator(".kv-error")).to_contain_text("at least one host on each side")
