@@ -48,7 +48,7 @@ def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> No
     with pytest.raises(ValueError, match=r"No fault on this branch is called 'B9 melts'"):
         stepper.fault_at("B9 melts")
     with pytest.raises(
-        ValueError, match=r"No fault on this branch is called 'zzz'; the faults are:  B1"
+        ValueError, match=r"No fault on this branch is called 'zzz'; the faults are: B1"
     ):
         stepper.points("zzz")
     with pytest.raises(ValueError, match="may mean several faults"):
@@ -90,7 +90,7 @@ def test_what_happens_on_such_a_line_does_not_deliver_it_until_it_is_released() 
     assert "m16" in "".join(stepper.last().on_the_wire())
     stepper.release("m16")
     assert "WriteTxnMarkers arrives at B3" in titles(stepper)[stepper.step :]
-    with pytest.raises(ValueError, match="means no message on the wire"):
+    with pytest.raises(ValueError, match="means no message in flight"):
         stepper.last().release("m16")
 
 
@@ -124,7 +124,7 @@ def test_without_an_event_the_rest_goes_on_and_what_it_needs_is_named() -> None:
 
 
 def test_an_event_without_which_nothing_goes_on_cannot_be_skipped() -> None:
-    with pytest.raises(ValueError, match="Without “EndTxn arrives at B1” nothing goes on"):
+    with pytest.raises(ValueError, match="Without “EndTxn arrives at B1” nothing else can happen"):
         at(PREPARED).skip()
     with pytest.raises(ValueError, match="Step 0 is the start"):
         at(0).skip()
@@ -167,7 +167,7 @@ def test_a_choice_on_such_a_line_is_answered_under_its_setting() -> None:
 
 def test_a_setting_that_changes_nothing_says_so_and_makes_no_line() -> None:
     stepper = at(PREPARED).change("app-1.max_records=2")
-    assert "comes out just the same" in stepper.said
+    assert "this run is the same" in stepper.said
     assert stepper.known_branches == []
 
 
@@ -200,7 +200,7 @@ def test_the_same_seed_goes_on_in_the_same_way_and_says_how_far() -> None:
 def test_a_run_ends_where_what_was_wanted_came_about_or_says_that_it_did_not() -> None:
     stepper = at(15).run_until("PREPARE_COMMIT", kind="state", seed=3).last()
     assert "PREPARE_COMMIT" in stepper._line.steps[-1]["sentence"]
-    with pytest.raises(ValueError, match="did not come about before the run ended"):
+    with pytest.raises(ValueError, match="did not happen before the run ended"):
         at(15).run_until("PREPARE_ABORT")
     with pytest.raises(ValueError, match="A seed is a whole number"):
         at(15).run_on(seed="7")  # type: ignore[arg-type]
@@ -225,7 +225,7 @@ def test_a_branch_is_named_and_pruned_with_all_that_left_it() -> None:
     stepper.prune(1)
     assert (stepper.known_branches, stepper.branch, stepper.step) == ([], 0, PREPARED)
     assert stepper.tree["gone"] == [1, 2]
-    with pytest.raises(ValueError, match="The main line stays"):
+    with pytest.raises(ValueError, match="The main branch stays"):
         stepper.prune()
     with pytest.raises(ValueError, match="A name is 1 to 80 characters"):
         stepper.name("   ")
