@@ -8,9 +8,9 @@ Of several brokers they ask the one that they believe to be the right one, until
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
+from kipviz.conforming.client_memory import NOBODY, Member, Producer
 from kipviz.conforming.programs import (
     BEFORE,
     CLASSIC,
@@ -66,7 +66,6 @@ REBALANCE_MS = 60_000
 CLASSIC_SESSION_MS, CLASSIC_REBALANCE_MS = 10_000, 700
 BYTES = 1_048_576
 ACKNOWLEDGE_TYPES = {"accept": 1, "release": 2, "reject": 3}
-NOBODY = (-1, -1)
 # Who a producer says it is that was never told.
 STRANGER = (4_711_000, 0)
 JOINS, LEAVES, CLOSES = 0, -1, -1
@@ -120,54 +119,14 @@ def topic_of(prefix: str) -> str:
     return f"{prefix}-orders"
 
 
-@dataclass
-class _Producer:
-    """What a producer knows: who it is, who it was, and its next sequences."""
-
-    now: tuple[int, int] = NOBODY
-    before: tuple[int, int] = NOBODY
-    sequences: dict[int, int] = field(default_factory=dict)
-
-    def becomes(self, who: tuple[int, int]) -> None:
-        """Take another identity; sequences begin again with it."""
-        if who != self.now and who[0] >= 0:
-            self.before, self.now = self.now, who
-            self.sequences = {}
-
-
-@dataclass
-class _Session:
-    """What a share member has at one leader: the epoch of its session, and which partitions are in it."""
-
-    epoch: int = 0
-    partitions: tuple[int, ...] = ()
-
-
-@dataclass
-class _Member:
-    """What a member knows: its epoch in its group, and for a share member its sessions and what it holds.
-
-    A member of a classic group has the name that it was given; its epoch is a generation.
-    """
-
-    epoch: int = 0
-    name: str = ""
-    sessions: dict[int, _Session] = field(default_factory=dict)
-    held: list[tuple[int, int, int]] = field(default_factory=list)
-
-    def session_at(self, node: int) -> _Session:
-        """Return its session at a leader."""
-        return self.sessions.setdefault(node, _Session())
-
-
 class Clients:
     """The clients of one program, and what they know."""
 
     def __init__(self, made: Program, names: Names, nodes: tuple[int, ...]) -> None:
         """Let them know nothing but the brokers' numbers."""
         self._made, self._names, self._nodes = made, names, nodes
-        self._producers = {who: _Producer() for who in PRODUCERS}
-        self._members = {who: _Member() for who in (*MEMBERS, *SHARERS, *CLASSIC)}
+        self._producers = {who: Producer() for who in PRODUCERS}
+        self._members = {who: Member() for who in (*MEMBERS, *SHARERS, *CLASSIC)}
         self._records = 0
         # Who leads a partition of the topic, and who coordinates (kind, key), as they were told last.
         self._leaders: dict[int, int] = {}

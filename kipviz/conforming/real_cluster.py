@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
-from kipviz.conforming.clients import NOBODY
+from kipviz.conforming.client_memory import NOBODY
 from kipviz.conforming.plain_client import HOST, Lost, PlainClient
 from kipviz.conforming.playing import INTERNAL_PARTITIONS
 from kipviz.conforming.programs import PARTITIONS
