@@ -56,7 +56,15 @@ def _body(look: Look) -> Iterator[str]:
     yield f"<h1>{_text(look.cluster_id or 'the cluster')}, {_text(moment_of(look.at_ms))}</h1>"
     mark, word = ("▲", "something is wrong") if look.is_wrong else ("●", "nothing is wrong")
     yield f'<p class="state">{mark} {word}</p>'
-    yield from _table(
+    for part in (_open, _held_back, _pending, _shares):
+        yield from part(look)
+    yield "<h2>In words, with the ways out</h2><pre>"
+    yield "\n".join(_text(line) for line in lines(look))
+    yield "</pre>"
+
+
+def _open(look: Look) -> Iterator[str]:
+    return _table(
         "Open transactions",
         (
             "transactional.id",
@@ -78,7 +86,10 @@ def _body(look: Look) -> Iterator[str]:
             for each in look.owned
         ),
     )
-    yield from _table(
+
+
+def _held_back(look: Look) -> Iterator[str]:
+    return _table(
         "Last stable offsets held back",
         ("partition", "last stable offset", "high watermark", "by", "since", "hanging"),
         (
@@ -94,7 +105,10 @@ def _body(look: Look) -> Iterator[str]:
             if row.blocks
         ),
     )
-    yield from _table(
+
+
+def _pending(look: Look) -> Iterator[str]:
+    return _table(
         "Offsets that wait for a transaction (UNSTABLE_OFFSET_COMMIT)",
         ("group", "partition of __consumer_offsets", "by", "hanging"),
         (
@@ -107,7 +121,10 @@ def _body(look: Look) -> Iterator[str]:
             for each in look.pending
         ),
     )
-    yield from _table(
+
+
+def _shares(look: Look) -> Iterator[str]:
+    return _table(
         "Share groups",
         ("group", "state", "members", "partition", "start offset", "lag"),
         (
@@ -123,9 +140,6 @@ def _body(look: Look) -> Iterator[str]:
             for part in group.backlog
         ),
     )
-    yield "<h2>In words, with the ways out</h2><pre>"
-    yield "\n".join(_text(line) for line in lines(look))
-    yield "</pre>"
 
 
 def _table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -173,3 +173,13 @@ def seated(world: World, known: Known) -> World:
     in_sync = {broker for decision in known.decisions.values() for broker in decision.isr}
     offline = tuple(b for b in brokers_of(known.decisions.values()) if b not in in_sync)
     return world.but(image=world.image.but(offline=offline))
+
+
+def terms_of(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
+    """Return where the entries of each partition stand, and the epochs of the leaders that wrote them."""
+    found: dict[str, tuple[list[int], list[int]]] = {}
+    for at, entry in enumerate(entries):
+        places, epochs = found.setdefault(entry.partition, ([], []))
+        places.append(at)
+        epochs.append(entry.leader_epoch)
+    return found

@@ -28,7 +28,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from kipviz.brokers.context import Context
-from kipviz.brokers.logs.partition_log import PartitionLog, forget
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import dispatch, rejections
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
 from kipviz.cluster.world import World
@@ -49,6 +49,7 @@ from kipviz.recordings.decoded.elections import (
     first_of,
     known_between,
     seated,
+    terms_of,
     worlds_of,
 )
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
@@ -61,7 +62,13 @@ from kipviz.recordings.judging.request_book import RequestBook
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles import leaders
-from kipviz.recordings.replayed_roles.answer_text import Asked, Question, Said, refused_in
+from kipviz.recordings.replayed_roles.answer_text import (
+    Asked,
+    Question,
+    Said,
+    better_of,
+    refused_in,
+)
 from kipviz.recordings.replayed_roles.coordinator_lookup import refusal_to, said_of, sought
 from kipviz.recordings.replayed_roles.fetching import (
     NOT_ALLOWED,
@@ -69,16 +76,17 @@ from kipviz.recordings.replayed_roles.fetching import (
     answers,
     refusal_of,
 )
-from kipviz.recordings.replayed_roles.joining import JOINING, Joining
+from kipviz.recordings.replayed_roles.joining import JOINING, Joining, worlds_of_group
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.replayed_roles.sharing import MEMBERS, Sharing
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of
-from kipviz.recordings.request_context.coordinator_memory import epoch_before, in_transition
+from kipviz.recordings.request_context.coordinator_memory import in_transition, remembering_epochs
 from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
 from kipviz.recordings.request_context.logged_effects import Effects
+from kipviz.recordings.request_context.producer_expiry import forgetting
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")
@@ -113,7 +121,7 @@ class Acceptor(RequestBook):
         # A merge of logs goes by their times.
         self._times = [entry.at_ms for entry in self._entries]
         self._places = {(e.partition, e.batch.base_offset): n for n, e in enumerate(self._entries)}
-        self._terms = _terms(self._entries)
+        self._terms = terms_of(self._entries)
         self._effects = Effects(self._entries)
         self._identities = leaders.identities_of(self._entries)
         self._node = evidence.node
@@ -308,9 +316,9 @@ class Acceptor(RequestBook):
         if all(each.accepted for each in asked):
             yield from asked
             return
-        asked = _better(asked, self._between(number, exchange))
+        asked = better_of(asked, self._between(number, exchange))
         if self._decisions and not all(each.accepted for each in asked):
-            asked = _better(asked, self._between(number, exchange, behind_ms=REPLICATES_MS))
+            asked = better_of(asked, self._between(number, exchange, behind_ms=REPLICATES_MS))
         yield from asked
 
     def _between(self, number: int, exchange: Exchange, *, behind_ms: int = 0) -> Iterator[Asked]:
@@ -540,14 +548,21 @@ class Acceptor(RequestBook):
             leveled = world if image == world.image else world.but(image=image)
             key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
             if isinstance(message, InitProducerId):
-                yield from self._initialized(at, leveled, message, exchange)
+                name, past = message.transactional_id, self._entries[: at + self._skipped]
+                remembered = (leveled, *remembering_epochs(leveled, key, name, past))
+                given = self._given.next_of(exchange)
+                yield from (w.but(next_producer_id=n) for w, n in product(remembered, given))
             elif isinstance(message, EndTxn) and gives_another(exchange):
                 given = self._given.next_of(exchange)
                 yield from (leveled.but(next_producer_id=each) for each in given)
             elif isinstance(message, DescribeProducers):
-                yield from self._remembering(at, leveled, message.partition, exchange)
+                before = exchange.answered_ms - self._producer_expiry_ms
+                past = self._entries[: at + self._skipped]
+                yield from forgetting(leveled, message.partition, past, before)
             elif isinstance(message, OffsetCommit | TxnOffsetCommit):
-                yield from self._grouped(leveled, message, exchange)
+                joining = self._joining[exchange.broker if self._decisions else 0]
+                ways = tuple(joining.groups_between(*span_of(exchange)))
+                yield from worlds_of_group(leveled, key, message.group_id, ways)
             else:
                 yield leveled
             if name := getattr(message, "transactional_id", None):
@@ -571,70 +586,3 @@ class Acceptor(RequestBook):
         began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
         since = span_of(exchange)[0] - LEARNS_MS
         return any(since < at <= exchange.answered_ms for at in began)
-
-    def _remembering(
-        self, at: int, world: World, partition: str, exchange: Exchange
-    ) -> Iterator[World]:
-        """Give the worlds in which a log has forgotten producers that were silent, and has not yet."""
-        yield world
-        heard: dict[int, int] = {}
-        for entry in self._entries[: at + self._skipped]:
-            if entry.partition == partition:
-                heard[entry.batch.producer_id] = entry.at_ms
-        log = world.logs[partition]
-        for producer_id, last_ms in heard.items():
-            silent = exchange.answered_ms - last_ms >= self._producer_expiry_ms
-            known = log.producers.get(producer_id)
-            if silent and known is not None and known.transaction_first_offset < 0:
-                log = forget(log, producer_id)
-                yield world.but(logs=world.logs.set(partition, log))
-
-    def _grouped(
-        self, world: World, message: OffsetCommit | TxnOffsetCommit, exchange: Exchange
-    ) -> Iterator[World]:
-        """Give the worlds in which a classic group is where following it has led."""
-        key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
-        role: Any = world.roles.get(key)
-        times = span_of(exchange)
-        joining = self._joining[exchange.broker if self._decisions else 0]
-        ways = tuple(joining.groups_between(*times))
-        known = [groups for groups in ways if message.group_id in groups]
-        # It may be made a moment later, too.
-        if len(known) < len(ways) or not ways:
-            yield world
-        for groups in known:
-            group = groups[message.group_id]
-            there = role.classic_groups.set(message.group_id, group)
-            yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))
-
-    def _initialized(
-        self, at: int, world: World, message: InitProducerId, exchange: Exchange
-    ) -> Iterator[World]:
-        """Give the worlds in which a producer id is given, and who remembers the epoch before."""
-        key = dispatch.role_for(message, exchange.broker or BROKER, world.image)
-        role: Any = world.roles.get(key)
-        name = message.transactional_id
-        roles = [world.roles]
-        known = role.transactions.get(name) if name and role is not None else None
-        if known is not None:
-            entries = self._entries[: at + self._skipped]
-            last = known.but(last_producer_epoch=epoch_before(entries, known))
-            remembering = role.but(transactions=role.transactions.set(name, last))
-            roles.append(world.roles.set(key, remembering))
-        for each, given in product(roles, self._given.next_of(exchange)):
-            yield world.but(roles=each, next_producer_id=given)
-
-
-def _better(asked: list[Asked], again: Iterable[Asked]) -> list[Asked]:
-    """Return each answer as it was asked about first, or again where that was refused."""
-    return [late if late.accepted else early for early, late in zip(again, asked, strict=True)]
-
-
-def _terms(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
-    """Give where the entries of each partition stand, and the epochs of the leaders that wrote them."""
-    found: dict[str, tuple[list[int], list[int]]] = {}
-    for at, entry in enumerate(entries):
-        places, epochs = found.setdefault(entry.partition, ([], []))
-        places.append(at)
-        epochs.append(entry.leader_epoch)
-    return found

@@ -52,6 +52,11 @@ class Asked(Value, frozen=True):
         return f"request {self.number}, {self.api}, {self.about}: {sayings(self.recorded)}{doubt}"
 
 
+def better_of(asked: list[Asked], again: Iterable[Asked]) -> list[Asked]:
+    """Return each answer as it was asked about first, or again where that was not accepted."""
+    return [late if late.accepted else early for early, late in zip(again, asked, strict=True)]
+
+
 def refused_in(asked: Iterable[Asked]) -> int:
     """Return how many answers are not accepted."""
     return sum(not each.accepted for each in asked)

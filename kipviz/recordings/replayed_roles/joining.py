@@ -24,6 +24,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup
+from kipviz.cluster.world import RoleKey, World
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.apis.catalogue import refused
@@ -415,3 +416,16 @@ def _named(way: Follower) -> Table[str, ClassicGroup]:
             )
             found[group_id] = group.but(members=members)
     return Table.of(found)
+
+
+def worlds_of_group(
+    world: World, key: RoleKey, group_id: str, ways: tuple[Table[str, ClassicGroup], ...]
+) -> Iterator[World]:
+    """Yield the worlds in which a classic group is where following it has led; it may also be made a moment later."""
+    role: Any = world.roles.get(key)
+    known = [groups for groups in ways if group_id in groups]
+    if len(known) < len(ways) or not ways:
+        yield world
+    for groups in known:
+        there = role.classic_groups.set(group_id, groups[group_id])
+        yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))

@@ -11,7 +11,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
     made_ready,
 )
 from kipviz.cluster.real.rebuilt_cluster import Entry
-from kipviz.cluster.world import World, role_key
+from kipviz.cluster.world import RoleKey, World, role_key
 from kipviz.records.transaction_state import TransactionRecord
 
 
@@ -26,6 +26,18 @@ def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
         ),
         -1,
     )
+
+
+def remembering_epochs(
+    world: World, key: RoleKey, name: str | None, entries: tuple[Entry, ...]
+) -> Iterator[World]:
+    """Yield the world in which the coordinator of a transactional id remembers the epoch before the present one."""
+    role: Any = world.roles.get(key)
+    known = role.transactions.get(name) if name and role is not None else None
+    if known is not None:
+        last = known.but(last_producer_epoch=epoch_before(entries, known))
+        remembering = role.but(transactions=role.transactions.set(name, last))
+        yield world.but(roles=world.roles.set(key, remembering))
 
 
 def in_transition(

@@ -1,0 +1,33 @@
+"""Which silent producers a log has forgotten: `producer.id.expiration.ms` runs out at no time that the log tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kipviz.brokers.logs.partition_log import forget
+from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.world import World
+
+
+def forgetting(
+    world: World, partition: str, entries: Iterable[Entry], before_ms: int
+) -> Iterator[World]:
+    """Yield the worlds in which a log has not forgotten the producers that were silent since, and has.
+
+    Args:
+        world: the cluster as it was rebuilt.
+        partition: whose log it is.
+        entries: what was written before, in all logs.
+        before_ms: a producer whose last batch is not younger may be forgotten; with an open transaction it is not.
+    """
+    yield world
+    heard: dict[int, int] = {}
+    for entry in entries:
+        if entry.partition == partition:
+            heard[entry.batch.producer_id] = entry.at_ms
+    log = world.logs[partition]
+    for producer_id, last_ms in heard.items():
+        known = log.producers.get(producer_id)
+        if last_ms <= before_ms and known is not None and known.transaction_first_offset < 0:
+            log = forget(log, producer_id)
+            yield world.but(logs=world.logs.set(partition, log))
