@@ -1,7 +1,7 @@
 """Debian's own Firefox, driven by WebDriver BiDi: a browser that shares no line with Chromium draws the same pages.
 
-Playwright's Firefox is a build of its own that no registry here has, and its way to a plain one asks Firefox 153 for
-commands that come later; geckodriver is in no package. What is needed here is a dozen commands of the standard
+Playwright's Firefox is a build of its own, which Debian does not have, and its way to a plain one asks Firefox 153 for
+commands that come later; Debian has no geckodriver. What is needed here is a dozen commands of the standard
 (https://www.w3.org/TR/webdriver-bidi/), sent over one WebSocket.
 """
 
