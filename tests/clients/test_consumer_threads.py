@@ -92,7 +92,7 @@ def test_only_the_thread_that_polls_next_waits_for_a_staging():
     asked = me.but(producer=changed(me.producer, queue=(staging,)))
     told = staged_records.settle(asked, RULES)
     assert told.consumer.waits_for_staging
-    assert "waits for the response to TxnShareAcknowledge" in str(staged_records.why_it_waits(told))
+    assert "waits for the answer to TxnShareAcknowledge" in str(staged_records.why_it_waits(told))
     assert staged_records.why_it_waits(seen_by(told, "worker")) is None
 
 

@@ -55,7 +55,7 @@ def test_a_poll_waits_for_a_staging_that_is_under_way(name: str, waits: bool) ->
     assert ("app-1 goes on" not in possible(model, world)) == waits
     reason = model.why_not(world, Step("app-1"))
     assert reason == (
-        "poll() of app-1 waits for the response to TxnShareAcknowledge" if waits else None
+        "poll() of app-1 waits for the answer to TxnShareAcknowledge" if waits else None
     )
 
 

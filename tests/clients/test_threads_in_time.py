@@ -58,7 +58,7 @@ def test_the_work_of_one_thread_holds_up_no_other_one():
     model = timed(work_ms=WORK_MS)
     world = before_the_commit(model)
     assert model.why_not(world, FIRST) == "it is due in 20 s: time has to pass first"
-    assert dict(later(world))["app-1 goes on"] == "in 20 s or later"
+    assert dict(later(world))["app-1: next statement"] == "in 20 s or later"
     world = after(model, world, SECOND)
     assert deadline_of(world, FIRST).after == WORK_MS
     assert deadline_of(world, SECOND) is None
@@ -70,7 +70,7 @@ def test_a_pause_that_is_over_for_a_worker_keeps_time_from_passing():
     assert (deadline_of(world, SECOND).after, deadline_of(world, SECOND).by) == (0, 5_000)
     world = after(model, world, Tick())
     assert deadline_of(world, FIRST).after == WORK_MS - 5_000
-    why = "worker of app-1 goes on: that is due now, so time cannot pass it"
+    why = "worker of app-1: next statement: that is due now, so time cannot pass it"
     assert model.why_not(world, Tick()) == why
     world = after(model, world, SECOND)
     assert deadline_of(world, SECOND) is None

@@ -471,7 +471,7 @@ def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> No
     assert first_sequences(together) == ([0, 1], [""])
     sequences, (raised,) = first_sequences("repaired")
     assert sequences == [0]
-    assert raised == "IllegalStateException: this session already runs a producer"
+    assert raised == "IllegalStateException: this session has a producer already"
 
 
 def test_a_producer_of_a_resumed_session_sends_from_sequence_0_or_not_at_all() -> None:

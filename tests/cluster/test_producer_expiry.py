@@ -46,7 +46,7 @@ def test_without_a_clock_it_may_be_at_any_moment_and_spends_the_budget() -> None
     assert DAY not in model.enabled(after_it)
     why = model.why_not(after_it, DAY)
     assert why is not None
-    assert "none is left (setting run_out)" in why
+    assert "and they are used up (setting run_out)" in why
 
 
 def test_without_the_setting_no_log_forgets_anybody() -> None:

@@ -173,7 +173,9 @@ def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_anoth
     offered = [a for a in here.enabled(world) if isinstance(a, InstallRelease)]
     assert offered == [InstallRelease(broker, NEW) for broker in BROKERS]
     plain = model(ROLLING_SPEC.but(binaries=()))
-    assert "nobody has another binary" in (plain.why_not(world, InstallRelease(7, NEW)) or "")
+    assert "this cluster has no other release to install" in (
+        plain.why_not(world, InstallRelease(7, NEW)) or ""
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_two_ids_speak_through_one_connection_to_each_broker() -> None:
     assert sources == {"app-1/producer", "app-1/consumer"}
     (app,) = trace.world.applications.values()
     assert {network_of(client) for client in app.clients} == sources
-    assert any("one more transactional id" in row["label"] for row in _rows(trace))
+    assert any("another transactional id" in row["label"] for row in _rows(trace))
 
 
 @pytest.mark.parametrize("lost_at", range(4, 90, 3))

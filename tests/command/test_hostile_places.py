@@ -88,8 +88,17 @@ def test_a_shell_that_gives_no_stdout_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", [("log",), ("log", ".", "--accept", "--requests")])
-def test_a_log_of_a_name_that_no_file_can_have_is_refused_in_one_sentence(refused, words):
+def test_a_log_of_a_name_that_no_file_can_have_is_refused_in_one_sentence(refused):
+    assert "File name too long" in refused("log", "a" * 256)
+
+
+def test_a_request_log_of_a_name_that_no_file_can_have_is_refused_in_one_sentence(
+    refused, tmp_path
+):
+    segment = tmp_path / "orders-0" / "00000000000000000000.log"
+    segment.parent.mkdir()
+    segment.touch()
+    words = ("log", str(tmp_path), "--accept", "--requests")
     assert "File name too long" in refused(*words, "a" * 256)
 
 

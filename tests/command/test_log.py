@@ -76,7 +76,7 @@ def test_a_log_in_which_nothing_is_written_says_so(
     assert main(["log", str(tmp_path), "--topic", "orders"]) == 0
     head, said = capsys.readouterr().out.splitlines()
     assert head == "orders: 0 batches, 0 records"
-    assert said.startswith("Nothing is written in this log: ")
+    assert said.startswith("This log is empty: ")
     assert main(["log", str(tmp_path), "--topic", "orders", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["batches"] == 0
 
@@ -84,7 +84,7 @@ def test_a_log_in_which_nothing_is_written_says_so(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--open", "--accept"), "two ways to look at logs"),
+        (("--open", "--accept"), "--open and --accept exclude each other"),
         (("--requests", "requests.log"), "--requests is for --accept"),
         (("--utc-offset", "+02:00"), "--utc-offset is for --requests"),
         (("--accept", "--settings", "group.share.max.size=3"), "--settings is for --requests"),

@@ -69,7 +69,7 @@ def test_the_document_of_a_story_holds_what_the_text_says(kipviz):
         "consumer.poll()",
     ]
     assert told["steps"][0]["big"] == 0
-    assert told["steps"][1]["action"] == "app-1 goes on"
+    assert told["steps"][1]["action"] == "app-1: next statement"
     assert told["fingerprint"] in text.out
     assert told["holds"] is False
 

@@ -15,7 +15,7 @@ def test_without_a_name_the_questions_are_listed(kipviz):
     assert done.out.splitlines()[0].startswith("B1 ")
     assert {s["name"] for s in kipviz("study", "--json").document["studies"]} >= {"B1", "B8"}
     assert "B12        Does a resumed session fence" in done.out
-    assert "B21        Is one time-out enough" in done.out
+    assert "B21        Is one timeout enough" in done.out
 
 
 def test_a_study_prints_its_table_and_the_story_of_a_break(kipviz):
@@ -25,7 +25,7 @@ def test_a_study_prints_its_table_and_the_story_of_a_break(kipviz):
         "| the same epoch (the text) | repaired+marker\\_epoch=equal | holds | breaks after 20 |"
         in done.out
     )
-    assert "1. app-1 goes on" in done.out
+    assert "1. app-1: next statement" in done.out
     assert "no continuation without a new fault resolves it" in done.out
 
 

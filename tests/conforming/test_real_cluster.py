@@ -177,7 +177,7 @@ def test_a_folder_to_keep_in_has_to_be_empty(tmp_path, capsys):
     for name in ("kafka-clients-4.4.0", "kafka_2.13-4.4.0", "log4j-core-2.25.4"):
         (tmp_path / f"{name}.jar").touch()
     assert main(["conform", "--kafka", str(tmp_path), "--keep", str(tmp_path)]) == 2
-    assert "--keep takes a folder that is empty" in capsys.readouterr().err
+    assert "--keep takes an empty or new folder" in capsys.readouterr().err
 
 
 def test_a_kill_ends_the_work_as_an_exception_does_so_that_no_broker_stays():

@@ -233,7 +233,7 @@ def test_a_model_with_another_start_is_reported_there(saved):
 
     (change,) = load(saved, lambda said: Later(said["rms"])).changes
     assert change.sentence == (
-        "the model already runs changed since this trace was saved: at the start the world "
+        "the model has changed since this trace was saved: already at the start the world "
         "differs in heard"
     )
 

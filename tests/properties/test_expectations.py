@@ -139,7 +139,7 @@ def committing(record: InFlight, call: str = "commitTransaction", raised: str = 
     """What "commit means decided" says of a commit of A1, producer 9 with epoch 0, while a record is in flight."""
     world = waiting_with(Table.of({100: record}), 100)
     world.applications = Table.of(
-        {"A1": SimpleNamespace(producer=SimpleNamespace(producer_id=9, producer_epoch=0))}
+        {"A1": SimpleNamespace(producer=SimpleNamespace(manager=SimpleNamespace(identity=(9, 0))))}
     )
     prop = property_named("commit means decided")
     event = CallReturned("A1", 3, call, raised)

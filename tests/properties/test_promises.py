@@ -453,7 +453,7 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
     )
     late = BatchAppended("out-0", 1, batch.records, 9, 0, "")
     first = (begun, sent, ABORTS, BatchAppended("out-0", 0, (), 9, 0, "ABORT"))
-    assert "nobody will end it" in after((*first, late), world).broken["nothing hangs"]
+    assert "the transaction will never end" in after((*first, late), world).broken["nothing hangs"]
     facts = after((*first, begun, late), world)
     assert facts.broken == Table.of(
         {

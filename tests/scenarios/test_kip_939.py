@@ -139,7 +139,7 @@ def test_keeping_a_transaction_does_not_keep_its_writer_out_of_it():
 
 
 def test_when_the_database_decides_no_crash_of_the_application_tears_the_two_stores_apart():
-    assert searched(programs.DUAL_WRITE, "crash_client=1") == ({}, 1_133)
+    assert searched(programs.DUAL_WRITE, "crash_client=1") == ({}, 1_137)
 
 
 def test_with_what_is_released_one_crash_is_enough():

@@ -345,7 +345,7 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
         ("except:\n    pass", "3: 'except:' takes what is no KafkaException, too: an IllegalState"),
         ("except Exception:\n    pass", "3: 'except Exception' takes what is no KafkaException"),
         ("except IllegalStateException:\n    pass", "3: 'except IllegalStateException' takes what"),
-        ("except ApiException:\n    pass", "3: 'ApiException' matches many exceptions"),
+        ("except ApiException:\n    pass", "3: 'ApiException' stands for many exceptions"),
         (
             "except TimeoutException:\n    pass\nexcept KafkaException:\n    pass",
             "3: Two 'except' that do something are more than a program has",
@@ -479,7 +479,9 @@ def test_an_except_takes_the_classes_that_it_names_and_no_other_one() -> None:
 def test_only_the_call_that_waited_throws_the_exception_itself(raised, waiting, says) -> None:
     app = after_a_time_out("KafkaException")
     line = app.program[4]
-    app = app.but(waiting=waiting, producer=app.producer.but(state=ProducerState.ABORTABLE_ERROR))
+    manager = app.producer.manager.but(state=ProducerState.ABORTABLE_ERROR)
+    failed = app.producer.but(manager=manager)
+    app = app.but(waiting=waiting, producer=failed)
     assert class_thrown(app, line, raised) == says
 
 

@@ -54,7 +54,7 @@ def test_a_session_that_keeps_what_is_open_has_the_states_of_a_producer_that_doe
         model = story.model(design("repaired"), budget_of("crash_client=1"))
         return Search(model, ASKED).run(Bounds()).states
 
-    assert states(programs.KEEPS, session=SessionSpec()) == states(of_producers.DUAL_WRITE) == 1_133
+    assert states(programs.KEEPS, session=SessionSpec()) == states(of_producers.DUAL_WRITE) == 1_137
 
 
 @pytest.mark.thorough

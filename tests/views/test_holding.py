@@ -197,7 +197,7 @@ def test_a_vote_that_is_being_written_waits_for_the_share_coordinator() -> None:
     later = world_of(name, under, "TxnWriteShareGroupState arrives at B7")
     hold = held(model_of(name, under), later, KEY)
     assert (
-        "It first adds its partition to the transaction. The request to the transaction coordinator is on the wire"
+        "It first adds its partition to the transaction. The request to the transaction coordinator is in flight"
         in hold.text
     )
 

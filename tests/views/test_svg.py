@@ -62,7 +62,7 @@ def test_what_is_lost_down_or_on_the_wire_is_said_in_words(story):
     assert "✗ lost" in picture
     assert 'stroke-dasharray="2 6"' in picture
     cut = next(m["sent"] for m in story["messages"] if m["arrived"] - m["sent"] > 1)
-    assert "(on the wire)" in svg({**story, "steps": story["steps"][: cut + 1]})
+    assert "(in flight)" in svg({**story, "steps": story["steps"][: cut + 1]})
 
 
 @pytest.mark.parametrize("narrow", [False, True])

@@ -204,7 +204,7 @@ def test_a_branch_that_there_is_not_is_refused_with_those_that_there_are():
 
 
 def test_what_is_no_run_is_refused():
-    with pytest.raises(ValueError, match="3 is no run"):
+    with pytest.raises(ValueError, match="3 is not a run"):
         kipviz.compare(3, 4)
 
 

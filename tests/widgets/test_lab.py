@@ -100,7 +100,7 @@ def test_a_fault_on_a_branch_makes_a_branch_of_the_branch() -> None:
     assert [(b["id"], b["parent"]) for b in stepper.branches] == [(1, 0), (2, 1), (3, 2)]
     words = [step["sentence"] for step in line(stepper).steps]
     told = [
-        w for w in words if w.startswith(("Broker 5 crashes", "Broker 5 starts", "app-1 crashes"))
+        w for w in words if w.startswith(("Broker 5 crashes", "Broker 5 restarts", "app-1 crashes"))
     ]
     assert len(told) == 3
     assert len(line_of(stepper.payload, stepper.branches, 0).steps) == 43

@@ -97,7 +97,7 @@ def test_the_list_that_the_page_sends_back_with_a_new_branch_is_no_news(stepper)
         ({"what": "html", "step": "x"}, "There is no step 'x' on this line"),
         (
             {"what": {}, "step": 1},
-            "There is no file of the kind {}; there are html, trace, pytest.",
+            "There is no file of the kind {}; there are html, trace, pytest, plantuml, itf, shiviz.",
         ),
     ],
 )

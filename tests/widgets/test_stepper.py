@@ -239,6 +239,6 @@ def test_what_is_possible_is_said_in_words_and_taken_by_them(stepper):
 def test_the_cursor_goes_to_the_first_step_with_a_title(payload, stepper):
     assert stepper.go_to("PREPARE_COMMIT").step == step_named(payload, "PREPARE_COMMIT")
     with pytest.raises(
-        ValueError, match="No step on this branch is called 'nowhere'; the steps are:  "
+        ValueError, match="No step on this branch is called 'nowhere'; the steps are: "
     ):
         stepper.go_to("nowhere")

@@ -51,7 +51,7 @@ def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> No
         ValueError, match=r"No fault on this branch is called 'zzz'; the faults are: B1"
     ):
         stepper.points("zzz")
-    with pytest.raises(ValueError, match="may mean several faults"):
+    with pytest.raises(ValueError, match="matches several faults"):
         stepper.fault_at("crashes after PREPARE_COMMIT")
 
 
@@ -357,7 +357,7 @@ def test_sets_are_cut_apart_at_a_named_moment() -> None:
             "B3",
             "That is not a network partition: a network partition has at least one host on each side",
         ),
-        ("B1 B3", "B3", "B3 stands on both sides of the cut"),
+        ("B1 B3", "B3", "B3 stands on both sides of the network partition"),
         (
             "B1",
             [3],

@@ -14,7 +14,7 @@ SMALL = "kip-1289-small"
         (lambda: kipviz.open_trace(None), "a trace file is a path"),
         (lambda: kipviz.save(None, "x"), "a stepper is the result of kipviz.open"),
         (lambda: kipviz.rebuild(None), "the folder of logs is a path"),
-        (lambda: kipviz.accept([]), "the folder of logs is a path"),
+        (lambda: kipviz.accept([]), "name at least one broker's folder of logs"),
         (lambda: kipviz.accept(".", 4), "the request log is a path"),
         (lambda: kipviz.saves("x"), "a run is a stepper, a task or a verdict, not 'x'"),
         (lambda: kipviz.corners("repaired"), "designs is a list of names, such as ['repaired']"),

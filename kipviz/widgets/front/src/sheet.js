@@ -2,7 +2,8 @@
 
 import cards from "./cards.css";
 import css from "./style.css";
+import paper from "./print.css";
 import tools from "./tools.css";
 import trail from "./why.css";
 
-export const sheet = css + cards + tools + trail;
+export const sheet = css + cards + tools + trail + paper;
