@@ -31,9 +31,9 @@ from kipviz.messages.share_admin import AlterShareGroupOffsets
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.recordings.decoded import log_starts
-from kipviz.recordings.judging import accept
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.replayed_roles import joining
+from kipviz.recordings.request_context import coordinator_memory
 from kipviz.recordings.request_context.evidence import of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -144,7 +144,7 @@ def the_latest_snapshot_alone_is_kept(patch: Patch) -> None:
 
 
 def nobody_remembers_the_epoch_before(patch: Patch) -> None:
-    patch.setattr(accept, "epoch_before", lambda *_: -1)
+    patch.setattr(coordinator_memory, "epoch_before", lambda *_: -1)
 
 
 def one_replica_is_enough(patch: Patch) -> None:
