@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
-from kipviz.messages.apis.producing import refused_in_each
+from kipviz.messages.apis.logs.produce import refused_in_each
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis import (
-    admin,
-    classic_groups,
-    coordinators,
-    groups,
-    list_offsets,
-    membership,
-    metadata,
-    producing,
-    share_admin,
-    share_groups,
-    topic_creation,
-    transactions,
-)
+from kipviz.messages.apis.cluster import coordinators, metadata, topic_creation
+from kipviz.messages.apis.groups import classic_groups, membership, offsets
+from kipviz.messages.apis.logs import fetch, list_offsets, produce
+from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
+from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
 from kipviz.messages.wire.question import Question
 from kipviz.messages.wire.schema import Field, Schema
 
@@ -23,19 +14,21 @@ CREATE = Question(topic_creation.CREATE_TOPICS_REQUEST, topic_creation.CREATE_TO
 WHERE = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
 FIND = Question(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
 METADATA = Question(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE)
-INIT = Question(transactions.INIT_PRODUCER_ID_REQUEST, transactions.INIT_PRODUCER_ID_RESPONSE, 5)
+INIT = Question(producer_ids.INIT_PRODUCER_ID_REQUEST, producer_ids.INIT_PRODUCER_ID_RESPONSE, 5)
 ADD = Question(
-    transactions.ADD_PARTITIONS_TO_TXN_REQUEST, transactions.ADD_PARTITIONS_TO_TXN_RESPONSE, 3
+    added_partitions.ADD_PARTITIONS_TO_TXN_REQUEST,
+    added_partitions.ADD_PARTITIONS_TO_TXN_RESPONSE,
+    3,
 )
 ADD_OFFSETS = Question(
-    transactions.ADD_OFFSETS_TO_TXN_REQUEST, transactions.ADD_OFFSETS_TO_TXN_RESPONSE
+    added_partitions.ADD_OFFSETS_TO_TXN_REQUEST, added_partitions.ADD_OFFSETS_TO_TXN_RESPONSE
 )
-END = Question(transactions.END_TXN_REQUEST, transactions.END_TXN_RESPONSE)
-STAGE = Question(groups.TXN_OFFSET_COMMIT_REQUEST, groups.TXN_OFFSET_COMMIT_RESPONSE, 5)
-COMMIT = Question(groups.OFFSET_COMMIT_REQUEST, groups.OFFSET_COMMIT_RESPONSE, 9)
-OFFSETS = Question(groups.OFFSET_FETCH_REQUEST, groups.OFFSET_FETCH_RESPONSE, 9)
-PRODUCE = Question(producing.PRODUCE_REQUEST, producing.PRODUCE_RESPONSE, 12)
-FETCH = Question(producing.FETCH_REQUEST, producing.FETCH_RESPONSE, 17)
+END = Question(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE)
+STAGE = Question(offsets.TXN_OFFSET_COMMIT_REQUEST, offsets.TXN_OFFSET_COMMIT_RESPONSE, 5)
+COMMIT = Question(offsets.OFFSET_COMMIT_REQUEST, offsets.OFFSET_COMMIT_RESPONSE, 9)
+OFFSETS = Question(offsets.OFFSET_FETCH_REQUEST, offsets.OFFSET_FETCH_RESPONSE, 9)
+PRODUCE = Question(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 12)
+FETCH = Question(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, 17)
 BEAT = Question(
     membership.CONSUMER_GROUP_HEARTBEAT_REQUEST, membership.CONSUMER_GROUP_HEARTBEAT_RESPONSE
 )
@@ -46,9 +39,9 @@ LEAVE = Question(classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_
 SHARE_BEAT = Question(
     membership.SHARE_GROUP_HEARTBEAT_REQUEST, membership.SHARE_GROUP_HEARTBEAT_RESPONSE
 )
-SHARE_FETCH = Question(share_groups.SHARE_FETCH_REQUEST, share_groups.SHARE_FETCH_RESPONSE)
+SHARE_FETCH = Question(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE)
 ACKNOWLEDGE = Question(
-    share_groups.SHARE_ACKNOWLEDGE_REQUEST, share_groups.SHARE_ACKNOWLEDGE_RESPONSE
+    acknowledgements.SHARE_ACKNOWLEDGE_REQUEST, acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE
 )
 DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
 LIST = Question(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE)

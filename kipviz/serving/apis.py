@@ -8,21 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kipviz.messages.apis import (
-    acls,
-    admin,
-    classic_groups,
-    coordinators,
-    group_admin,
-    groups,
-    list_offsets,
-    membership,
-    metadata,
-    producing,
-    share_admin,
-    share_groups,
-    transactions,
-)
+from kipviz.messages.apis.cluster import acls, coordinators, metadata
+from kipviz.messages.apis.groups import classic_groups, group_admin, membership, offsets
+from kipviz.messages.apis.logs import fetch, list_offsets, produce
+from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
+from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Encoded, Struct, encode
 from kipviz.messages.wire.fitting import fitting
@@ -67,14 +57,14 @@ _s, _o = translate_shares, translate_operators
 APIS: dict[int, Api] = {
     each.request.key: each
     for each in (
-        _api(producing.PRODUCE_REQUEST, producing.PRODUCE_RESPONSE, _r.produce),
-        _api(producing.FETCH_REQUEST, producing.FETCH_RESPONSE, _r.fetch),
+        _api(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, _r.produce),
+        _api(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, _r.fetch),
         _api(
             list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE, _r.list_offsets
         ),
         _api(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE, _c.metadata),
-        _api(groups.OFFSET_COMMIT_REQUEST, groups.OFFSET_COMMIT_RESPONSE, _g.offset_commit),
-        _api(groups.OFFSET_FETCH_REQUEST, groups.OFFSET_FETCH_RESPONSE, _g.offset_fetch),
+        _api(offsets.OFFSET_COMMIT_REQUEST, offsets.OFFSET_COMMIT_RESPONSE, _g.offset_commit),
+        _api(offsets.OFFSET_FETCH_REQUEST, offsets.OFFSET_FETCH_RESPONSE, _g.offset_fetch),
         _api(
             coordinators.FIND_COORDINATOR_REQUEST,
             coordinators.FIND_COORDINATOR_RESPONSE,
@@ -88,25 +78,25 @@ APIS: dict[int, Api] = {
         ),
         # Version 6 is KIP-939's, which brokers announce only if they are told to.
         _api(
-            transactions.INIT_PRODUCER_ID_REQUEST,
-            transactions.INIT_PRODUCER_ID_RESPONSE,
+            producer_ids.INIT_PRODUCER_ID_REQUEST,
+            producer_ids.INIT_PRODUCER_ID_RESPONSE,
             _t.init_producer_id,
             5,
         ),
         _api(
-            transactions.ADD_PARTITIONS_TO_TXN_REQUEST,
-            transactions.ADD_PARTITIONS_TO_TXN_RESPONSE,
+            added_partitions.ADD_PARTITIONS_TO_TXN_REQUEST,
+            added_partitions.ADD_PARTITIONS_TO_TXN_RESPONSE,
             _t.add_partitions,
         ),
         _api(
-            transactions.ADD_OFFSETS_TO_TXN_REQUEST,
-            transactions.ADD_OFFSETS_TO_TXN_RESPONSE,
+            added_partitions.ADD_OFFSETS_TO_TXN_REQUEST,
+            added_partitions.ADD_OFFSETS_TO_TXN_RESPONSE,
             _t.add_offsets,
         ),
-        _api(transactions.END_TXN_REQUEST, transactions.END_TXN_RESPONSE, _t.end_txn),
+        _api(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, _t.end_txn),
         _api(
-            groups.TXN_OFFSET_COMMIT_REQUEST,
-            groups.TXN_OFFSET_COMMIT_RESPONSE,
+            offsets.TXN_OFFSET_COMMIT_REQUEST,
+            offsets.TXN_OFFSET_COMMIT_RESPONSE,
             _t.txn_offset_commit,
         ),
         _api(
@@ -119,10 +109,10 @@ APIS: dict[int, Api] = {
             membership.SHARE_GROUP_HEARTBEAT_RESPONSE,
             _s.share_group_heartbeat,
         ),
-        _api(share_groups.SHARE_FETCH_REQUEST, share_groups.SHARE_FETCH_RESPONSE, _s.share_fetch),
+        _api(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE, _s.share_fetch),
         _api(
-            share_groups.SHARE_ACKNOWLEDGE_REQUEST,
-            share_groups.SHARE_ACKNOWLEDGE_RESPONSE,
+            acknowledgements.SHARE_ACKNOWLEDGE_REQUEST,
+            acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE,
             _s.share_acknowledge,
         ),
         _api(
@@ -149,8 +139,8 @@ APIS: dict[int, Api] = {
             _o.describe_producers,
         ),
         _api(
-            transactions.WRITE_TXN_MARKERS_REQUEST,
-            transactions.WRITE_TXN_MARKERS_RESPONSE,
+            ends.WRITE_TXN_MARKERS_REQUEST,
+            ends.WRITE_TXN_MARKERS_RESPONSE,
             _o.write_txn_markers,
         ),
         _api(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE, _o.list_groups),

@@ -6,8 +6,8 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 
 from __future__ import annotations
 
-from kipviz.messages.apis.classic_groups import PROTOCOL_TYPE
-from kipviz.messages.apis.groups import OF_A_PARTITION
+from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.apis.groups.offsets import OF_A_PARTITION
 from kipviz.messages.classic_groups import (
     Assigned,
     Heartbeat,

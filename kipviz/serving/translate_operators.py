@@ -15,7 +15,7 @@ from kipviz.messages.admin import (
     DescribeTransactionsResponse,
     ListTransactions,
 )
-from kipviz.messages.apis import acls
+from kipviz.messages.apis.cluster import acls
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
 from kipviz.messages.share_admin import DescribeShareGroupOffsets
 from kipviz.messages.transactions import WriteTxnMarkers

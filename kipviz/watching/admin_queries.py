@@ -10,8 +10,11 @@ from itertools import islice
 
 from kipviz.core.values import Value
 from kipviz.messages.admin import STATE_NAMES
-from kipviz.messages.apis import acls, admin, group_admin, groups, list_offsets, metadata
-from kipviz.messages.apis import share_admin as shares
+from kipviz.messages.apis.cluster import acls, metadata
+from kipviz.messages.apis.groups import group_admin, offsets
+from kipviz.messages.apis.logs import list_offsets
+from kipviz.messages.apis.shares import share_admin as shares
+from kipviz.messages.apis.transactions import admin
 from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
@@ -42,7 +45,7 @@ LIST = Question(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONS
 DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
 OFFSETS = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
 GROUPS = Question(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE)
-COMMITTED = Question(groups.OFFSET_FETCH_REQUEST, groups.OFFSET_FETCH_RESPONSE, OFFSETS_BY_NAME)
+COMMITTED = Question(offsets.OFFSET_FETCH_REQUEST, offsets.OFFSET_FETCH_RESPONSE, OFFSETS_BY_NAME)
 SHARE_GROUPS = Question(shares.SHARE_GROUP_DESCRIBE_REQUEST, shares.SHARE_GROUP_DESCRIBE_RESPONSE)
 SHARE_OFFSETS = Question(
     shares.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, shares.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE

@@ -40,9 +40,10 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.apis import catalogue
-from kipviz.messages.apis.producing import OF_A_PLAIN_ONE
+from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
-from kipviz.messages.apis.transactions import NAMELESS, OF_A_CLIENT
+from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
+from kipviz.messages.apis.transactions.producer_ids import NAMELESS
 from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors

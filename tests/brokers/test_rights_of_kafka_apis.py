@@ -29,9 +29,10 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
-from kipviz.messages.apis.producing import OF_A_PLAIN_ONE
+from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need, Operation, Resource
-from kipviz.messages.apis.transactions import NAMELESS, OF_A_CLIENT
+from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
+from kipviz.messages.apis.transactions.producer_ids import NAMELESS
 from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.messages.apis.classic_groups import ASSIGNMENT
+from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT
 from kipviz.messages.classic_groups import (
     Assigned,
     JoinGroup,

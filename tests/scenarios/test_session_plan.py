@@ -12,7 +12,7 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
-from kipviz.messages.apis.transactions import OF_A_CLIENT
+from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.groups import TxnOffsetCommit

@@ -79,7 +79,16 @@ def test_no_module_is_named_for_being_useful(path: Path) -> None:
 
 
 # Floors that are divided into rooms: brokers and clients by what Kafka calls their parts, the others by subject.
-IN_ROOMS = ("brokers", "clients", "cluster", "views", "checking", "recordings", "studies")
+IN_ROOMS = (
+    "brokers",
+    "clients",
+    "cluster",
+    "views",
+    "checking",
+    "recordings",
+    "studies",
+    "messages/apis",
+)
 ROOM_MAX = 12
 
 

@@ -5,40 +5,36 @@ It speaks as clients before transaction version 2 do: later versions of Produce 
 
 from contextlib import contextmanager
 
-from kipviz.messages.apis import (
-    coordinators,
-    membership,
-    producing,
-    share_groups,
-    transactions,
-)
-from kipviz.messages.apis import (
-    groups as group_requests,
-)
+from kipviz.messages.apis.cluster import coordinators
+from kipviz.messages.apis.groups import membership
+from kipviz.messages.apis.groups import offsets as group_requests
+from kipviz.messages.apis.logs import produce
+from kipviz.messages.apis.shares import acknowledgements, share_fetch
+from kipviz.messages.apis.transactions import added_partitions, ends, producer_ids
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.question import Question
 from kipviz.watching.connection import Connection
 from tests.recordings import made_logs
 
-PRODUCE = Question(producing.PRODUCE_REQUEST, producing.PRODUCE_RESPONSE, 11)
-INIT = Question(transactions.INIT_PRODUCER_ID_REQUEST, transactions.INIT_PRODUCER_ID_RESPONSE, 5)
+PRODUCE = Question(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 11)
+INIT = Question(producer_ids.INIT_PRODUCER_ID_REQUEST, producer_ids.INIT_PRODUCER_ID_RESPONSE, 5)
 ADD = Question(
-    transactions.ADD_PARTITIONS_TO_TXN_REQUEST, transactions.ADD_PARTITIONS_TO_TXN_RESPONSE, 3
+    added_partitions.ADD_PARTITIONS_TO_TXN_REQUEST,
+    added_partitions.ADD_PARTITIONS_TO_TXN_RESPONSE,
+    3,
 )
-END = Question(transactions.END_TXN_REQUEST, transactions.END_TXN_RESPONSE, 4)
+END = Question(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, 4)
 COMMIT_OFFSETS = Question(
     group_requests.TXN_OFFSET_COMMIT_REQUEST, group_requests.TXN_OFFSET_COMMIT_RESPONSE, 5
 )
-WRITE_MARKERS = Question(
-    transactions.WRITE_TXN_MARKERS_REQUEST, transactions.WRITE_TXN_MARKERS_RESPONSE
-)
+WRITE_MARKERS = Question(ends.WRITE_TXN_MARKERS_REQUEST, ends.WRITE_TXN_MARKERS_RESPONSE)
 FIND = Question(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
 SHARE_HEARTBEAT = Question(
     membership.SHARE_GROUP_HEARTBEAT_REQUEST, membership.SHARE_GROUP_HEARTBEAT_RESPONSE
 )
-SHARE_FETCH = Question(share_groups.SHARE_FETCH_REQUEST, share_groups.SHARE_FETCH_RESPONSE)
+SHARE_FETCH = Question(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE)
 SHARE_ACKNOWLEDGE = Question(
-    share_groups.SHARE_ACKNOWLEDGE_REQUEST, share_groups.SHARE_ACKNOWLEDGE_RESPONSE
+    acknowledgements.SHARE_ACKNOWLEDGE_REQUEST, acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE
 )
 GROUP, TRANSACTION = 0, 1
 

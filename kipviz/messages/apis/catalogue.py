@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis import (
-    acls,
-    admin,
-    classic_groups,
-    coordinators,
-    group_admin,
-    groups,
-    list_offsets,
-    liveness,
-    membership,
-    metadata,
-    producing,
-    share_admin,
-    share_groups,
-    share_state,
-    topic_creation,
-    transactions,
-)
 from kipviz.messages.apis.api import Api
+from kipviz.messages.apis.cluster import acls, coordinators, metadata, topic_creation
+from kipviz.messages.apis.groups import classic_groups, group_admin, membership, offsets
+from kipviz.messages.apis.logs import fetch, list_offsets, produce
+from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch, share_state
+from kipviz.messages.apis.transactions import added_partitions, admin, ends, liveness, producer_ids
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
 APIS: tuple[Api, ...] = (
-    *transactions.APIS,
+    *producer_ids.APIS,
+    *added_partitions.APIS,
+    *ends.APIS,
     *liveness.APIS,
-    *producing.APIS,
+    *produce.APIS,
+    *fetch.APIS,
     *list_offsets.APIS,
     *metadata.APIS,
     *topic_creation.APIS,
     *coordinators.APIS,
-    *groups.APIS,
+    *offsets.APIS,
     *membership.APIS,
     *classic_groups.APIS,
-    *share_groups.APIS,
+    *share_fetch.APIS,
+    *acknowledgements.APIS,
     *share_state.APIS,
     *admin.APIS,
     *share_admin.APIS,

@@ -12,7 +12,7 @@ staged delivery state.
 from __future__ import annotations
 
 from kipviz.core.values import Value
-from kipviz.messages.apis import share_groups, share_state
+from kipviz.messages.apis.shares import acknowledgements, share_state
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import (
     AcknowledgeType,
@@ -94,7 +94,7 @@ def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
     """Return the schema of a kind of message in an iteration, and its version."""
     schema = KINDS[kind].schema
     if kind is TxnShareAcknowledge:
-        return _rekeyed(schema, of, _without(schema.fields, share_groups.DELIVERIES.name)), 0
+        return _rekeyed(schema, of, _without(schema.fields, acknowledgements.DELIVERIES.name)), 0
     if kind is TxnShareAcknowledgeResponse:
         fields = _without(_without(schema.fields, "CurrentLeader"), "NodeEndpoints")
         return _rekeyed(schema, of, fields), 0

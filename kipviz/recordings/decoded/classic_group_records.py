@@ -10,7 +10,7 @@ Source: GroupMetadataValue, ConsumerProtocolSubscription and -Assignment among K
 
 from __future__ import annotations
 
-from kipviz.messages.apis.classic_groups import ASSIGNMENT, PROTOCOL_TYPE, SUBSCRIPTION
+from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT, PROTOCOL_TYPE, SUBSCRIPTION
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
 from kipviz.messages.wire.schema import Field, Schema, covers
 from kipviz.records.classic_groups import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.messages.apis.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
 from kipviz.messages.classic_groups import (
     NO_MEMBER,
     Assigned,

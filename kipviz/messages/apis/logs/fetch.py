@@ -1,114 +1,16 @@
-"""The APIs of a partition's log: append and read. Fields and versions: Kafka 4.4.0."""
+"""The API that reads the log of a partition. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import producing as model
-from kipviz.messages.apis.api import Api, Case, Role, Shard
-from kipviz.messages.apis.rights import READ_TOPIC, WRITE_EACH, WRITE_ID
-from kipviz.messages.errors import Errors
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.rights import READ_TOPIC
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Encoded, Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of
-
-PRODUCE_REQUEST = Schema(
-    "ProduceRequest",
-    0,
-    "3-13",
-    "9+",
-    (
-        Field("TransactionalId", "string", "3+", default="null", nullable="3+"),
-        Field("Acks", "int16"),
-        Field("TimeoutMs", "int32"),
-        Field(
-            "TopicData",
-            "[]TopicProduceData",
-            fields=(
-                Field("Name", "string", "0-12"),
-                Field("TopicId", "uuid", "13+"),
-                Field(
-                    "PartitionData",
-                    "[]PartitionProduceData",
-                    fields=(
-                        Field("Index", "int32"),
-                        Field("Records", "records", nullable="0+"),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-
-PRODUCE_RESPONSE = Schema(
-    "ProduceResponse",
-    0,
-    "3-13",
-    "9+",
-    (
-        Field(
-            "Responses",
-            "[]TopicProduceResponse",
-            fields=(
-                Field("Name", "string", "0-12"),
-                Field("TopicId", "uuid", "13+"),
-                Field(
-                    "PartitionResponses",
-                    "[]PartitionProduceResponse",
-                    fields=(
-                        Field("Index", "int32"),
-                        Field("ErrorCode", "int16"),
-                        Field("BaseOffset", "int64"),
-                        Field("LogAppendTimeMs", "int64", "2+", default="-1"),
-                        Field("LogStartOffset", "int64", "5+", default="-1"),
-                        Field(
-                            "RecordErrors",
-                            "[]BatchIndexAndErrorMessage",
-                            "8+",
-                            fields=(
-                                Field("BatchIndex", "int32", "8+"),
-                                Field(
-                                    "BatchIndexErrorMessage",
-                                    "string",
-                                    "8+",
-                                    default="null",
-                                    nullable="8+",
-                                ),
-                            ),
-                        ),
-                        Field("ErrorMessage", "string", "8+", default="null", nullable="8+"),
-                        Field(
-                            "CurrentLeader",
-                            "LeaderIdAndEpoch",
-                            "10+",
-                            tag=0,
-                            tagged="10+",
-                            fields=(
-                                Field("LeaderId", "int32", "10+", default="-1"),
-                                Field("LeaderEpoch", "int32", "10+", default="-1"),
-                            ),
-                        ),
-                    ),
-                ),
-            ),
-        ),
-        Field("ThrottleTimeMs", "int32", "1+", default="0"),
-        Field(
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            "10+",
-            tag=0,
-            tagged="10+",
-            fields=(
-                Field("NodeId", "int32", "10+"),
-                Field("Host", "string", "10+"),
-                Field("Port", "int32", "10+"),
-                Field("Rack", "string", "10+", default="null", nullable="10+"),
-            ),
-        ),
-    ),
-)
 
 FETCH_REQUEST = Schema(
     "FetchRequest",
@@ -268,36 +170,6 @@ FETCH_RESPONSE = Schema(
 )
 
 
-def _produce(m: model.Produce, around: Around) -> Struct:
-    data = []
-    for part in m.parts:
-        batch = encode_batch(
-            tuple(enumerate(part.records)),
-            producer_id=part.producer_id,
-            producer_epoch=part.producer_epoch,
-            base_sequence=part.base_sequence,
-        )
-        data.append((part.partition, {"Index": index_of(part.partition), "Records": batch}))
-    return {
-        "TransactionalId": m.transactional_id or None,
-        "Acks": -1,
-        "TopicData": around.by_topics(m.version, 13, data, "PartitionData"),
-    }
-
-
-def _produced(m: model.ProduceResponse, around: Around) -> Struct:
-    results = []
-    for part in m.parts:
-        result = {
-            "Index": index_of(part.partition),
-            "ErrorCode": part.error,
-            "BaseOffset": part.base_offset,
-        }
-        results.append((part.partition, result))
-    found = around.by_topics(around.version_of(m), 13, results, "PartitionResponses")
-    return {"Responses": found}
-
-
 def _fetch(m: model.Fetch, around: Around) -> Struct:
     partition = {"Partition": index_of(m.partition), "FetchOffset": m.offset}
     return {
@@ -322,37 +194,7 @@ def batch_of(records: tuple[model.FetchedRecord, ...]) -> Encoded:
     return encode_batch(tuple((r.offset, DataRecord(r.value)) for r in records), sender_told=False)
 
 
-OF_A_PLAIN_ONE = "Produce, no transactional id"
-
-
-def refused_in_each(request: model.Produce, error: Errors) -> model.ProduceResponse:
-    """Return the response to a model.Produce request that has an error for each of its partitions."""
-    asked = ((part.partition, part.base_sequence) for part in request.parts)
-    parts = (model.ProduceResponse(error, *each, -1, request.correlation_id) for each in asked)
-    return model.in_one_answer(tuple(parts))
-
-
 APIS: tuple[Api, ...] = (
-    Api(
-        request=model.Produce,
-        response=model.ProduceResponse,
-        request_bytes=Kind(
-            PRODUCE_REQUEST, _produce, {"ProduceRequest.TimeoutMs": (30_000, "request.timeout.ms")}
-        ),
-        response_bytes=Kind(PRODUCE_RESPONSE, _produced),
-        role=Role.PARTITION_LEADER,
-        shard=Shard.PARTITION,
-        needs=(WRITE_ID, WRITE_EACH),
-        cases=(Case(OF_A_PLAIN_ONE, lambda m: not m.transactional_id, (WRITE_EACH,)),),
-        refusal=refused_in_each,
-        clause="KIP-98 Produce; KIP-890 part 2, Produce version 12",
-        kafka="ReplicaManager.handleProduceAppend",
-        answer_in="Sender.handleProduceResponse",
-        topic_ids_from=13,
-        by_name=True,
-        may_be_late=True,
-        newest=(("2.4", 8), ("3.5", 9), ("3.6", 9), ("3.9", 11), ("4.1.0", 13), ("4.3", 13)),
-    ),
     Api(
         request=model.Fetch,
         response=model.FetchResponse,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kipviz.messages import group_admin as model
 from kipviz.messages.apis.api import Api, Role, Shard
-from kipviz.messages.apis.classic_groups import (
+from kipviz.messages.apis.groups.classic_groups import (
     EXAMPLE,
     PROTOCOL_TYPE,
     assignment_bytes,
     subscription_bytes,
 )
-from kipviz.messages.apis.described_groups import (
+from kipviz.messages.apis.groups.described_groups import (
     GROUPS_TO_DESCRIBE,
     HELD,
     NO_OPERATIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import share_admin as model
 from kipviz.messages.apis.api import Api, Role, Shard
-from kipviz.messages.apis.described_groups import (
+from kipviz.messages.apis.groups.described_groups import (
     GROUPS_TO_DESCRIBE,
     HELD,
     MESSAGE,

@@ -1,0 +1,1 @@
+"""What any broker answers about the cluster: its topics, its coordinators, its ACLs."""

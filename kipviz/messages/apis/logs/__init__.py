@@ -1,0 +1,1 @@
+"""The log of a partition: append, fetch, and where offsets are."""

@@ -1,0 +1,227 @@
+"""The API with which a member of a share group acquires records, and acknowledges others. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import share_groups as model
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.logs.fetch import batch_of
+from kipviz.messages.apis.rights import READ_EACH, READ_GROUP
+from kipviz.messages.apis.shares.acknowledgements import (
+    LOCK,
+    NODE_ENDPOINT,
+    OF_THE_REQUEST,
+    Acknowledged,
+    acknowledged_topics,
+    renews,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+SHARE_FETCH_REQUEST = Schema(
+    "ShareFetchRequest",
+    78,
+    "1-2",
+    "0+",
+    (
+        Field("GroupId", "string", default="null", nullable="0+"),
+        Field("MemberId", "string", nullable="0+"),
+        Field("ShareSessionEpoch", "int32"),
+        Field("MaxWaitMs", "int32"),
+        Field("MinBytes", "int32"),
+        Field("MaxBytes", "int32", default="0x7fffffff"),
+        Field("MaxRecords", "int32", "1+"),
+        Field("BatchSize", "int32", "1+"),
+        Field("ShareAcquireMode", "int8", "2+", default="0"),
+        Field("IsRenewAck", "bool", "2+"),
+        Field(
+            "Topics",
+            "[]FetchTopic",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]FetchPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("PartitionMaxBytes", "int32", "0"),
+                        Field(
+                            "AcknowledgementBatches",
+                            "[]AcknowledgementBatch",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("AcknowledgeTypes", "[]int8"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field(
+            "ForgottenTopicsData",
+            "[]ForgottenTopic",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field("Partitions", "[]int32"),
+            ),
+        ),
+    ),
+)
+
+SHARE_FETCH_RESPONSE = Schema(
+    "ShareFetchResponse",
+    78,
+    "1-2",
+    "0+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        Field("AcquisitionLockTimeoutMs", "int32", "1+"),
+        Field(
+            "Responses",
+            "[]ShareFetchableTopicResponse",
+            fields=(
+                Field("TopicId", "uuid"),
+                Field(
+                    "Partitions",
+                    "[]PartitionData",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                        Field("ErrorMessage", "string", default="null", nullable="0+"),
+                        Field("AcknowledgeErrorCode", "int16"),
+                        Field("AcknowledgeErrorMessage", "string", default="null", nullable="0+"),
+                        Field(
+                            "CurrentLeader",
+                            "LeaderIdAndEpoch",
+                            fields=(
+                                Field("LeaderId", "int32"),
+                                Field("LeaderEpoch", "int32"),
+                            ),
+                        ),
+                        Field("Records", "records", nullable="0"),
+                        Field(
+                            "AcquiredRecords",
+                            "[]AcquiredRecords",
+                            fields=(
+                                Field("FirstOffset", "int64"),
+                                Field("LastOffset", "int64"),
+                                Field("DeliveryCount", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field("NodeEndpoints", "[]NodeEndpoint", fields=NODE_ENDPOINT),
+    ),
+)
+# Errors of the whole fetch beside those: what is asked before its partitions are looked at.
+OF_THE_FETCH = (
+    *OF_THE_REQUEST,
+    Errors.SHARE_SESSION_LIMIT_REACHED,
+    Errors.GROUP_AUTHORIZATION_FAILED,
+    Errors.UNSUPPORTED_VERSION,
+)
+
+
+def _asked(m: model.ShareFetch) -> Acknowledged:
+    """Give the partitions that a fetch names, and what it says of them.
+
+    Of a share session these are what it adds, and those of which something is acknowledged.
+    """
+    session = m.of_session
+    if session is None:
+        return ((m.partition, m.acknowledgements), *((p, ()) for p in m.further))
+    batches = {part.partition: part.acknowledgements for part in session.acknowledgements}
+    return tuple((p, batches.get(p, ())) for p in dict.fromkeys((*session.added, *batches)))
+
+
+def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
+    every = _asked(m)
+    # The Java client sends max.poll.records twice.
+    asked: Struct = {
+        "GroupId": m.group_id,
+        "MemberId": m.member_id,
+        "ShareSessionEpoch": m.session_epoch,
+        "IsRenewAck": renews(every),
+        "Topics": acknowledged_topics(every, around),
+        "MaxRecords": m.max_records,
+        "BatchSize": m.max_records,
+        "ShareAcquireMode": m.acquire_mode,
+    }
+    if m.of_session is not None:
+        forgotten = indexes(
+            m.of_session.forgotten,
+            lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
+        )
+        asked |= {"ForgottenTopicsData": forgotten}
+    if not m.wait:
+        asked |= {"MaxWaitMs": 0}
+    if m.max_records == 0:
+        asked |= {"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 0}
+    return asked
+
+
+def _fetched(part: model.FetchedPartition) -> Struct:
+    return {
+        "PartitionIndex": index_of(part.partition),
+        "ErrorCode": part.error,
+        "AcknowledgeErrorCode": part.acknowledge_error,
+        "Records": batch_of(part.records),
+        "AcquiredRecords": tuple(
+            {"FirstOffset": a.first, "LastOffset": a.last, "DeliveryCount": a.delivery_count}
+            for a in part.acquired
+        ),
+    }
+
+
+def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
+    if m.error in OF_THE_FETCH or (m.error and not m.partition):
+        return {"ErrorCode": m.error, "Responses": ()}
+    found = ((part.partition, _fetched(part)) for part in m.fetched)
+    told = around.by_topic_ids(found, "Partitions")
+    for refused in m.refused:
+        error = {
+            "PartitionIndex": index_of(refused),
+            "ErrorCode": Errors.TOPIC_AUTHORIZATION_FAILED,
+            "Records": batch_of(()),
+        }
+        told += around.by_topic_id(refused, "Partitions", **error)
+    return {"ErrorCode": Errors.NONE, "Responses": told}
+
+
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.ShareFetch,
+        response=model.ShareFetchResponse,
+        request_bytes=Kind(
+            SHARE_FETCH_REQUEST,
+            _share_fetch,
+            {
+                "ShareFetchRequest.MaxWaitMs": (500, "fetch.max.wait.ms"),
+                "ShareFetchRequest.MinBytes": (1, "fetch.min.bytes"),
+                "ShareFetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
+            },
+        ),
+        response_bytes=Kind(
+            SHARE_FETCH_RESPONSE,
+            _share_fetched,
+            {"ShareFetchResponse.AcquisitionLockTimeoutMs": LOCK},
+        ),
+        role=Role.SHARE_PARTITION_LEADER,
+        shard=Shard.PARTITION,
+        needs=(READ_GROUP, READ_EACH),
+        refusal=lambda m, error: model.ShareFetchResponse(error, m.partition),
+        clause="KIP-932 ShareFetch",
+        kafka="SharePartitionManager.fetchMessages",
+        answer_in="ShareConsumeRequestManager.handleShareFetchSuccess",
+        only_with_shares=True,
+        topic_ids_from=0,
+        since="4.1.0",
+    ),
+)

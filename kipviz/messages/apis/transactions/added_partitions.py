@@ -1,0 +1,229 @@
+"""The APIs that add to a transaction: partitions, and the offsets of a group. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import transactions as model
+from kipviz.messages.apis.api import Api, Case, Role, Shard
+from kipviz.messages.apis.rights import (
+    INTER_BROKER,
+    READ_GROUP,
+    WRITE_ADDED,
+    WRITE_ID,
+)
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+
+ADD_PARTITIONS_TO_TXN_REQUEST = Schema(
+    "AddPartitionsToTxnRequest",
+    24,
+    "0-5",
+    "3+",
+    (
+        Field(
+            "Transactions",
+            "[]AddPartitionsToTxnTransaction",
+            "4+",
+            fields=(
+                Field("TransactionalId", "string", "4+"),
+                Field("ProducerId", "int64", "4+"),
+                Field("ProducerEpoch", "int16", "4+"),
+                Field("VerifyOnly", "bool", "4+"),
+                Field(
+                    "Topics",
+                    "[]AddPartitionsToTxnTopic",
+                    "4+",
+                    fields=(
+                        Field("Name", "string"),
+                        Field("Partitions", "[]int32"),
+                    ),
+                ),
+            ),
+        ),
+        Field("V3AndBelowTransactionalId", "string", "0-3"),
+        Field("V3AndBelowProducerId", "int64", "0-3"),
+        Field("V3AndBelowProducerEpoch", "int16", "0-3"),
+        Field(
+            "V3AndBelowTopics",
+            "[]AddPartitionsToTxnTopic",
+            "0-3",
+            fields=(
+                Field("Name", "string"),
+                Field("Partitions", "[]int32"),
+            ),
+        ),
+    ),
+)
+
+ADD_PARTITIONS_TO_TXN_RESPONSE = Schema(
+    "AddPartitionsToTxnResponse",
+    24,
+    "0-5",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16", "4+"),
+        Field(
+            "ResultsByTransaction",
+            "[]AddPartitionsToTxnResult",
+            "4+",
+            fields=(
+                Field("TransactionalId", "string", "4+"),
+                Field(
+                    "TopicResults",
+                    "[]AddPartitionsToTxnTopicResult",
+                    "4+",
+                    fields=(
+                        Field("Name", "string"),
+                        Field(
+                            "ResultsByPartition",
+                            "[]AddPartitionsToTxnPartitionResult",
+                            fields=(
+                                Field("PartitionIndex", "int32"),
+                                Field("PartitionErrorCode", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Field(
+            "ResultsByTopicV3AndBelow",
+            "[]AddPartitionsToTxnTopicResult",
+            "0-3",
+            fields=(
+                Field("Name", "string"),
+                Field(
+                    "ResultsByPartition",
+                    "[]AddPartitionsToTxnPartitionResult",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("PartitionErrorCode", "int16"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+ADD_OFFSETS_TO_TXN_REQUEST = Schema(
+    "AddOffsetsToTxnRequest",
+    25,
+    "0-4",
+    "3+",
+    (
+        Field("TransactionalId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("GroupId", "string"),
+    ),
+)
+
+ADD_OFFSETS_TO_TXN_RESPONSE = Schema(
+    "AddOffsetsToTxnResponse",
+    25,
+    "0-4",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+    ),
+)
+
+
+def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
+    def topic(name: str, found: tuple[int, ...]) -> Struct:
+        return {"Name": name, "Partitions": found}
+
+    if m.version < 4:
+        return {
+            "V3AndBelowTransactionalId": m.transactional_id,
+            "V3AndBelowProducerId": m.producer_id,
+            "V3AndBelowProducerEpoch": m.producer_epoch,
+            "V3AndBelowTopics": indexes(m.partitions, topic),
+        }
+    transactions = (
+        {
+            "TransactionalId": each.transactional_id,
+            "ProducerId": each.producer_id,
+            "ProducerEpoch": each.producer_epoch,
+            "VerifyOnly": each.verify_only,
+            "Topics": indexes(each.partitions, topic),
+        }
+        for each in m.of_transactions
+    )
+    return {"Transactions": tuple(transactions)}
+
+
+def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
+    def results(each: model.AddPartitionsToTxnResponse) -> Struct | tuple[Struct, ...]:
+        def result(topic: str, found: tuple[int, ...]) -> Struct:
+            errors = ((i, each.error_of(f"{topic}-{i}")) for i in found)
+            said = ({"PartitionIndex": i, "PartitionErrorCode": error} for i, error in errors)
+            return {"Name": topic, "ResultsByPartition": tuple(said)}
+
+        return indexes(each.partitions, result)
+
+    if around.version_of(m) < 4:
+        return {"ResultsByTopicV3AndBelow": results(m)}
+    transactions = (
+        {"TransactionalId": each.transactional_id, "TopicResults": results(each)}
+        for each in m.of_transactions
+    )
+    return {"ResultsByTransaction": tuple(transactions)}
+
+
+def _add_offsets(m: model.AddOffsetsToTxn, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "GroupId": m.group_id,
+    }
+
+
+def _added_offsets(m: model.AddOffsetsToTxnResponse, _: Around) -> Struct:
+    return {"ErrorCode": m.error}
+
+
+# Versions 0 to 3 are sent by clients, the later ones by brokers.
+LAST_OF_A_CLIENT = 3
+OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
+
+
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.AddPartitionsToTxn,
+        response=model.AddPartitionsToTxnResponse,
+        request_bytes=Kind(ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions),
+        response_bytes=Kind(ADD_PARTITIONS_TO_TXN_RESPONSE, _added_partitions),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=INTER_BROKER,
+        cases=(
+            Case(OF_A_CLIENT, lambda m: m.version <= LAST_OF_A_CLIENT, (WRITE_ID, WRITE_ADDED)),
+        ),
+        refusal=model.with_error,
+        clause="KIP-98 AddPartitionsToTxnRequest; KIP-890, AddPartitionsToTxn version 5",
+        kafka="TransactionCoordinator.handleAddPartitionsToTransaction",
+        answer_in="AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
+        words=("enlist partition", "enlisted"),
+        may_be_late=True,
+        since="3.6",
+    ),
+    Api(
+        request=model.AddOffsetsToTxn,
+        response=model.AddOffsetsToTxnResponse,
+        request_bytes=Kind(ADD_OFFSETS_TO_TXN_REQUEST, _add_offsets),
+        response_bytes=Kind(ADD_OFFSETS_TO_TXN_RESPONSE, _added_offsets),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(WRITE_ID, READ_GROUP),
+        refusal=lambda _, error: model.AddOffsetsToTxnResponse(error),
+        clause="KIP-98 AddOffsetsToTxnRequest",
+        kafka="KafkaApis.handleAddOffsetsToTxnRequest",
+        answer_in="TransactionManager.AddOffsetsToTxnHandler",
+        words=("enlist offsets", "enlisted"),
+        may_be_late=True,
+    ),
+)

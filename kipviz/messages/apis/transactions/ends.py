@@ -1,0 +1,193 @@
+"""The APIs of the end of a transaction: EndTxn, and the markers. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import transactions as model
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.retries import OF_A_LEADER
+from kipviz.messages.apis.rights import (
+    WRITE_ID,
+    Need,
+    Operation,
+    Resource,
+)
+from kipviz.messages.apis.transactions.producer_ids import identity
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message, in_one
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes, topics
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+END_TXN_REQUEST = Schema(
+    "EndTxnRequest",
+    26,
+    "0-5",
+    "3+",
+    (
+        Field("TransactionalId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("Committed", "bool"),
+    ),
+)
+
+END_TXN_RESPONSE = Schema(
+    "EndTxnResponse",
+    26,
+    "0-5",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ProducerId", "int64", "5+", default="-1"),
+        Field("ProducerEpoch", "int16", "5+", default="-1"),
+    ),
+)
+
+WRITE_TXN_MARKERS_REQUEST = Schema(
+    "WriteTxnMarkersRequest",
+    27,
+    "1-2",
+    "1+",
+    (
+        Field(
+            "Markers",
+            "[]WritableTxnMarker",
+            fields=(
+                Field("ProducerId", "int64"),
+                Field("ProducerEpoch", "int16"),
+                Field("TransactionResult", "bool"),
+                Field(
+                    "Topics",
+                    "[]WritableTxnMarkerTopic",
+                    fields=(
+                        Field("Name", "string"),
+                        Field("PartitionIndexes", "[]int32"),
+                    ),
+                ),
+                Field("CoordinatorEpoch", "int32"),
+                Field("TransactionVersion", "int8", "2+", default="0"),
+            ),
+        ),
+    ),
+)
+
+WRITE_TXN_MARKERS_RESPONSE = Schema(
+    "WriteTxnMarkersResponse",
+    27,
+    "1-2",
+    "1+",
+    (
+        Field(
+            "Markers",
+            "[]WritableTxnMarkerResult",
+            fields=(
+                Field("ProducerId", "int64"),
+                Field(
+                    "Topics",
+                    "[]WritableTxnMarkerTopicResult",
+                    fields=(
+                        Field("Name", "string"),
+                        Field(
+                            "Partitions",
+                            "[]WritableTxnMarkerPartitionResult",
+                            fields=(
+                                Field("PartitionIndex", "int32"),
+                                Field("ErrorCode", "int16"),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _end_txn(m: model.EndTxn, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        "Committed": m.committed,
+    }
+
+
+def _ended(m: model.EndTxnResponse, around: Around) -> Struct:
+    return {"ErrorCode": m.error} if around.version_of(m) < 5 else identity(m, around)
+
+
+def _write_markers(m: model.WriteTxnMarkers, _: Around) -> Struct:
+    def partitions(topic: str, found: tuple[int, ...]) -> Struct:
+        return {"Name": topic, "PartitionIndexes": found}
+
+    markers = (
+        {
+            "ProducerId": each.producer_id,
+            "ProducerEpoch": each.producer_epoch,
+            "TransactionResult": each.committed,
+            "Topics": indexes(each.partitions, partitions),
+            "CoordinatorEpoch": each.coordinator_epoch,
+            "TransactionVersion": each.transaction_version,
+        }
+        for each in m.of_transactions
+    )
+    return {"Markers": tuple(markers)}
+
+
+def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
+    markers = []
+    for each in m.of_transactions:
+        results = (
+            (r.partition, {"PartitionIndex": index_of(r.partition), "ErrorCode": r.error})
+            for r in each.results
+        )
+        found = topics(results, lambda topic, rows: {"Name": topic, "Partitions": rows})
+        markers.append({"ProducerId": each.producer_id, "Topics": found})
+    return {"Markers": tuple(markers)}
+
+
+def _markers_refused(request: model.WriteTxnMarkers, error: Errors) -> Message:
+    whole: Message = in_one(
+        model.WriteTxnMarkersResponse(
+            each.producer_id, tuple(model.PartitionResult(p, error) for p in each.partitions)
+        )
+        for each in request.of_transactions
+    )
+    return whole
+
+
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.EndTxn,
+        response=model.EndTxnResponse,
+        request_bytes=Kind(END_TXN_REQUEST, _end_txn),
+        response_bytes=Kind(END_TXN_RESPONSE, _ended),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(WRITE_ID,),
+        refusal=lambda _, error: model.EndTxnResponse(error),
+        clause="KIP-98 EndTxnRequest; KIP-890 part 2, EndTxn version 5",
+        kafka="TransactionCoordinator.endTransaction",
+        answer_in="TransactionManager.EndTxnHandler",
+        may_be_late=True,
+        newest=(("2.4", 1), ("3.5", 3), ("3.6", 3), ("3.9", 4), ("4.1.0", 5), ("4.3", 5)),
+    ),
+    Api(
+        request=model.WriteTxnMarkers,
+        response=model.WriteTxnMarkersResponse,
+        request_bytes=Kind(WRITE_TXN_MARKERS_REQUEST, _write_markers),
+        response_bytes=Kind(WRITE_TXN_MARKERS_RESPONSE, _wrote_markers),
+        role=Role.KAFKA_APIS,
+        shard=Shard.FIRST_PARTITION,
+        needs=(Need(Operation.ALTER, Resource.CLUSTER, alternative=Operation.CLUSTER_ACTION),),
+        refusal=_markers_refused,
+        clause="KIP-98 WriteTxnMarkerRequest; KIP-1228",
+        kafka="KafkaApis.handleWriteTxnMarkersRequest",
+        answer_in="TransactionMarkerRequestCompletionHandler",
+        words=("", "marker written"),
+        admin_retries=OF_A_LEADER,
+        may_be_late=True,
+    ),
+)

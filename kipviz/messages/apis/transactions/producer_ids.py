@@ -1,0 +1,194 @@
+"""The API of an identity: InitProducerId, and what proposals make of it. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import group_transactions, two_phase
+from kipviz.messages import transactions as model
+from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role, Shard
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
+from kipviz.messages.apis.rights import (
+    WRITE_ID,
+    Need,
+    Operation,
+    Resource,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.schema import Field, Schema
+
+INIT_PRODUCER_ID_REQUEST = Schema(
+    "InitProducerIdRequest",
+    22,
+    "0-6",
+    "2+",
+    (
+        Field("TransactionalId", "string", nullable="0+"),
+        Field("TransactionTimeoutMs", "int32"),
+        Field("ProducerId", "int64", "3+", default="-1"),
+        Field("ProducerEpoch", "int16", "3+", default="-1"),
+        Field("Enable2Pc", "bool", "6+"),
+        Field("KeepPreparedTxn", "bool", "6+"),
+    ),
+)
+
+# KIP-1309 (draft): where it stands is our inference; 0, which is the default, is not written.
+HEARTBEAT_INTERVAL = Field(
+    "TransactionHeartbeatIntervalMs", "int32", "6+", tagged="6+", tag=0, status="our inference"
+)
+
+# KIP-447, first draft: above the versions that there were then. The order of the last three is the draft's,
+# as is the wider time limit; how partitions stand in their array is our inference.
+INIT_PRODUCER_ID_OF_GROUP_REQUEST = Schema(
+    "InitProducerIdRequest",
+    22,
+    "2",
+    "",
+    (
+        Field("TransactionalId", "string", nullable="0+"),
+        Field("TransactionTimeoutMs", "int64"),
+        Field("ConsumerGroupId", "string", nullable="0+", status="draft"),
+        Field("ConsumerGroupGeneration", "int32", status="draft"),
+        Field(
+            "AssignedPartitions",
+            "[]AssignedTopic",
+            fields=(Field("Topic", "string"), Field("Partitions", "[]int32")),
+            status="our inference",
+        ),
+    ),
+    "draft",
+)
+
+INIT_PRODUCER_ID_RESPONSE = Schema(
+    "InitProducerIdResponse",
+    22,
+    "0-6",
+    "2+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ProducerId", "int64", default="-1"),
+        Field("ProducerEpoch", "int16"),
+        Field("OngoingTxnProducerId", "int64", "6+", default="-1"),
+        Field("OngoingTxnProducerEpoch", "int16", "6+", default="-1"),
+    ),
+)
+
+
+def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "TransactionTimeoutMs": m.transaction_timeout_ms,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+    }
+
+
+def _init_producer_id_2pc(m: two_phase.InitProducerId2Pc, around: Around) -> Struct:
+    more: Struct = {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
+    if m.heartbeat_interval_ms:
+        more["TransactionHeartbeatIntervalMs"] = m.heartbeat_interval_ms
+    return {**_init_producer_id(m, around), **more}
+
+
+def _init_producer_id_of_group(
+    m: group_transactions.InitProducerIdOfGroup, around: Around
+) -> Struct:
+    return {
+        "TransactionalId": m.transactional_id,
+        "TransactionTimeoutMs": m.transaction_timeout_ms,
+        "ConsumerGroupId": m.group_id,
+        "ConsumerGroupGeneration": m.generation,
+        "AssignedPartitions": indexes(
+            m.assigned, lambda topic, found: {"Topic": topic, "Partitions": found}
+        ),
+    }
+
+
+def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struct:
+    ongoing = {
+        "OngoingTxnProducerId": m.ongoing_txn_producer_id,
+        "OngoingTxnProducerEpoch": m.ongoing_txn_producer_epoch,
+    }
+    return {**identity(m, around), **ongoing}
+
+
+def identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) -> Struct:
+    """Return the fields of an error and of an identity: the producer id and epoch that the next request carries."""
+    return {
+        "ErrorCode": m.error,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+    }
+
+
+NAMELESS = "InitProducerId, no transactional id"
+# A producer without a transactional id; WRITE of any topic does for its identity, too.
+_NAMELESS = Case(
+    NAMELESS,
+    lambda m: m.transactional_id is None,
+    (Need(Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, "KafkaApis, KIP-679"),),
+)
+
+
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.InitProducerId,
+        response=model.InitProducerIdResponse,
+        request_bytes=Kind(INIT_PRODUCER_ID_REQUEST, _init_producer_id),
+        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(WRITE_ID,),
+        cases=(_NAMELESS,),
+        refusal=lambda _, error: model.InitProducerIdResponse(error),
+        clause="KIP-98 InitPidRequest; KIP-360",
+        kafka="TransactionCoordinator.handleInitProducerId",
+        answer_in="TransactionManager.InitProducerIdHandler",
+        admin_retries=(*OF_A_COORDINATOR, Errors.CONCURRENT_TRANSACTIONS),
+        may_be_late=True,
+    ),
+    Api(
+        request=two_phase.InitProducerId2Pc,
+        response=two_phase.InitProducerId2PcResponse,
+        # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: nobody sends it.
+        request_bytes=Kind(
+            INIT_PRODUCER_ID_REQUEST.but(
+                status="draft", fields=(*INIT_PRODUCER_ID_REQUEST.fields, HEARTBEAT_INTERVAL)
+            ),
+            _init_producer_id_2pc,
+        ),
+        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(
+            WRITE_ID,
+            Need(Operation.TWO_PHASE_COMMIT, Resource.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
+        ),
+        cases=(Case("InitProducerId", lambda m: not m.enable_2pc, (WRITE_ID,)), _NAMELESS),
+        refusal=lambda _, error: two_phase.InitProducerId2PcResponse(error),
+        clause="KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
+        kafka="none yet (PR 21735)",
+        answer_in="TransactionManager.InitProducerIdHandler",
+        words=("InitProducerId 2PC", "InitProducerId 2PC ok"),
+        may_be_late=True,
+        since="4.1.0",
+    ),
+    Api(
+        request=group_transactions.InitProducerIdOfGroup,
+        response=model.InitProducerIdResponse,
+        request_bytes=Kind(INIT_PRODUCER_ID_OF_GROUP_REQUEST, _init_producer_id_of_group),
+        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
+        role=Role.TRANSACTION_COORDINATOR,
+        shard=Shard.TRANSACTIONAL_ID,
+        needs=(WRITE_ID,),
+        cases=(_NAMELESS,),
+        refusal=lambda _, error: model.InitProducerIdResponse(error),
+        clause="KIP-447, first draft: InitProducerId API, Fencing zombie (given up before 2.5)",
+        kafka="none yet (PR none)",
+        answer_in="none yet (PR none)",
+        words=("InitProducerId of group", ""),
+        may_be_late=True,
+        since=NO_RELEASE,
+    ),
+)
