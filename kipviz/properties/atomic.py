@@ -48,7 +48,9 @@ class Ledger(Part, frozen=True):
     acknowledged. `silent` are groups none of whose members puts anything out, to whom the property says
     nothing. `plain` are the outputs of producers without a transactional id that the replicas do not all
     have, by partition and offset: such an output counts from when they have it. `taken` are the records that
-    retention or DeleteRecords took from their log before an output of them was committed.
+    retention or DeleteRecords took from their log before an output of them was committed. `owed` are the
+    records that a committed transaction has acknowledged while an output of them was open in another one:
+    that one has to commit.
     """
 
     topic_ids: Table[str, str]
@@ -303,6 +305,9 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     taken = ledger.taken
     for record in taken:
         taken = taken.without(record) if of(record) else taken
+    owed = ledger.owed
+    for record in owed:
+        owed = owed.without(record) if of(record) else owed
     for record in gone:
         committed = committed.without(record)
     for identity, each in opened.items():
@@ -314,7 +319,9 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     for partition in starts:
         if topic_of(partition) == topic:
             starts = starts.set(partition, 0)
-    return ledger.but(committed=committed, open=opened, read_to=read_to, starts=starts, taken=taken)
+    return ledger.but(
+        committed=committed, open=opened, read_to=read_to, starts=starts, taken=taken, owed=owed
+    )
 
 
 def _pruned(ledger: Ledger, event: LogPruned) -> Ledger:

@@ -89,6 +89,17 @@ def moves(
     )
 
 
+def completed(
+    first: int = 100,
+    last: int = -1,
+    *,
+    before: RecordState = RecordState.TX_PENDING,
+    after: RecordState = RecordState.ACKNOWLEDGED,
+) -> Event:
+    """The marker of a committed transaction has completed its acknowledgements of some records."""
+    return RecordsMoved("src-0", "g1", first, max(first, last), before, after, 1, "M1", "a marker")
+
+
 def durable(
     state: RecordState, first: int = 100, last: int = -1, *, snapshot: bool = False
 ) -> Event:

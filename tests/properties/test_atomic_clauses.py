@@ -31,6 +31,7 @@ from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, Sta
 from tests.properties.history import (
     KEY,
     WORLD,
+    completed,
     decided,
     durable,
     findings,
@@ -56,6 +57,7 @@ AGAIN = (
 )
 READ = "group cg has read past src-0@100, but no output of it is committed: it is lost"
 LOST = "src-0@100 is acknowledged, but none of its outputs is committed: it is lost"
+OWED = "src-0@100 is acknowledged by its transaction, but no output of it is committed: it is lost"
 TAKEN = (
     "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
     "an output of it was committed: it can no longer be read, and no transaction lost it"
@@ -95,6 +97,7 @@ class Clause(NamedTuple):
     world: Any = WORLD
 
 
+OTHERS_ABORT = decided(committed=False, pid=10)
 LATE = (*DONE, output(100))  # a batch of an epoch that is decided already
 CLAUSES = {
     "below version 2 the producer's next marker commits what came late": Clause(
@@ -250,6 +253,46 @@ CLAUSES = {
         (*DONE, durable(ACKNOWLEDGED, 99, 100)),
         LOST.replace("@100", "@99"),
         (*DONE, durable(ACKNOWLEDGED, 100, 100)),
+    ),
+    "a transaction's acknowledgement needs a committed output": Clause(
+        (completed(),), OWED, (*DONE, completed())
+    ),
+    "each record that a transaction acknowledges needs one": Clause(
+        (*DONE, completed(100, 101)), OWED.replace("@100", "@101"), (*DONE, completed(100, 100))
+    ),
+    "only what was staged is acknowledged by a transaction": Clause(
+        (completed(before=RecordState.TX_PENDING),), OWED, (completed(before=RecordState.ACQUIRED),)
+    ),
+    "a record that was available is acknowledged by no transaction": Clause(
+        (completed(before=RecordState.TX_PENDING),),
+        OWED,
+        (completed(before=AVAILABLE), completed(after=RecordState.ARCHIVED)),
+    ),
+    "what is being archived is not acknowledged": Clause(
+        (completed(),), OWED, (completed(after=RecordState.ARCHIVING),)
+    ),
+    "the output may still be open in another producer's transaction, which has to commit": Clause(
+        (output(100, pid=10), completed(), decided(committed=False, pid=10)),
+        OWED,
+        (output(100, pid=10), completed(), decided(committed=True, pid=10)),
+    ),
+    "an open output of another record is none of this one": Clause(
+        (output(101, pid=10), completed()), OWED, (output(101, 100, pid=10), completed())
+    ),
+    "another transaction's decision leaves open what is owed": Clause(
+        (output(100, pid=10), completed(), COMMITS, decided(committed=False, pid=10)),
+        OWED,
+        (output(100, pid=10), completed(), COMMITS, ABORTS, decided(committed=True, pid=10)),
+    ),
+    "what was owed and is committed is owed no longer": Clause(
+        (output(100, pid=10), completed(), reset(100), decided(committed=False, pid=10)),
+        OWED,
+        (output(100, pid=10), completed(), decided(committed=True, pid=10), reset(100), COMMITS),
+    ),
+    "nothing is owed of a topic that is gone": Clause(
+        (output(100, pid=10), completed(), TopicDeleted("other", "a"), ABORTS, OTHERS_ABORT),
+        OWED,
+        (output(100, pid=10), completed(), TopicDeleted("src", "SRC-ID"), OTHERS_ABORT),
     ),
     "a record that was free and is held again may be committed": Clause(
         (moves(AVAILABLE, 100, 101), moves(RecordState.TX_PENDING, 101), *DONE),
@@ -511,6 +554,14 @@ def test_a_partition_is_silent_if_only_silent_groups_read_it() -> None:
     several = member("a", "g1", "poll", "src-2", "src-1")
     assert silent_sources(of(several)) == ("src-0", "src-1", "src-2")
     assert silent_sources(of(several, reader("c", "src-1"))) == ("src-0", "src-2")
+
+
+def test_what_a_silent_group_s_transaction_acknowledges_needs_no_output() -> None:
+    quiet, loud = of(member("a", "g1", "poll")), of(member("a", "g1", "send"))
+    for there, status in ((quiet, HOLDS), (loud, BROKEN)):
+        prop = Atomic()
+        state = states_from(prop, prop.initial(there), completed(), world=there)
+        assert prop.finding(state).status == status
 
 
 def test_nothing_is_said_of_what_a_silent_group_acknowledges() -> None:
