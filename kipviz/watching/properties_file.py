@@ -1,6 +1,6 @@
 """The properties with which Kafka's tools connect (`--command-config`), as settings of kafka-python's client.
 
-Source: CommonClientConfigs, SaslConfigs, SslConfigs; java.util.Properties for the file.
+Source: CommonClientConfigs, SaslConfigs, SslConfigs, ScramFormatter; java.util.Properties for the file.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ JAAS, HOSTNAME, KEY_PASSWORD = (
 )
 KNOWN = (*SAME_VALUE, *FILES, *TYPES, JAAS, HOSTNAME, KEY_PASSWORD)
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+# OAUTHBEARER needs a function that fetches tokens, which no properties file has.
+MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI")
+USER = "sasl_plain_username"
 _LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
@@ -73,7 +77,17 @@ def client_config(text: str) -> dict[str, Any]:
     protocol = found.get("security_protocol", PROTOCOLS[0])
     if protocol not in PROTOCOLS:
         raise BadProperties(f"security.protocol is {', '.join(PROTOCOLS)}, not {protocol!r}")
+    mechanism = found.get("sasl_mechanism", MECHANISMS[0])
+    if mechanism not in MECHANISMS:
+        raise BadProperties(f"sasl.mechanism is {', '.join(MECHANISMS)}, not {mechanism!r}")
+    if mechanism in SCRAM and USER in found:
+        found[USER] = _as_scram_name(found[USER])
     return found
+
+
+def _as_scram_name(user: str) -> str:
+    """Return a user name as SCRAM's messages have it, which kafka-python leaves to its caller (RFC 5802, saslname)."""
+    return user.replace("=", "=3D").replace(",", "=2C")
 
 
 def _properties(text: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A real broker from jars, if there are some: KIPVIZ_KAFKA_JARS names the libs folder of a Kafka release."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,6 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import UserScramCredentialUpsertion
 
 from kipviz.command import conform
 from kipviz.command.main import main
@@ -57,7 +60,13 @@ def test_a_real_broker_is_watched(release, tmp_path, capsys):
     assert [row["group_id"] for row in found["pending"]] == ["p0-readers"]
 
 
-USER, SECRET = "watcher", "correct horse"
+# A name that SCRAM's messages cannot have as it is.
+USER, SECRET = "watcher=1,2", "correct horse"
+MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule required",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule required",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule required",
+}
 # What a watch may ask: it all only reads.
 READING = {
     *("API_VERSIONS", "METADATA", "DESCRIBE_CLUSTER", "FIND_COORDINATOR", "LIST_GROUPS"),
@@ -71,7 +80,7 @@ READING = {
 
 @pytest.fixture
 def secured(release, tmp_path):
-    """Give a broker with a listener for TLS and SASL/PLAIN, and the properties of a client that may come in."""
+    """Give a broker with a listener for TLS and SASL, and the properties of a client that may come in."""
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")
     key, certificate, both = (tmp_path / f"{name}.pem" for name in ("key", "certificate", "both"))
@@ -81,7 +90,6 @@ def secured(release, tmp_path):
     subprocess.run([*made, *to, *subject], check=True, capture_output=True)
     both.write_text(key.read_text() + certificate.read_text())
     plain, controller, safe = (_free_port() for _ in range(3))
-    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://127.0.0.1:{safe}"
     further = {
         "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller}",
@@ -90,8 +98,13 @@ def secured(release, tmp_path):
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(both),
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{login} user_{USER}="{SECRET}";',
+        "sasl.enabled.mechanisms": ",".join(MODULES),
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{MODULES["PLAIN"]} "user_{USER}"="{SECRET}";',
+        **{
+            f"listener.name.sasl_ssl.{name.lower()}.sasl.jaas.config": f"{MODULES[name]};"
+            for name in MODULES
+            if name != "PLAIN"
+        },
     }
     home = tmp_path / "home"
     home.mkdir()
@@ -100,16 +113,22 @@ def secured(release, tmp_path):
         def connect(self, node, client_id, numbers=None):
             return PlainClient(plain, client_id, numbers)
 
-    def properties(secret=SECRET, trusted=certificate):
+    def properties(mechanism, secret=SECRET, trusted=certificate):
         told = tmp_path / f"client-{len(list(tmp_path.glob('client-*')))}.properties"
         told.write_text(
-            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
-            f'sasl.jaas.config={login} username="{USER}" password="{secret}";\n'
+            f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\n"
+            f'sasl.jaas.config={MODULES[mechanism]} username="{USER}" password="{secret}";\n'
             f"ssl.truststore.type=PEM\nssl.truststore.location={trusted}\n"
         )
         return str(told)
 
     with Secured(JARS, home, further=further) as cluster:
+        with contextlib.closing(
+            KafkaAdminClient(bootstrap_servers=[f"127.0.0.1:{plain}"])
+        ) as admin:
+            made = [UserScramCredentialUpsertion(USER, n, SECRET) for n in MODULES if n != "PLAIN"]
+            for each in made:
+                assert admin.alter_user_scram_credentials([each]) == {USER: None}
         yield cluster, f"127.0.0.1:{safe}", properties
 
 
@@ -121,16 +140,18 @@ def test_a_watch_comes_in_by_tls_and_a_password_and_only_reads(secured, tmp_path
     names = Names("p0", cluster.create([topic])[topic])
     Playing(Program(0, tuple(made), ("a",)), names, cluster).play()
     watch = ["watch", "--bootstrap-server", servers, "--once", "--json", "--command-config"]
-    assert main([*watch, properties()]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["partition"] for row in found["rows"]] == [f"{topic}-0"]
-    assert found["not_seen"] == []
-    # A wrong password and a certificate that nobody has signed are one sentence each.
-    assert main([*watch, properties(secret="wrong"), "--timeout", "3"]) == 2
-    assert "are sasl.mechanism, user name and password right" in capsys.readouterr().err
+    for mechanism in MODULES:
+        assert main([*watch, properties(mechanism)]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [row["partition"] for row in found["rows"]] == [f"{topic}-0"]
+        assert found["not_seen"] == []
+        # A wrong password and a certificate that nobody has signed are one sentence each.
+        assert main([*watch, properties(mechanism, secret="wrong"), "--timeout", "3"]) == 2
+        (said,) = capsys.readouterr().err.splitlines()
+        assert "are sasl.mechanism, user name and password right" in said
     other = tmp_path / "other.pem"
     other.write_text(ssl_certificate_of_somebody_else(tmp_path))
-    assert main([*watch, properties(trusted=other), "--timeout", "3"]) == 2
+    assert main([*watch, properties("PLAIN", trusted=other), "--timeout", "3"]) == 2
     (said,) = capsys.readouterr().err.splitlines()
     assert "does ssl.truststore.location have who signed its certificate" in said
     cluster.stop()

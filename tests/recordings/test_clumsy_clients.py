@@ -26,6 +26,7 @@ from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.replayed_roles import sharing
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
 from kipviz.recordings.request_context.handmade_requests import Sent
+from kipviz.recordings.request_context.verification_memory import VerificationMemory
 
 RECORDED = Path(__file__).parent / "folders" / "clumsy-4.4.0.zip"
 # The last program's batches: one whose partition was not added, and one behind it with a sequence left out.
@@ -84,11 +85,23 @@ def test_a_request_refused_for_its_session_leaves_the_session_s_partitions_as_th
     assert "SHARE_FETCH" in {api for api, _ in refused(evidence)}
 
 
-def test_what_a_leader_remembers_of_a_check_in_vain_cannot_be_judged(evidence, monkeypatch):
-    (doubted,) = of_evidence(evidence).doubted
+def test_what_a_leader_remembers_of_a_check_in_vain_follows_from_the_noted_batches(
+    evidence, monkeypatch
+):
+    assert of_evidence(evidence).doubted == ()
+    forgetful = lambda _, world, *__: iter((world,))  # noqa: E731
+    monkeypatch.setattr(VerificationMemory, "worlds_of", forgetful)
+    assert refused(evidence) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
+
+
+def test_a_batch_behind_one_that_was_checked_in_vain_and_not_noted_cannot_be_judged(
+    evidence, monkeypatch
+):
+    _, later = evidence.sent
+    (doubted,) = of_evidence(evidence.but(sent=(later,))).doubted
     assert (doubted.api, doubted.doubt) == ("PRODUCE", REMEMBERED)
     monkeypatch.setattr(inconclusive, "_checked_in_vain", lambda *_: {})
-    assert refused(evidence) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
+    assert refused(evidence.but(sent=(later,))) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
 
 
 def test_share_groups_are_followed_one_by_one(evidence):

@@ -35,6 +35,8 @@ def test_the_settings_of_a_secure_connection_are_those_of_the_client():
         ("ssl.keystore.type=JKS", "this client reads PEM files only"),
         ("sasl.mechanisms=PLAIN", "did you mean sasl.mechanism?"),
         ("security.protocol=TLS", "not 'TLS'"),
+        ("sasl.mechanism=SCRAM-SHA-1", "SCRAM-SHA-512, GSSAPI, not 'SCRAM-SHA-1'"),
+        ("sasl.mechanism=OAUTHBEARER", "not 'OAUTHBEARER'"),
         ("sasl.jaas.config=Module required;", "has no username="),
     ],
 )
@@ -48,3 +50,14 @@ def test_a_password_is_in_no_sentence():
     with pytest.raises(BadProperties) as refused:
         client_config('sasl.jaas.config=Module required password="secret";')
     assert "secret" not in str(refused.value)
+
+
+def login(mechanism):
+    return client_config(
+        f'sasl.mechanism={mechanism}\nsasl.jaas.config=M required username="a=b,c" password="d";'
+    )
+
+
+def test_a_user_s_name_is_written_as_scram_s_messages_have_it():
+    assert login("SCRAM-SHA-256")["sasl_plain_username"] == "a=3Db=2Cc"
+    assert login("PLAIN")["sasl_plain_username"] == "a=b,c"

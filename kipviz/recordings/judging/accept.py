@@ -38,6 +38,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
+from kipviz.messages.producing import Produce
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
@@ -46,7 +47,6 @@ from kipviz.recordings.decoded.elections import (
     Known,
     brokers_of,
     elected_of,
-    first_of,
     known_between,
     seated,
     terms_of,
@@ -86,7 +86,9 @@ from kipviz.recordings.request_context.arrival import as_early, as_written, span
 from kipviz.recordings.request_context.coordinator_memory import in_transition, remembering_epochs
 from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
 from kipviz.recordings.request_context.logged_effects import Effects
+from kipviz.recordings.request_context.office import Office
 from kipviz.recordings.request_context.producer_expiry import forgetting
+from kipviz.recordings.request_context.verification_memory import VerificationMemory
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")
@@ -121,7 +123,6 @@ class Acceptor(RequestBook):
         # A merge of logs goes by their times.
         self._times = [entry.at_ms for entry in self._entries]
         self._places = {(e.partition, e.batch.base_offset): n for n, e in enumerate(self._entries)}
-        self._terms = terms_of(self._entries)
         self._effects = Effects(self._entries)
         self._identities = leaders.identities_of(self._entries)
         self._node = evidence.node
@@ -149,6 +150,10 @@ class Acceptor(RequestBook):
         self._worlds = [self._model.initial()]
         while possible := self._model.enabled(self._worlds[-1]):
             self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
+        image = self._worlds[0].image
+        self._office = Office(image, self._decisions, terms_of(self._entries))
+        told = (self.exchanges, self._sent, self._entries, self._log_after)
+        self._checked = VerificationMemory(*told)
         times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
         self._own = [
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
@@ -333,7 +338,7 @@ class Acceptor(RequestBook):
             yield from self._of_leaders(number, exchange, moments)
             yield from self._of_coordinators(number, exchange, moments)
         for question in taken:
-            if not self._is_here(question.message):
+            if not self._office.is_here(question.message):
                 continue
             with self._taking_apart(number, exchange):
                 said = dict.fromkeys(self._possible(moments, exchange, question))
@@ -422,7 +427,9 @@ class Acceptor(RequestBook):
         for one in sought(exchange, self._worlds[0].image):
             admitted = self._admission.of_key(exchange, one.kind, one.key)
             refused = tuple(refusal_to(e) for e in admitted if e is not Errors.NONE)
-            settled = not any(self._nobody_yet(at, one.home) for at in moments)
+            settled = not any(
+                self._office.has_nobody_yet(at + self._skipped, one.home) for at in moments
+            )
             nodes = [
                 known.leader_of(one.home)
                 for known in known_between(self._led, *span_of(exchange))
@@ -496,9 +503,9 @@ class Acceptor(RequestBook):
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self._model, self._waiting) if heartbeat else (self._model,)
         not_there = not self._decisions and any(
-            self._between_leaders(at, message) for at in moments
+            self._office.is_between_leaders(at + self._skipped, message) for at in moments
         )
-        if not_there or self._is_new(message, exchange):
+        if not_there or self._office.is_new(message, exchange):
             yield said_in(api, message, rejections.not_here(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
@@ -509,34 +516,6 @@ class Acceptor(RequestBook):
                 reply = answer(model, alike, message, serving(alike, message, exchange), who)
                 if reply is not None and self._effects.allow(message, reply, *span_of(exchange)):
                     yield said_in(api, message, reply)
-
-    def _is_here(self, message: Message) -> bool:
-        """Say whether the logs are there that answer a question: a broker leads some partitions only."""
-        image = self._worlds[0].image
-        home = (
-            image.home_of_transactions(message.transactional_id)
-            if isinstance(message, TxnOffsetCommit)
-            else ""
-        )
-        asked = dispatch.role_for(message, BROKER, image)[2]
-        return all(not p or p in image.leaders for p in (asked, home))
-
-    def _between_leaders(self, at: int, message: Message) -> bool:
-        """Say whether who is asked may not be in office."""
-        home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
-        return bool(home) and self._nobody_yet(at, home)
-
-    def _is_new(self, message: Message, exchange: Exchange) -> bool:
-        """Say whether what is asked about was made a moment before, so that its first leader may not know of it."""
-        home = dispatch.role_for(message, BROKER, self._worlds[0].image)[2]
-        made = first_of(self._decisions).get(home)
-        return made is not None and span_of(exchange)[0] - LEARNS_MS < made.at_ms
-
-    def _nobody_yet(self, at: int, home: str) -> bool:
-        """Say whether nobody may lead a partition: nothing is written yet, or a new leader will."""
-        places, epochs = self._terms.get(home, ([], []))
-        here = bisect_left(places, at + self._skipped)
-        return here == 0 or (here < len(epochs) and epochs[here] > epochs[here - 1])
 
     def _alike(
         self, at: int, world: World, message: Message, exchange: Exchange
@@ -563,26 +542,31 @@ class Acceptor(RequestBook):
                 joining = self._joining[exchange.broker if self._decisions else 0]
                 ways = tuple(joining.groups_between(*span_of(exchange)))
                 yield from worlds_of_group(leveled, key, message.group_id, ways)
+            elif isinstance(message, Produce):
+                for each in self._checked.worlds_of(leveled, exchange, message):
+                    yield each
+                    yield from self._in_transition(at, each, message, exchange)
+                continue
             else:
                 yield leveled
-            if name := getattr(message, "transactional_id", None):
-                coming = self._coming(at, exchange)
-                home = leveled.image.home_of_transactions(name)
-                asked = leveled.image.leader_of(home)
-                yield from in_transition(leveled, asked, name, coming)
+            yield from self._in_transition(at, leveled, message, exchange)
             role: Any = world.roles.get(key)
-            if hasattr(role, "loading") and self._may_load(key[2], exchange):
+            if hasattr(role, "loading") and self._office.may_load(key[2], exchange):
                 yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+
+    def _in_transition(
+        self, at: int, world: World, message: Message, exchange: Exchange
+    ) -> Iterator[World]:
+        """Give the world in which the transaction that a request is about is about to move, if there may be one."""
+        if name := getattr(message, "transactional_id", None):
+            asked = world.image.leader_of(world.image.home_of_transactions(name))
+            yield from in_transition(world, asked, name, self._coming(at, exchange))
+
+    def _log_after(self, partition: str, entries: int) -> PartitionLog | None:
+        """Return a partition's log after so many entries of all logs."""
+        return self._worlds[max(entries - self._skipped, 0)].logs.get(partition)
 
     def _coming(self, at: int, exchange: Exchange) -> tuple[Entry, ...]:
         """Return the entries behind a moment that were written before an answer."""
         first = at + self._skipped
         return self._entries[first : max(first, bisect_right(self._times, exchange.answered_ms))]
-
-    def _may_load(self, home: str, exchange: Exchange) -> bool:
-        """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
-        if not self._decisions:
-            return True
-        began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
-        since = span_of(exchange)[0] - LEARNS_MS
-        return any(since < at <= exchange.answered_ms for at in began)

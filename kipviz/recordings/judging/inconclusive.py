@@ -113,7 +113,7 @@ def doubts_about(
     """
     changing = groups_that_change(exchanges)
     read = _states_read(exchanges)
-    in_vain = _checked_in_vain(exchanges, names)
+    in_vain = _checked_in_vain(exchanges, noted, names)
     found = []
     uncertain: dict[Subject, int] = {}
     for each in asked:
@@ -266,11 +266,17 @@ def _why_of_memory(asked: Asked) -> str:
     return REMEMBERED if error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER.name else ""
 
 
-def _checked_in_vain(exchanges: Iterable[Exchange], names: Names) -> dict[str, int]:
-    """Return the transactional ids of which a batch was refused for its transaction, with the first such request."""
+def _checked_in_vain(
+    exchanges: Iterable[Exchange], noted: frozenset[int], names: Names
+) -> dict[str, int]:
+    """Return the transactional ids of which a batch was refused for its transaction, with the first such request.
+
+    What follows from a batch that was noted is known (`verification_memory`).
+    """
     found: dict[str, int] = {}
     for number, exchange in enumerate(exchanges):
-        if exchange.api == PRODUCE and (name := exchange.request["transactionalId"]):
+        name = exchange.request["transactionalId"] if exchange.api == PRODUCE else None
+        if name and number not in noted:
             errors = [told["errorCode"] for _, told in answers_of(exchange, names)]
             if any(error in OF_CHECKS for error in errors):
                 found.setdefault(name, number)

@@ -1,0 +1,69 @@
+"""Whether somebody may not be in office at the time of a request: an internal topic is new, or its leader is."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from kipviz.brokers.context import Image
+from kipviz.cluster import dispatch
+from kipviz.cluster.real.rebuilt_cluster import BROKER
+from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.message import Message
+from kipviz.recordings.decoded.elections import LEARNS_MS, Decision, elected_of, first_of
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.request_context.arrival import span_of
+
+
+class Office:
+    """Who leads what, as far as the logs and the controller's decisions tell.
+
+    `terms` has for each partition where its batches stand among those of all logs, and the epochs of who wrote them.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        decisions: tuple[Decision, ...],
+        terms: dict[str, tuple[list[int], list[int]]],
+    ) -> None:
+        """Keep what is known."""
+        self._image, self._decisions, self._terms = image, decisions, terms
+
+    def home_of(self, message: Message) -> str:
+        """Return the partition whose leader answers a request, "" where any broker does."""
+        home: str = dispatch.role_for(message, BROKER, self._image)[2]
+        return home
+
+    def is_here(self, message: Message) -> bool:
+        """Say whether the logs are there that answer a request: a broker leads some partitions only."""
+        home = (
+            self._image.home_of_transactions(message.transactional_id)
+            if isinstance(message, TxnOffsetCommit)
+            else ""
+        )
+        asked = self.home_of(message)
+        return all(not p or p in self._image.leaders for p in (asked, home))
+
+    def is_between_leaders(self, entries: int, message: Message) -> bool:
+        """Say whether who is asked may not be in office after so many entries of all logs."""
+        home = self.home_of(message)
+        return bool(home) and self.has_nobody_yet(entries, home)
+
+    def is_new(self, message: Message, exchange: Exchange) -> bool:
+        """Say whether what is asked about was made a moment before, so that its first leader may not know of it."""
+        made = first_of(self._decisions).get(self.home_of(message))
+        return made is not None and span_of(exchange)[0] - LEARNS_MS < made.at_ms
+
+    def has_nobody_yet(self, entries: int, home: str) -> bool:
+        """Say whether nobody may lead a partition after so many entries: nothing is written yet, or a new leader will."""
+        places, epochs = self._terms.get(home, ([], []))
+        here = bisect_left(places, entries)
+        return here == 0 or (here < len(epochs) and epochs[here] > epochs[here - 1])
+
+    def may_load(self, home: str, exchange: Exchange) -> bool:
+        """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
+        if not self._decisions:
+            return True
+        began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
+        since = span_of(exchange)[0] - LEARNS_MS
+        return any(since < at <= exchange.answered_ms for at in began)
