@@ -14,6 +14,7 @@ from typing import Self
 
 from kipviz.core.printable import shown
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
+from kipviz.watching.admin_queries import ShareGroupNow
 from kipviz.watching.cluster_query import Look
 from kipviz.watching.report import lines
 
@@ -25,8 +26,9 @@ STYLE = """
 body { margin: 1.5rem auto; max-width: 72rem; padding: 0 1rem; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.05rem; margin: 1.4rem 0 .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: .87rem; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid #8886;
-  overflow-wrap: anywhere; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid #8886; }
+th { white-space: nowrap; } td { min-width: 3rem; max-width: 26rem; overflow-wrap: break-word; }
+.wide { overflow-x: auto; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: .87rem/1.45 ui-monospace, monospace; }
 .state { font-weight: 600; padding: .4rem .7rem; border-left: .4rem solid; display: inline-block; }
 """
@@ -56,6 +58,8 @@ def _body(look: Look) -> Iterator[str]:
     yield f"<h1>{_text(look.cluster_id or 'the cluster')}, {_text(moment_of(look.at_ms))}</h1>"
     mark, word = ("▲", "something is wrong") if look.is_wrong else ("●", "nothing is wrong")
     yield f'<p class="state">{mark} {word}</p>'
+    if look.not_seen:
+        yield f"<p>Not everything could be asked: {_text('; '.join(look.not_seen))}</p>"
     for part in (_open, _held_back, _pending, _shares):
         yield from part(look)
     yield "<h2>In words, with the ways out</h2><pre>"
@@ -128,26 +132,33 @@ def _shares(look: Look) -> Iterator[str]:
         "Share groups",
         ("group", "state", "members", "partition", "start offset", "lag"),
         (
-            (
-                group.group_id,
-                group.state or "not known",
-                _number(group.members),
-                part.partition,
-                _number(part.start_offset),
-                _number(part.lag),
-            )
+            (group.group_id, group.state or "not known", _number(group.members), *told)
             for group in look.shares
-            for part in group.backlog
+            for told in _backlog(group)
         ),
+        len(look.shares),
     )
 
 
-def _table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def _backlog(group: ShareGroupNow) -> Iterator[tuple[str, str, str]]:
+    """Yield a share group's partitions with start offset and lag; a group that has begun none of them has a row, too."""
+    for each in group.backlog:
+        yield each.partition, _number(each.start_offset), _number(each.lag)
+    if not group.backlog:
+        yield "none yet", "", ""
+
+
+def _table(
+    title: str, heads: Iterable[str], rows: Iterable[Iterable[str]], count: int | None = None
+) -> Iterator[str]:
+    """Yield a table; the title says how many there are, as many as rows if nothing else is said."""
     found = [f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows]
-    yield f"<h2>{_text(title)}: {len(found) or 'none'}</h2>"
+    yield f"<h2>{_text(title)}: {(len(found) if count is None else count) or 'none'}</h2>"
     if found:
         top = "".join(f'<th scope="col">{_text(head)}</th>' for head in heads)
-        yield f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(found)}</tbody></table>"
+        # What is too wide for a page is scrolled, with a keyboard, too.
+        yield f'<div class="wide" tabindex="0" role="region" aria-label="{_text(title)}">'
+        yield f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(found)}</tbody></table></div>"
 
 
 def _number(number: int) -> str:

@@ -74,6 +74,21 @@ def test_the_rows_and_the_sentences_of_a_look_are_on_the_page():
     assert "not shown: broker 3: no answer within 10 s" in text
 
 
+def test_share_groups_are_counted_by_group_and_one_without_a_backlog_has_a_row():
+    two = (ShareBacklog("orders-0", 1, 5), ShareBacklog("orders-1", 0, 2))
+    groups = (ShareGroupNow("workers", "Stable", 2, two), ShareGroupNow("new", "Empty", 0, ()))
+    text = page_of(LOOK.but(shares=groups), "", 5)
+    assert "Share groups: 2" in text
+    assert "<td>new</td><td>Empty</td><td>0</td><td>none yet</td>" in text
+
+
+def test_what_could_not_be_asked_stands_beside_the_verdict():
+    verdict, _, tables = page_of(LOOK, "", 5).partition("Open transactions")
+    assert "Not everything could be asked: broker 3: no answer within 10 s" in verdict
+    assert "Not everything could be asked" not in page_of(LOOK.but(not_seen=()), "", 5)
+    assert tables
+
+
 def test_a_cluster_that_does_not_answer_is_said_above_the_last_look(page):
     assert "No look has been answered yet" in asked(page)[1]
     page.show(LOOK)
