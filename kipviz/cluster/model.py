@@ -116,9 +116,11 @@ class ClusterModel:
     def remembering(self) -> ClusterModel:
         """Return the same cluster that remembers what steps did: for many runs, or a search, of one cluster.
 
-        It gives the same outcomes, made of the same objects where they are equal. A cluster with a timed clock, or
-        whose records carry times, remembers no steps.
+        It gives the same outcomes, made of the same objects where they are equal. A cluster that remembers already is
+        returned itself; one with a timed clock, or whose records carry times, remembers no steps.
         """
+        if self._memory is not None:
+            return self
         model = ClusterModel(self.spec, self._brokers, self._clients)
         if not self._timed and not self.spec.clock.stamps:
             model._memory = StepMemory()

@@ -22,6 +22,7 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
+from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.core.watched import KEYS, Notes, Watched
 
@@ -30,6 +31,11 @@ _NUMBER = {name: number for number, name in enumerate(TABLES)}
 
 # So many steps are kept, some 2 kB each with what only they hold; whoever meets more begins to remember anew.
 STEPS_MAX = 40_000
+# So many tables are known by the table before them and what was put into it, some 400 bytes each.
+TABLES_MAX = 40_000
+
+# What a step puts into one table: keys and values, `None` for a key that goes.
+_Entries: TypeAlias = tuple[tuple[Any, Any], ...]
 
 
 class _Branch(msgspec.Struct, eq=False, gc=False):
@@ -55,9 +61,9 @@ class _Look(msgspec.Struct, eq=False, gc=False):
 
 
 class _Done(msgspec.Struct, eq=False, gc=False):
-    """What a step did: what it put into tables (`None` is nothing), the rest of the world, and what it told."""
+    """What a step did: what it put into tables, the rest of the world, and what it told."""
 
-    written: tuple[tuple[int, tuple[tuple[Any, Any], ...]], ...]
+    written: tuple[tuple[int, _Entries], ...]
     image: Image
     up: tuple[int, ...]
     cuts: tuple[tuple[str, str], ...]
@@ -67,6 +73,7 @@ class _Done(msgspec.Struct, eq=False, gc=False):
 
 
 _Node: TypeAlias = _Look | _Done
+_Table: TypeAlias = Table[Any, Any]
 
 
 class StepMemory:
@@ -77,6 +84,10 @@ class StepMemory:
         self._roots: dict[Any, tuple[Image, _Node]] = {}
         self._met: dict[Any, Any] = {}
         self._kept = 0
+        # What a table becomes by what is put into it, by both objects (kept, so that their ids are their own), and
+        # each of these tables as it was met first: few are different, whatever the worlds around them are.
+        self._became: dict[tuple[int, int], tuple[_Table, _Entries, _Table]] = {}
+        self._tables: dict[_Table, _Table] = {}
 
     def known(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome | None:
         """Return what an action does in a world, if that is known; `budget` is what is left of it."""
@@ -95,7 +106,7 @@ class StepMemory:
             if branch is None:
                 return None
             node = branch.then
-        return _again(world, node, budget)  # type: ignore[arg-type]  # what is no look is done
+        return self._again(world, node, budget)  # type: ignore[arg-type]  # what is no look is done
 
     def watched(self, world: World, notes: Notes) -> World:
         """Return a world whose tables note what a step looks at."""
@@ -118,8 +129,12 @@ class StepMemory:
             if new is not getattr(world, name).get(key):
                 found = new if new is None else self._met.setdefault(new, new)
                 changed.setdefault(_NUMBER[name], []).append((key, found))
+        met = self._met
         done = _Done(
-            tuple((number, tuple(entries)) for number, entries in changed.items()),
+            tuple(
+                (number, met.setdefault(tuple(entries), tuple(entries)))
+                for number, entries in changed.items()
+            ),
             self._met.setdefault(after.image, after.image),
             after.up,
             after.cuts,
@@ -130,6 +145,8 @@ class StepMemory:
         if self._kept >= STEPS_MAX:
             self._roots.clear()
             self._met.clear()
+            self._became.clear()
+            self._tables.clear()
             self._kept = 0
         self._kept += 1
         node: _Node = done
@@ -139,7 +156,7 @@ class StepMemory:
             else:
                 node = _Look(_NUMBER[name], key, False, getattr(world, name).get(key), node)
         self._hang(world, action, node)
-        return _again(world, done, budget)
+        return self._again(world, done, budget)
 
     def alike(self, before: World, outcome: Outcome) -> Outcome:
         """Return what an accident did, made of what was met before: what comes after it may be known."""
@@ -157,6 +174,41 @@ class StepMemory:
             image=image, logs=logs, roles=roles, applications=applications, connections=connections
         )
         return outcome.but(world=world)
+
+    def _again(self, world: World, done: _Done, budget: FaultBudget) -> Outcome:
+        """Do in a world what a step did."""
+        tables: list[Any] = list(_tables(world))
+        for number, entries in done.written:
+            table = tables[number]
+            known = self._became.get((id(table), id(entries)))
+            tables[number] = self._change(table, entries) if known is None else known[2]
+        logs, roles, applications, connections = tables
+        after = World(
+            done.image,
+            logs,
+            roles,
+            applications,
+            connections,
+            done.up,
+            budget,
+            done.cuts,
+            done.next_producer_id,
+            world.deadlines,
+            world.now_ms,
+        )
+        return Outcome(after, done.events, done.checks)
+
+    def _change(self, table: _Table, entries: _Entries) -> _Table:
+        """Put entries into a table; the same table comes of the same two, and equal ones are one object."""
+        after = table
+        for key, value in entries:
+            after = after.without(key) if value is None else after.set(key, value)
+        if len(self._became) >= TABLES_MAX:
+            self._became.clear()
+            self._tables.clear()
+        after = self._tables.setdefault(after, after)
+        self._became[id(table), id(entries)] = table, entries, after
+        return after
 
     def _hang(self, world: World, action: ClusterAction, way: _Node) -> None:
         """Hang a way of looks below the part of it that is known."""
@@ -193,28 +245,3 @@ def _tables(world: World) -> tuple[Any, ...]:
 def _mark(look: _Look, found: Any) -> Any:
     """Return by what an object is known at a place: which keys there are is known by the keys."""
     return found if look.of_keys else id(found)
-
-
-def _again(world: World, done: _Done, budget: FaultBudget) -> Outcome:
-    """Do in a world what a step did."""
-    tables: list[Any] = list(_tables(world))
-    for number, entries in done.written:
-        table = tables[number]
-        for key, value in entries:
-            table = table.without(key) if value is None else table.set(key, value)
-        tables[number] = table
-    logs, roles, applications, connections = tables
-    after = World(
-        done.image,
-        logs,
-        roles,
-        applications,
-        connections,
-        done.up,
-        budget,
-        done.cuts,
-        done.next_producer_id,
-        world.deadlines,
-        world.now_ms,
-    )
-    return Outcome(after, done.events, done.checks)

@@ -15,6 +15,7 @@ from kipviz.checking.search import memory, saved_search
 from kipviz.checking.search.explore import DigestsCollide, Search, explore
 from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.checking.search.search_result import Bounds, Explored
+from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
@@ -130,9 +131,8 @@ def test_full_states_prove_the_digests_right(space: Any) -> None:
 
 
 def test_two_states_with_one_digest_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = model_of(CALM)
-    monkeypatch.setattr(model, "search_key", lambda _: bytes(16))
-    found = Search(model, (), full_states=True).run(EVERYTHING)
+    monkeypatch.setattr(ClusterModel, "search_key", lambda *_: bytes(16))
+    found = Search(model_of(CALM), (), full_states=True).run(EVERYTHING)
     assert not found.complete
     assert found.stopped == "after 1 steps two different states among 1 have one digest"
     assert issubclass(DigestsCollide, Exception)
@@ -316,22 +316,17 @@ def test_the_first_interrupt_ends_a_search_in_order_and_keeps_what_was_found() -
 def test_slots_that_contradict_each_other_are_said_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = model_of(CALM)
-    take = model.step
+    take = ClusterModel.step
 
-    def step(world: Any, action: Any) -> Outcome:
+    def step(self: ClusterModel, world: Any, action: Any) -> Outcome:
         if action.KIND == "load":
             raise AssertionError("no such state")
-        return take(world, action)
+        return take(self, world, action)
 
-    monkeypatch.setattr(model, "step", step)
-    monkeypatch.setattr(model, "enabled", lambda w, known=model.enabled: known(w))
-    calm: Explored = explore(model)
+    monkeypatch.setattr(ClusterModel, "step", step)
+    calm: Explored = explore(model_of(CALM))
     assert calm.complete
-    crashing = scenario("kip-1289-small").model(design("repaired"), _crash())
-    take = crashing.step
-    monkeypatch.setattr(crashing, "step", step)
-    found = explore(crashing)
+    found = explore(scenario("kip-1289-small").model(design("repaired"), _crash()))
     assert "the model raised AssertionError: no such state: the design's slots" in found.stopped
     assert found.states > 1
 

@@ -23,6 +23,7 @@ from kipviz.checking.search.search_result import Bounds, Counterexample, Explore
 from kipviz.checking.search.unresolved import Forever
 from kipviz.checking.single_run.quiescence import TimersAtRest, with_timers_at_rest
 from kipviz.checking.single_run.timers_ran import TimersRan, timer_of, timers_ran
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.interning import Alike
@@ -83,6 +84,8 @@ class _PropertyForgets(Exception):
 class Search:
     """A search that can be stopped at any moment and taken up again.
 
+    A cluster is searched with a memory of what steps did (`cluster.step_memory`), unless `remembers` is False: for a
+    model whose rules are listened to.
     `full_states` keeps the states themselves, up to 100,000 of them, and compares whenever two
     digests are equal: that proves the digests right for that space.
     """
@@ -94,12 +97,15 @@ class Search:
         reductions: Iterable[Reduction] = (),
         *,
         full_states: bool = False,
+        remembers: bool = True,
     ) -> None:
         """Note the first state.
 
         Raises:
             ValueError: if a reduction does not fit the model.
         """
+        if remembers and type(model) is ClusterModel:
+            model = model.remembering()
         self.model = with_timers_at_rest(model)
         self.properties = properties
         self.reductions = tuple(reductions)
@@ -215,7 +221,7 @@ class Search:
             if lone is not None:
                 after, observed = self.take(world, states, lone)
                 # A step that a property takes notice of is no step to put before all others.
-                if all(s is o or s == o for s, o in zip(states, observed, strict=True)):
+                if states is observed or states == observed:
                     yield enabled.index(lone), lone, after, observed
                     return
         for at, action in enumerate(enabled):
@@ -230,13 +236,16 @@ class Search:
     def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
         """Give the world and what the properties remember after one action."""
         outcome = self.model.step(world, action)
-        observed = []
+        observed, same = [], True
         for prop, state in zip(self.properties, states, strict=True):
             try:
-                observed.append(prop.observe(state, action, outcome))
+                after = prop.observe(state, action, outcome)
             except Exception as error:
                 raise _PropertyRaised(prop.name, error) from error
-        return outcome.world, tuple(observed)
+            same = same and after is state
+            observed.append(after)
+        # Most steps change nothing that a property remembers: the same tuple is known without a look at its content.
+        return outcome.world, states if same else tuple(observed)
 
     # -- states --------------------------------------------------------------------------------
 

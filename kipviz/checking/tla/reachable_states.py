@@ -111,7 +111,7 @@ def reached(
         spec, under = changed(scenario.spec, design, tuple(settings))
         model = scenario.but(spec=spec).model(under, budget)
         listener = Listener()
-        search = Search(listener.model(model, under))
+        search = Search(listener.model(model, under), remembers=False)
         found = search.run(Bounds(states_max=states_max), go_on)
         if found.stopped == CANCELLED:
             raise NotWhole("the search was stopped, and a module is written of a whole one")
