@@ -9,10 +9,13 @@ from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
     TransactionMetadata,
     made_ready,
+    metadata_of,
 )
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import RoleKey, World, role_key
-from kipviz.records.transaction_state import TransactionRecord
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
+
+NO_EPOCH = -1
 
 
 def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
@@ -48,15 +51,18 @@ def in_transition(
     Of a decided transaction the completion is prepared before its markers are sent, so it is pending until it is logged.
     Any other transition is pending for as long as its record is being appended: `coming` are the entries that were
     written before the answer. Meanwhile everybody is told CONCURRENT_TRANSACTIONS, whatever epoch he has, and
-    so is a leader or group coordinator that asks for him.
-    Source: TransactionMetadata.prepareComplete, TransactionCoordinator (pendingTransitionInProgress).
+    so is a leader or group coordinator that asks for him. An id that is new is known from before its first record on,
+    with its producer id and without an epoch.
+    Source: TransactionMetadata.prepareComplete, TransactionCoordinator (pendingTransitionInProgress, handleInitProducerId).
     """
     key = role_key(broker, world.image.home_of_transactions(name))
     role: Any = world.roles.get(key)
     known = getattr(role, "transactions", {}).get(name)
+    following = next(_records_of(iter(coming), name), None)
+    if known is None and following is not None and hasattr(role, "transactions"):
+        known = metadata_of(following).but(producer_epoch=NO_EPOCH, state=TransactionState.EMPTY)
     if known is None or known.pending_state is not None:
         return
-    following = next(_records_of(iter(coming), name), None)
     if known.state in PREPARED:
         pending = made_ready(known, known.complete_timestamp_ms)
     elif following is not None:
