@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER|FILE",
         nargs="+",
         help="a partition's folder, such as __transaction_state-45, or a broker's whole folder of logs; with --accept "
-        "the folders of several brokers of one cluster",
+        "and --open the folders of several brokers of one cluster",
     )
     parser.add_argument("--topic", help="the topic; default: from the folder's name")
     parser.add_argument(
@@ -95,10 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(why)
     if arguments.accept:
         return log_accept.run(arguments, paths)
-    if len(paths) > 1:
-        raise Refused("several brokers' folders are for --accept, and for kipviz audit --logs")
     if arguments.open:
-        return _open(arguments, path)
+        return _open(arguments, paths)
+    if len(paths) > 1:
+        raise Refused("several brokers' folders are for --accept, --open, and kipviz audit --logs")
     if not arguments.topic and log_folder.is_of_several(path):
         return log_folder.run(path, as_json=arguments.json)
     folder = path.resolve() if path.is_dir() else path.resolve().parent
@@ -151,7 +151,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
     return "--topic is for one partition's log" if arguments.open and arguments.topic else ""
 
 
-def _open(arguments: argparse.Namespace, path: Path) -> int:
+def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
     """Say who holds readers back, and write the page in which the logs are stepped through."""
     from kipviz.recordings.recording_error import RecordingError
     from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
@@ -163,7 +163,7 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
     check_place(arguments.to)
     try:
         run = run_of_logs(
-            path,
+            paths,
             arguments.topics,
             arguments.last or LAST,
             torn_tail=arguments.torn_tail,
@@ -174,7 +174,7 @@ def _open(arguments: argparse.Namespace, path: Path) -> int:
         raise Refused(str(wrong)) from None
     not_read = run.scenario.not_read  # type: ignore[attr-defined]
     model, world = run.model, run.trace.world
-    whole = log_folder.has_all_coordinators(path, world.image.internal_partitions)
+    whole = log_folder.has_all_coordinators(paths, world.image.internal_partitions)
     rows = blocked(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
     pending = pending_offsets(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
     lab = Lab(run)

@@ -27,15 +27,15 @@ def is_of_several(path: Path) -> bool:
         return False
 
 
-def has_all_coordinators(path: Path, count: int) -> bool:
+def has_all_coordinators(paths: list[Path], count: int) -> bool:
     """Say whether all partitions of __transaction_state were read; a recording leaves out those without a batch."""
     from kipviz.recordings.files.broker_folder import broker_folder
     from kipviz.recordings.recorded import ABOUT
     from kipviz.records.placement import TRANSACTION_STATE
 
-    names = {folder.name for folder in broker_folder(path).partitions}
+    names = {folder.name for path in paths for folder in broker_folder(path).partitions}
     whole = all(f"{TRANSACTION_STATE}-{index}" in names for index in range(count))
-    return whole or (path / ABOUT).exists()
+    return whole or (paths[0] / ABOUT).exists()
 
 
 def run(path: Path, *, as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from kipviz.checking.single_run.runs import Run
@@ -11,7 +12,8 @@ from kipviz.core.validation import path as path_given
 from kipviz.designs.catalogue import design as design_named
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
 from kipviz.recordings.decoded.elections import elected_of, elections_of, placements_of
-from kipviz.recordings.files.broker_folder import broker_folder, led_here, metadata_of, topic_ids_in
+from kipviz.recordings.files.broker_folder import topic_ids_in
+from kipviz.recordings.files.cluster_folders import cluster_folders
 from kipviz.recordings.rebuild import entries_among, entries_of, internal_partitions_of
 from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
@@ -22,10 +24,11 @@ from kipviz.widgets.stepper import Stepper
 
 # A page of so many steps still opens at once; what was written before is read, but has no steps.
 LAST = 500
+Place = str | os.PathLike[str]
 
 
 def run_of_logs(
-    path: str | os.PathLike[str],
+    path: Place | Sequence[Place],
     topics: Sequence[str] = (),
     last: int = LAST,
     internal_partitions: int = 0,
@@ -35,7 +38,7 @@ def run_of_logs(
 ) -> Run:
     """Read logs and give them as a run that stands at its end; `not_read` of its story names damaged batches.
 
-    `at` is a partition and an offset: then only the batches around it are read, however large the logs are.
+    Several brokers of one cluster are several paths. `at` is a partition and an offset: then only the batches around it are read, however large the logs are.
 
     Raises:
         RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
@@ -44,17 +47,17 @@ def run_of_logs(
     for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
         if type(number) is not int or number < least:
             raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
-    place = path_given("the folder of logs", path)
+    places = _places(path)
+    place = places[0]
     recorded = load_recording(place) if (place / LEADERS).exists() else None
-    here = broker_folder(place)
-    cluster, unread = metadata_of(here)
-    known = cluster or ClusterMetadata()
-    decisions = recorded.decisions if recorded is not None else led_here(known, here)
+    folders = cluster_folders(places)
+    known = folders.metadata or ClusterMetadata()
+    decisions = recorded.decisions if recorded is not None else folders.decisions
     damages: list[RecordingError] = []
     topic_ids = {topic_id: topic for topic, topic_id in known.topics}
     if at is None:
         entries = entries_of(
-            here.partitions,
+            folders.partitions,
             topics,
             torn_tail=torn_tail,
             topic_ids=topic_ids,
@@ -66,8 +69,8 @@ def run_of_logs(
         # A window needs numpy, which a page has not; whole logs do not.
         from kipviz.recordings.files.log_window import window_at
 
-        window = window_at(place, *at, last)
-        ids = topic_ids | topic_ids_in(here.partitions)
+        window = window_at(folders, *at, last)
+        ids = topic_ids | topic_ids_in(folders.partitions)
         entries = entries_among(
             window.partitions, ids, elected=elected_of(decisions), damages=damages
         )
@@ -76,17 +79,30 @@ def run_of_logs(
         raise damages[0]
     if not entries:
         why = f"Nothing is written in {', '.join(topics) or 'these logs'}."
-        raise RecordingError(str(place), 0, why)
+        raise RecordingError(", ".join(map(str, places)), 0, why)
     told = recorded.partition_counts.get(TRANSACTION_STATE) if recorded is not None else 0
     told = told or partitions_of(known, TRANSACTION_STATE)
     count = internal_partitions or told or internal_partitions_of(entries)
     led = (placements_of(decisions), elections_of(decisions, entries))
-    story = scenario_of(entries, place.resolve().name, count, last, *led).but(
-        not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in unread))
-    )
+    story = scenario_of(
+        entries, " and ".join(each.resolve().name for each in places), count, last, *led
+    ).but(not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in folders.unread)))
     design = design_named(DESIGN)
     trace, chapters = story.play(design)
     return Run(story, design, story.model(design), trace, chapters)
+
+
+def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
+    """Return the folders that are meant: one, or those of several brokers.
+
+    Raises:
+        ValueError: if one is no path, or there is none.
+    """
+    if not isinstance(path, list | tuple):
+        return (path_given("the folder of logs", path),)
+    if not path:
+        raise ValueError("name at least one broker's folder of logs")
+    return tuple(path_given("a folder of logs", each) for each in path)
 
 
 def step_of(run: Run, partition: str, offset: int) -> int:
@@ -102,7 +118,7 @@ def step_of(run: Run, partition: str, offset: int) -> int:
 
 
 def rebuild(
-    path: str | os.PathLike[str],
+    path: Place | Sequence[Place],
     topics: Sequence[str] = (),
     last: int = LAST,
     internal_partitions: int = 0,
@@ -113,7 +129,8 @@ def rebuild(
     """Open a broker's logs in the stepper, at their end or at a place: every batch is a step.
 
     Args:
-        path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`.
+        path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`; the folders of several brokers
+            of one cluster are a list.
         topics: the user topics to read besides Kafka's internal ones; default: all.
         last: how many batches are steps; what was written before is read at the start.
         internal_partitions: how many partitions each internal topic has; found out if left out.

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kipviz.command.main import main
+from kipviz.recordings.files.cluster_folders import cluster_folders
 from kipviz.recordings.files.log_window import window_at
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.widgets.rebuilt_logs import rebuild, run_of_logs, step_of
@@ -66,7 +67,7 @@ def test_every_place_of_a_recorded_folder_has_its_window(tmp_path):
 def test_a_transaction_that_ended_before_the_window_is_not_in_it(tmp_path):
     rows = [batch(0, pid=5, epoch=0, sequence=0), marker(1, 5, 0)]
     write(tmp_path, "out-0", *rows, *(batch(k, at=START + k) for k in range(2, 200)))
-    found = window_at(tmp_path, "out-0", 150, 10)
+    found = window_at(cluster_folders([tmp_path]), "out-0", 150, 10)
     assert [b.base_offset for _, s in found.partitions for x in s for b in x.batches] == [
         *range(145, 155)
     ]
@@ -85,7 +86,7 @@ def test_a_transaction_that_ended_before_the_window_is_not_in_it(tmp_path):
 )
 def test_a_place_that_is_not_there_is_one_sentence(long_log, partition, offset, why):
     with pytest.raises(RecordingError, match=why):
-        window_at(long_log, partition, offset, 10)
+        window_at(cluster_folders([long_log]), partition, offset, 10)
 
 
 def test_the_command_that_a_finding_names_opens_the_log_there(long_log, tmp_path, capsys):

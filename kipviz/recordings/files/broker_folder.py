@@ -17,9 +17,7 @@ from kipviz.recordings.decoded.cluster_metadata import (
     CLUSTER_METADATA,
     ClusterMetadata,
     read_metadata,
-    several_led,
 )
-from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recording_error import RecordingError
 
 SEGMENT = re.compile(r"\d{20}\.log")
@@ -137,12 +135,6 @@ def metadata_of(folder: BrokerFolder) -> tuple[ClusterMetadata | None, tuple[Set
         return read_metadata(folder.metadata), ()
     except RecordingError as problem:
         return None, (SetAside(folder.metadata.name, f"cannot be read: {problem}"),)
-
-
-def led_here(known: ClusterMetadata, folder: BrokerFolder) -> tuple[Decision, ...]:
-    """Return who led the partitions of a folder; nothing in a cluster of one broker, which leads them all."""
-    names = [each.name for each in folder.partitions]
-    return tuple(each for each in several_led(known.decisions) if each.partition in names)
 
 
 def topic_ids_in(folders: Iterable[Path]) -> dict[str, str]:

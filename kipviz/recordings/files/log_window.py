@@ -18,6 +18,7 @@ from kipviz.core import untrusted_file
 from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
 from kipviz.recordings.files.batch_headers import CONTROL, HEADER
 from kipviz.recordings.files.checksums import Numbers
+from kipviz.recordings.files.cluster_folders import ClusterFolders
 from kipviz.recordings.files.log_parts import LogPart, log_folders, read_part
 from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, batches
 from kipviz.recordings.recording_error import RecordingError
@@ -44,29 +45,27 @@ class _Headers(NamedTuple):
     fields: Numbers
 
 
-def window_at(path: Path, partition: str, offset: int, most: int) -> Window:
+def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -> Window:
     """Return at most so many batches around an offset of a partition, with what they need.
 
     Raises:
         RecordingError: if there is no such partition, or no batch with the offset.
     """
     by_name: dict[str, list[LogPart]] = {}
-    for part in log_folders([path]).parts:
-        if part.topic != CLUSTER_METADATA:
+    path = ", ".join(str(each.place) for each in folders.brokers)
+    chosen_of = [each.resolve() for each in folders.partitions]
+    for part in log_folders([each.place for each in folders.brokers]).parts:
+        if part.topic != CLUSTER_METADATA and Path(part.path).parent in chosen_of:
             by_name.setdefault(part.partition, []).append(part)
     if partition not in by_name:
         names = ", ".join(sorted(by_name))
-        raise RecordingError(
-            str(path), 0, f"There is no log of {partition} here; there are {names}."
-        )
+        raise RecordingError(path, 0, f"There is no log of {partition} here; there are {names}.")
     own = _headers_of(_around(by_name[partition], offset))
     last = own.fields["base_offset"] + own.fields["last_delta"]
     place = int(np.searchsorted(last, offset))
     if place == len(last) or own.fields["base_offset"][place] > offset:
         ends = f"they end at {int(last[-1])}" if len(last) else "none is left"
-        raise RecordingError(
-            str(path), 0, f"{partition} has no batch with offset {offset}; {ends}."
-        )
+        raise RecordingError(path, 0, f"{partition} has no batch with offset {offset}; {ends}.")
     shares = most // 2 if len(by_name) > 1 else most
     first = max(0, place - shares // 2)
     window = np.arange(first, min(len(last), first + shares))

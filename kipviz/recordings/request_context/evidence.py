@@ -26,14 +26,10 @@ from kipviz.recordings.decoded.elections import Decision, elected_of, placements
 from kipviz.recordings.decoded.group_configs import GROUP_SETTINGS, ConfigChange, changes_in
 from kipviz.recordings.decoded.log_starts import PRUNE_MS
 from kipviz.recordings.files.broker_folder import (
-    ABOUT_BROKER,
-    BrokerFolder,
-    SetAside,
-    broker_folder,
-    metadata_of,
     partitions_in,
     topic_ids_in,
 )
+from kipviz.recordings.files.cluster_folders import cluster_folders
 from kipviz.recordings.files.request_log import UTC, exchanges_in, in_order
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
@@ -178,9 +174,8 @@ def of_brokers(
             one cluster.
         ValueError: if the offset or a setting is none.
     """
-    heres = tuple(broker_folder(each.logs) for each in brokers)
-    _check_together(heres)
-    cluster, unread = _metadata_of_all(heres)
+    found = cluster_folders(each.logs for each in brokers)
+    heres, cluster, folders = found.brokers, found.metadata, found.partitions
     known = cluster or ClusterMetadata()
     led = several_led(known.decisions)
     exchanges = in_order(
@@ -189,9 +184,7 @@ def of_brokers(
         for path in each.requests
         for x in exchanges_in(path, utc_offset)
     )
-    folders = _replicas(known, heres)
-    names = tuple(each.name for each in folders)
-    decisions = tuple(each for each in led if each.partition in names)
+    decisions = found.decisions
     damages: list[RecordingError] = []
     entries = entries_of(
         folders,
@@ -211,7 +204,7 @@ def of_brokers(
         exchanges,
         _one_by_one(entries),
         known.topics or tuple((t, i) for i, t in topic_ids_in(folders).items()),
-        names,
+        tuple(each.name for each in folders),
         partitions_of(known, TRANSACTION_STATE) or internal_partitions_of(entries),
         _settings(told.items()),
         () if cluster is None else _configs_of(known, exchanges),
@@ -223,72 +216,10 @@ def of_brokers(
         min_insync_replicas=_more_replicas(known) if led else (),
         removed=known.removed,
         led=led,
-        not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in unread)),
+        not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in found.unread)),
         damaged=tuple(dict.fromkeys(Path(each.file).parent.name for each in damages)),
         config_changes=changes_in(exchanges) if cluster is None else _changes_of(known),
     )
-
-
-def _check_together(heres: Sequence[BrokerFolder]) -> None:
-    """Say what is wrong with the folders of several brokers.
-
-    Raises:
-        RecordingError: if they are not of one cluster, are one broker's, or do not say whose they are.
-    """
-    if len(heres) < 2:
-        return
-    for here in heres:
-        if here.broker < 0:
-            why = f"There is no {ABOUT_BROKER} that says which broker's folder this is, and several are named."
-            raise RecordingError(str(here.place), 0, why)
-    places = {here.broker: here.place for here in heres}
-    if len(places) < len(heres):
-        last = heres[-1].place
-        raise RecordingError(str(last), 0, "Two of the folders are of one broker: name each once.")
-    clusters = dict.fromkeys(here.cluster for here in heres)
-    if len(clusters) > 1:
-        why = f"The folders are of several clusters: {', '.join(clusters)}."
-        raise RecordingError(str(heres[-1].place), 0, why)
-
-
-def _metadata_of_all(
-    heres: Sequence[BrokerFolder],
-) -> tuple[ClusterMetadata | None, tuple[SetAside, ...]]:
-    """Read the metadata log of that broker which knows most of the controller's decisions."""
-    read = [metadata_of(here) for here in heres]
-    unread = tuple(each for _, aside in read for each in aside)
-    known = [found for found, _ in read if found is not None]
-    return max(known, key=_last_decision, default=None), unread
-
-
-def _last_decision(known: ClusterMetadata) -> tuple[int, int]:
-    return len(known.decisions), len(known.config_changes)
-
-
-def _replicas(known: ClusterMetadata, heres: Sequence[BrokerFolder]) -> tuple[Path, ...]:
-    """Return one folder of each partition, in the order of their names: of the broker whose log is the longest for sure.
-
-    That is who led it last, or else one of those that were in sync then.
-    """
-    # When all brokers have stopped, nobody leads and nobody is in sync.
-    last = {each.partition: each for each in known.decisions if each.leader >= 0}
-    found: dict[str, list[tuple[int, Path]]] = {}
-    for here in heres:
-        for folder in here.partitions:
-            found.setdefault(folder.name, []).append((here.broker, folder))
-
-    def first(name: str) -> Path:
-        decision = last.get(name)
-        if decision is None:
-            return found[name][0][1]
-        order = (decision.leader, *decision.isr)
-        best = min(
-            found[name],
-            key=lambda each: order.index(each[0]) if each[0] in order else len(order),
-        )
-        return best[1]
-
-    return tuple(first(name) for name in sorted(found))
 
 
 def _topics_with(known: ClusterMetadata, key: str, value: str) -> tuple[str, ...]:

@@ -1,0 +1,105 @@
+"""The folders of several brokers of one cluster, read as one: of each partition one replica."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kipviz.core.values import Value
+from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, several_led
+from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.files.broker_folder import (
+    ABOUT_BROKER,
+    BrokerFolder,
+    SetAside,
+    broker_folder,
+    metadata_of,
+)
+from kipviz.recordings.recording_error import RecordingError
+
+
+class ClusterFolders(Value, frozen=True):
+    """Brokers' folders, and one folder of each partition, in the order of their names.
+
+    `metadata` is the metadata log of that broker which knows most of the controller's decisions, None if none can be read;
+    `decisions` say who led these partitions, and are empty in a cluster of one broker, which leads them all.
+    """
+
+    brokers: tuple[BrokerFolder, ...]
+    partitions: tuple[Path, ...]
+    metadata: ClusterMetadata | None = None
+    decisions: tuple[Decision, ...] = ()
+    unread: tuple[SetAside, ...] = ()
+
+
+def cluster_folders(paths: Iterable[Path]) -> ClusterFolders:
+    """Find the partitions of one broker or of several brokers of one cluster.
+
+    Of the replicas of a partition that one is read which led it last, or was in sync last.
+
+    Raises:
+        RecordingError: if a place has no logs, or the brokers are not several ones of one cluster.
+    """
+    heres = tuple(broker_folder(path) for path in paths)
+    _check_together(heres)
+    read = [metadata_of(here) for here in heres]
+    unread = tuple(each for _, aside in read for each in aside)
+    known = [found for found, _ in read if found is not None]
+    cluster = max(known, key=_last_decision, default=None)
+    folders = _replicas(cluster or ClusterMetadata(), heres)
+    names = tuple(each.name for each in folders)
+    led = several_led(cluster.decisions) if cluster is not None else ()
+    decisions = tuple(each for each in led if each.partition in names)
+    return ClusterFolders(heres, folders, cluster, decisions, unread)
+
+
+def _check_together(heres: Sequence[BrokerFolder]) -> None:
+    """Say what is wrong with the folders of several brokers.
+
+    Raises:
+        RecordingError: if they are not of one cluster, are one broker's, or do not say whose they are.
+    """
+    if len(heres) < 2:
+        return
+    for here in heres:
+        if here.broker < 0:
+            why = f"There is no {ABOUT_BROKER} that says which broker's folder this is, and several are named."
+            raise RecordingError(str(here.place), 0, why)
+    places = {here.broker: here.place for here in heres}
+    if len(places) < len(heres):
+        last = heres[-1].place
+        raise RecordingError(str(last), 0, "Two of the folders are of one broker: name each once.")
+    clusters = dict.fromkeys(here.cluster for here in heres)
+    if len(clusters) > 1:
+        why = f"The folders are of several clusters: {', '.join(clusters)}."
+        raise RecordingError(str(heres[-1].place), 0, why)
+
+
+def _last_decision(known: ClusterMetadata) -> tuple[int, int]:
+    return len(known.decisions), len(known.config_changes)
+
+
+def _replicas(known: ClusterMetadata, heres: Sequence[BrokerFolder]) -> tuple[Path, ...]:
+    """Return one folder of each partition, in the order of their names: of the broker whose log is the longest for sure.
+
+    That is who led it last, or else one of those that were in sync then.
+    """
+    # When all brokers have stopped, nobody leads and nobody is in sync.
+    last = {each.partition: each for each in known.decisions if each.leader >= 0}
+    found: dict[str, list[tuple[int, Path]]] = {}
+    for here in heres:
+        for folder in here.partitions:
+            found.setdefault(folder.name, []).append((here.broker, folder))
+
+    def first(name: str) -> Path:
+        decision = last.get(name)
+        if decision is None:
+            return found[name][0][1]
+        order = (decision.leader, *decision.isr)
+        best = min(
+            found[name],
+            key=lambda each: order.index(each[0]) if each[0] in order else len(order),
+        )
+        return best[1]
+
+    return tuple(first(name) for name in sorted(found))
