@@ -39,6 +39,7 @@ from kipviz.messages.share_state import (
 from kipviz.recordings.decoded.group_configs import ConfigChange, configured
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles import led_elsewhere
 from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
 from kipviz.recordings.replayed_roles.share_answer_text import (
     STATES,
@@ -348,7 +349,7 @@ class Sharing:
         if epoch == FINAL_EPOCH and more and known is not None:
             message = message.but(session_epoch=known.epoch)
         handler = (
-            share_partition_leader.on_share_fetch
+            led_elsewhere.on_share_fetch
             if isinstance(message, ShareFetch)
             else share_partition_leader.on_share_acknowledge
         )

@@ -1,0 +1,36 @@
+"""A share fetch at a broker that does not lead a partition: its share session is looked at first, and counted on.
+
+The model's leader looks at the leadership first where a request is about one partition, and its clients begin a session
+anew after any error. Kafka's clients count on, and so does the broker that was asked, which may lead the partition again later.
+Source: KafkaApis.handleShareFetchRequest, SharePartitionManager.newContext, ShareFetchUtils.
+"""
+
+from __future__ import annotations
+
+from kipviz.brokers import deleted_topics
+from kipviz.brokers.checks import error_of, one_after_another
+from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
+from kipviz.brokers.share_leaders import share_partition_leader, share_sessions
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
+from kipviz.messages.errors import Errors
+from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+
+
+def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context) -> Effects:
+    """Fetch where a partition is led, and elsewhere be refused for the form, for the session, and then for the leader."""
+    if on.image.leader_of(request.partition) == on.broker:
+        return share_partition_leader.on_share_fetch(me, request, to, on)
+    checks = share_sessions.form_checks(request, request.acknowledgements)
+    if error_of(checks) is Errors.NONE:
+        me, session = share_sessions.after(me, request, to, on)
+        checks += session
+    refused_before = error_of(checks) is not Errors.NONE
+    told = one_after_another(
+        lambda: checks, lambda: (deleted_topics.leader_check(request.partition, on),)
+    )
+    answer = ShareFetchResponse(error_of(told), request.partition)
+    done = Effects(me, replies=(Reply(to, answer),), checks=told)
+    if refused_before or request.session_epoch != FINAL_EPOCH:
+        return done
+    return share_partition_leader.closed(done, request, to, on)
