@@ -50,6 +50,16 @@ def states(prop: Property, *events: Event | tuple[Event, ...], world: Any = WORL
     return found
 
 
+def world(**parts: Any) -> SimpleNamespace:
+    """The small world of these histories with other parts."""
+    return SimpleNamespace(**vars(WORLD) | parts)
+
+
+def states_from(prop: Property, state: Any, event: Event, world: Any) -> Any:
+    """The property's state after one more step."""
+    return prop.observe(state, None, Outcome(world, (event,)))
+
+
 def findings(
     prop: Property, *events: Event | tuple[Event, ...], world: Any = WORLD
 ) -> list[Finding]:

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
-from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.messages.events import (
@@ -22,10 +20,10 @@ from kipviz.messages.events import (
     TopicRemade,
 )
 from kipviz.messages.features import Features
-from kipviz.properties.atomic import Atomic, silent_groups, silent_sources
+from kipviz.properties.atomic import Atomic
 from kipviz.properties.outputs import appended, closed_with_others, truncated
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import ABORT, Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, StateBatch
 from tests.properties.history import (
@@ -41,6 +39,8 @@ from tests.properties.history import (
     output,
     resolved,
     states,
+    states_from,
+    world,
 )
 
 COMMITS, ABORTS = decided(committed=True), decided(committed=False)
@@ -62,10 +62,6 @@ TAKEN = (
     "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
     "an output of it was committed: it can no longer be read, and no transaction lost it"
 )
-
-
-def world(**parts: Any) -> SimpleNamespace:
-    return SimpleNamespace(**vars(WORLD) | parts)
 
 
 def version(level: int) -> SimpleNamespace:
@@ -289,6 +285,11 @@ CLAUSES = {
         OWED,
         (output(100, pid=10), completed(), decided(committed=True, pid=10), reset(100), COMMITS),
     ),
+    "the duplicate comes first where one decision leaves another record without an output": Clause(
+        (*DONE, output(100, 101, pid=10), completed(101), decided(committed=True, pid=10)),
+        TWICE,
+        (*DONE, output(101, pid=10), completed(101), decided(committed=True, pid=10)),
+    ),
     "nothing is owed of a topic that is gone": Clause(
         (output(100, pid=10), completed(), TopicDeleted("other", "a"), ABORTS, OTHERS_ABORT),
         OWED,
@@ -402,12 +403,6 @@ def test_an_output_outside_a_transaction_is_looked_at_again_until_it_counts() ->
     assert prop.finding(state).status == HOLDS
 
 
-def states_from(prop: Atomic, state: Any, event: Event, world: Any) -> Any:
-    from kipviz.core.model import Outcome
-
-    return prop.observe(state, None, Outcome(world, (event,)))
-
-
 def test_an_output_that_waits_does_not_hold_up_another_partition_s() -> None:
     there = log_of(101, replicated=1)
     logs = {"out-0": log_of(100, replicated=0), "out-1": there.but(name="out-1")}
@@ -502,93 +497,11 @@ def test_a_marker_written_by_hand_leaves_the_very_same_where_it_ends_nothing() -
     assert appended(waiting, bare) is waiting
 
 
-# -- groups whose members send nothing, and the external database ----------------------------------
-
-
-def member(name: str, group: str, call: str, *assigned: str) -> tuple[str, Any]:
-    consumer = ShareConsumer("src", group, name, 1, "src-0", 5)
-    consumer = consumer.but(assigned=assigned) if assigned else consumer
-    program = (SimpleNamespace(call="poll"), SimpleNamespace(call=call))
-    return name, SimpleNamespace(consumer=consumer, program=program, others=Table.of())
-
-
-def reader(name: str, partition: str, *assigned: str, group: str = "cg") -> tuple[str, Any]:
-    consumer = SimpleNamespace(partition=partition, group_id=group)
-    if assigned:
-        consumer.assigned = assigned
-    return name, SimpleNamespace(consumer=consumer, program=(), others=Table.of())
-
-
-def of(*applications: tuple[str, Any]) -> SimpleNamespace:
-    return world(applications=Table.of(dict(applications)))
-
-
-def test_a_share_group_is_silent_if_none_of_its_members_sends() -> None:
-    assert silent_groups(of()) == ()
-    assert silent_groups(of(member("a", "g2", "poll"), member("b", "g1", "poll"))) == ("g1", "g2")
-    assert silent_groups(of(member("a", "g1", "send"), member("b", "g1", "poll"))) == ()
-    assert silent_groups(of(member("a", "g1", "send"), member("b", "g2", "poll"))) == ("g2",)
-    assert silent_groups(of(reader("a", "src-0"))) == ()
-    assert silent_groups(SimpleNamespace()) == ()
-    no_consumer = ("a", SimpleNamespace(program=(SimpleNamespace(call="send"),)))
-    assert silent_groups(of(no_consumer)) == ()
-
-
-def test_a_partition_is_silent_if_only_silent_groups_read_it() -> None:
-    quiet, loud = member("a", "g1", "poll"), member("b", "g2", "send")
-    assert silent_sources(of(quiet)) == ("src-0",)
-    assert silent_sources(of(loud)) == ()
-    assert silent_sources(of(quiet, loud)) == ()
-    louder = member("a", "g1", "send"), member("b", "g2", "poll")  # the silent one comes last
-    assert silent_sources(of(*louder)) == ()
-    assert silent_sources(of(quiet, reader("c", "src-1", group="g1"))) == ("src-0",)
-    nowhere = (
-        quiet[0],
-        SimpleNamespace(**vars(quiet[1]) | {"consumer": quiet[1].consumer.but(partition="")}),
-    )
-    assert silent_sources(of(nowhere)) == ()
-    assert silent_sources(of(quiet, reader("c", "src-0"))) == ()
-    assert silent_sources(of(reader("c", "src-0"))) == ()
-    assert silent_sources(of(quiet, reader("c", "src-1"))) == ("src-0",)
-    assert silent_sources(of(quiet, reader("c", "", "src-0"))) == ()
-    several = member("a", "g1", "poll", "src-2", "src-1")
-    assert silent_sources(of(several)) == ("src-0", "src-1", "src-2")
-    assert silent_sources(of(several, reader("c", "src-1"))) == ("src-0", "src-2")
-
-
-def test_what_a_silent_group_s_transaction_acknowledges_needs_no_output() -> None:
-    quiet, loud = of(member("a", "g1", "poll")), of(member("a", "g1", "send"))
-    for there, status in ((quiet, HOLDS), (loud, BROKEN)):
-        prop = Atomic()
-        state = states_from(prop, prop.initial(there), completed(), world=there)
-        assert prop.finding(state).status == status
-
-
-def test_nothing_is_said_of_what_a_silent_group_acknowledges() -> None:
-    quiet, loud = of(member("a", "g1", "poll")), of(member("a", "g1", "send"))
-    for there, status in ((quiet, HOLDS), (loud, BROKEN)):
-        prop = Atomic()
-        state = states_from(prop, prop.initial(there), durable(ACKNOWLEDGED), world=there)
-        assert prop.finding(state).status == status
-
-
-def test_a_run_begins_where_the_logs_begin_and_looks_at_a_database_only_where_one_is() -> None:
-    empty = world(logs=Table.of({"src-0": PartitionLog("src-0")}))
-    assert Atomic().initial(empty).starts == Table.of()
-    assert dict(Atomic().initial(WORLD).starts.items()) == {"src-0": 100}
-    assert dict(Atomic().initial(WORLD).topic_ids.items()) == {"SRC-ID": "src"}
-    assert Atomic().initial(WORLD).stores is None
-    assert Atomic().name == "atomic"  # what verdicts call it
-    app = SimpleNamespace(
-        others=Table.of({"database": ExternalDatabase("app-1/database")}), consumer=None, program=()
-    )
-    assert Atomic().initial(of(("app-1", app))).stores is not None
-
-
-def test_with_a_database_the_promise_still_breaks_by_its_own_clauses() -> None:
-    app = SimpleNamespace(
-        others=Table.of({"database": ExternalDatabase("app-1/database")}), consumer=None, program=()
-    )
-    prop, there = Atomic(), of(("app-1", app))
-    state = states_from(prop, prop.initial(there), durable(ACKNOWLEDGED), world=there)
-    assert prop.finding(state) == Finding(BROKEN, LOST)
+def test_a_reader_passes_over_markers_and_aborted_records_and_over_nothing_else() -> None:
+    log = append(PartitionLog("src-1"), Batch(0, (DataRecord("a"),), 9, 0, 0, transactional=True))
+    log = append(log, Batch(1, (), 9, 0, control=ABORT, transactional=True))
+    log = append(log, Batch(2, (DataRecord("b"),)))
+    there = with_log(replicate(log))
+    assert findings(Atomic(), OffsetCommitted("cg", "src-1", 2), world=there)[-1].status == HOLDS
+    found = findings(Atomic(), OffsetCommitted("cg", "src-1", 3), world=there)[-1]
+    assert found.reason == READ.replace("src-0@100", "src-1@2")
