@@ -64,7 +64,7 @@ KIP = Kip(
             "A copy after NOT_LEADER_OR_FOLLOWER or a lost connection, a topic that is there already: five times.",
             MODELLED,
             handler="brokers.share_leaders.share_dead_letters.answered",
-            test="brokers/test_dead_letter_topics.py::test_a_refusal_that_will_not_go_away_is_not_tried_again",
+            test="brokers/test_dead_letter_topics.py::test_a_copy_and_a_topic_are_tried_five_times",
             scenario="kip-1191-no-copy",
             page="35-share-groups-in-operation",
         ),

@@ -77,12 +77,12 @@ KIP = Kip(
         ),
         Row(
             "Pseudo code: several polls in one transaction",
-            "The fate of a batch, and of transactional acknowledgements in flight, when poll() is called again.",
+            "poll() waits for a staging that is in flight in the repaired design; without that (finding X25) it does not.",
             MODELLED,
             handler="clients.shares.staged_records.settle",
             scenario="kip-1289-small-two-polls",
             test="clients/test_staged_records.py::test_a_poll_waits_for_a_staging_that_is_under_way",
-            note="the text does not say; the repaired design refuses the one and waits for the other (findings X24 to X26)",
+            note="the text does not say; of a batch of which a part is not staged see findings X24 and X26",
             page="45-review-of-a-draft-kip-1289",
         ),
         Row(
@@ -485,7 +485,8 @@ KIP = Kip(
         ),
         Row(
             "Corner case 8: the member's epoch",
-            "Another member joins while a staging is on its way.",
+            "Where the present epoch is asked for, a member that joins meanwhile makes a staging STALE_MEMBER_EPOCH, "
+            "though the lock holds (finding L).",
             MODELLED,
             handler="brokers.share_transactions.share_staging.checks_at_once",
             scenario="kip-1289-small-members",

@@ -425,7 +425,7 @@ LEFT_OPEN = tuple(
         ),
         (
             "2.1 commitTransaction",
-            "A commit while a producer has a batch to send.",
+            "A commit without a producer's unsent batch leaves that batch in a transaction that nobody began.",
             f"{BINDING}.bound_producers",
             "unsent-batch",
         ),

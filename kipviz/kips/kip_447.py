@@ -38,11 +38,21 @@ KIP = Kip(
         ),
         Row(
             "Motivation and Rejected Alternatives, counted",
-            "Per task, per thread, from a pool, and several transactional ids in one producer.",
+            "A producer per task costs more with each partition, one per thread does not; several transactional ids in one "
+            "producer save objects and connections, and no request.",
             MODELLED,
             handler="studies.counting.producers.scaling",
             test="studies/test_producers.py::test_several_transactional_ids_in_one_producer_save_objects_and_connections_and_no_request",
             note="of the last one the KIP has the name only: how it shares a sender is our inference",
+            scenario="kip-447-task-ids",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
+        ),
+        Row(
+            "Rejected Alternatives: Producer Pooling, counted",
+            "A pool saves objects, and no transaction.",
+            MODELLED,
+            handler="studies.counting.producers.counted",
+            test="studies/test_producers.py::test_a_pool_saves_objects_and_no_transactions",
             scenario="kip-447-task-ids",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
@@ -226,7 +236,7 @@ KIP = Kip(
         ),
         Row(
             "Generations of the classic protocol",
-            "TxnOffsetCommit carries member id and generation; a removed member is fenced.",
+            "TxnOffsetCommit of another generation, or of a member that was removed, is rejected.",
             MODELLED,
             handler="brokers.membership.classic_group.commit_checks",
             scenario="kip-447-generation",

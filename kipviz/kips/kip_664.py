@@ -11,8 +11,7 @@ KIP = Kip(
     (
         Row(
             "ListTransactions",
-            "Every broker names the transactional ids that it coordinates, by state, producer id, "
-            "duration (KIP-994) and pattern (KIP-1152).",
+            "A broker names the transactional ids that it coordinates, by state, producer id, duration (KIP-994) and pattern (KIP-1152), and none that is DEAD.",
             MODELLED,
             "brokers.transactions.administration.listing",
             "kip-664-fence",
@@ -55,8 +54,7 @@ KIP = Kip(
         ),
         Row(
             "abortTransaction",
-            "An operator's own ABORT marker goes to the leader of one partition, past the "
-            "coordinator, as of transaction version 0.",
+            "An operator's own ABORT marker is for one partition, with the epoch of its log and of transaction version 0; the coordinator is not asked.",
             MODELLED,
             "clients.operators.admin.abort_transaction",
             "kip-664-abort-not-hanging",

@@ -18,8 +18,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_administration.on_offset_fetch_of_groups",
             scenario="kip-709-offsets-of-three",
-            test=TESTS
-            + "an_operator_is_told_what_is_committed_and_a_group_that_is_not_there_has_nothing",
+            test=TESTS + "one_response_has_the_offsets_and_the_error_of_each_group",
             page=PAGE,
             note="with all topics (null), as the tools ask; a consumer asks for one partition of its own group",
         ),

@@ -15,7 +15,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-rebalance",
-            test="brokers/test_group_membership.py::test_a_member_joins_at_the_group_s_next_epoch",
+            test="brokers/test_group_membership.py::test_a_member_joins_with_epoch_0_lives_by_heartbeats_and_leaves_with_epoch_minus_1",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(

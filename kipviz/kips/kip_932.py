@@ -171,7 +171,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
             scenario="kip-932-close",
-            test="conformance/test_share_groups.py::test_23_a_connection_that_breaks_ends_its_member_and_the_last_one_the_group",
+            test="cluster/test_share_sessions_end.py::test_a_member_keeps_its_records_unless_its_session_is_closed",
             page="30-share-groups-kip-932",
         ),
         Row(

@@ -68,6 +68,7 @@ def test_the_states_have_the_names_that_operators_know():
         ({"pattern": "my-.*"}, ["my-a", "my-b"]),
         ({"pattern": "my-"}, []),
         ({"pattern": ".*", "states": ("Ongoing",), "producer_ids": (5,)}, []),
+        ({"duration_ms": 40_001}, ["my-b", "your-c"]),
     ],
 )
 def test_a_list_has_what_passes_every_filter_and_never_the_dead(filters, found):

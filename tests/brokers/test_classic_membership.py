@@ -553,6 +553,8 @@ def test_a_static_member_that_is_started_again_has_no_place_in_a_full_group(desk
 def test_between_two_generations_who_comes_last_is_out_although_it_was_a_member(desk):
     desk.settings = desk.settings.but(group_max_size=2)
     a, b = first_generation(desk, "A", "B")
+    full = ask_to_join(desk, "", "C", source="C/too-many")
+    assert (full.error, tuple(group(desk).members)) == (Errors.GROUP_MAX_SIZE_REACHED, (a, b))
     run_out(desk, f"the session of {a} in g")
     assert group(desk).state is S.PREPARING_REBALANCE
     for client in ("C", "D"):

@@ -13,7 +13,7 @@ from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.scenarios.library import scenario
 from tests.brokers.share_place import ARCHIVING, KEY, REJECT, SharePlace, said
@@ -78,6 +78,31 @@ def test_a_topic_without_a_leader_is_asked_for_five_times(error):
         assert place.states(0, 0) == [ARCHIVING]
         answers(place, error)
     assert len(place.sent(CreateTopics)) == 5
+    assert "no copy" in place.events[-1].because
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (Produce, Errors.NOT_LEADER_OR_FOLLOWER),
+        (Produce, None),
+        (CreateTopics, Errors.TOPIC_ALREADY_EXISTS),
+        (CreateTopics, None),
+    ],
+)
+def test_a_copy_and_a_topic_are_tried_five_times(kind, error):
+    """After a leader that moved or a connection that broke (None); of a topic that is there, too."""
+    copies = kind is Produce
+    place = rejected(there=True, leader=3 if copies else -1)
+    answer = None if error is None else ProduceResponse(error, "dlq.g1-0", -1)
+    for attempt in range(1, 6):
+        assert len(place.sent(kind)) == attempt
+        assert place.states(0, 0) == [ARCHIVING]
+        if copies:
+            place.do(spl.on_dead_letter_answered(place.role, KEY, "0", answer, place.on))
+        else:
+            answers(place, error)
+    assert len(place.sent(kind)) == 5
     assert "no copy" in place.events[-1].because
 
 

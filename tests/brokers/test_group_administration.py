@@ -226,6 +226,13 @@ def test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction() 
     ]
     assert not len(desk.role.pending)
     assert desk.ask(asked.on_delete_groups, DeleteGroups("g")).error is E.GROUP_ID_NOT_FOUND
+    # The same of one partition: the offset that is committed, and the one that a transaction holds.
+    desk = desk_of(classic_groups=Table.of({"g": ClassicGroup(generation=4)}), pending=pending)
+    for partition in ("src-0", "src-1"):
+        answer = desk.ask(asked.on_offset_delete, OffsetDelete("g", (partition,)))
+        assert [result.error for result in answer.results] == [E.NONE]
+        assert desk.written(HERE)[-1] == OffsetTombstone("g", partition)
+    assert not len(desk.role.pending)
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,20 @@ def test_a_silent_member_is_taken_out_and_the_group_goes_on(desk):
     assert beat(desk, "C1", 2).error is Errors.UNKNOWN_MEMBER_ID
 
 
+def test_a_member_joins_with_epoch_0_lives_by_heartbeats_and_leaves_with_epoch_minus_1(desk):
+    assert join(desk, "C1").member_epoch == 2
+    assert join(desk, "C2").member_epoch == 3
+    timer = "the session of C1 in g"
+    for _ in range(2):
+        assert beat(desk, "C1", 2).error is Errors.NONE
+        assert timer in gc.timers(desk.role, desk.on)
+    desk.do(gc.on_timer(desk.role, timer, desk.on))  # without a heartbeat
+    assert beat(desk, "C1", 2).error is Errors.UNKNOWN_MEMBER_ID
+    assert beat(desk, "C2", -1).member_epoch == -1
+    assert not desk.role.groups["g"].members
+    assert beat(desk, "C2", 3).error is Errors.UNKNOWN_MEMBER_ID
+
+
 def test_only_who_has_to_let_go_has_a_rebalance_time_out(desk):
     join(desk, "C1")
     join(desk, "C2")

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
+from kipviz.brokers.context import Reply, ReplyTo
 from kipviz.brokers.groups import group_administration as asked
 from kipviz.brokers.groups import group_coordinator as group
+from kipviz.brokers.groups import several_groups as several
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_log import append
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
@@ -33,6 +37,7 @@ from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord
+from kipviz.records.placement import partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
 from kipviz.views.explanations.operators import found_out
@@ -68,6 +73,32 @@ def test_an_operator_is_told_what_is_committed_and_a_group_that_is_not_there_has
     assert answer.offsets == (FetchedOffset("src-0", 7),)
     answer = told(desk, OffsetFetchOfGroups("nobody"))
     assert (answer.error, answer.group_id, answer.offsets) == (E.NONE, "nobody", ())
+
+
+def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
+    """A group with offsets, one that may not be described, and one that is not there."""
+    places = {
+        name: f"__consumer_offsets-{partition_for(name, 50)}" for name in ("g", "other", "nobody")
+    }
+    here = Desk(kafka_apis, KafkaApis(), leaders=dict.fromkeys(places.values(), 1))
+    request = OffsetFetchOfGroups("g", ("other", "nobody"))
+    to = ReplyTo("op/admin", 1, 0)
+    here.do(several.on_several_groups(here.role, request, to, here.on))
+    asked_of = [call.message.request.group_id for call in here.local]
+    assert asked_of == ["g", "other", "nobody"]
+    for answer in (
+        told(desk_of(**COMMITTED), OffsetFetchOfGroups("g")),
+        OffsetFetchOfGroupsResponse(E.GROUP_AUTHORIZATION_FAILED, "other"),
+        told(desk_of(**COMMITTED), OffsetFetchOfGroups("nobody")),
+    ):
+        assert not here.replies
+        here.do(several.on_answered(here.role, Reply(to, answer)))
+    ((_, whole),) = here.replies
+    assert [(each.group_id, each.error, each.offsets) for each in taken_apart(whole)] == [
+        ("g", E.NONE, (FetchedOffset("src-0", 7),)),
+        ("other", E.GROUP_AUTHORIZATION_FAILED, ()),
+        ("nobody", E.NONE, ()),
+    ]
 
 
 def test_whoever_wants_stable_offsets_is_told_which_is_not() -> None:

@@ -70,26 +70,34 @@ def errors(answer: Any) -> list[tuple[str, Errors]]:
     return [(each.group_id, each.error) for each in taken_apart(answer)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "response"),
+    [
+        (DeleteGroups, DeleteGroupsResponse),
+        (DescribeGroups, DescribeGroupsResponse),
+        (ConsumerGroupDescribe, ConsumerGroupDescribeResponse),
+        (ShareGroupDescribe, ShareGroupDescribeResponse),
+    ],
+)
 def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last(
-    desk: Desk,
+    desk: Desk, kind: Any, response: Any
 ) -> None:
-    ask(desk, DeleteGroups(GROUP, (MISSPELT, BILLING)))
+    ask(desk, kind(GROUP, (MISSPELT, BILLING)))
     assert [(call.role, call.shard, call.message) for call in desk.local] == [
-        ("group_coordinator", HOME[name], AskedOfOne(TO, DeleteGroups(name)))
-        for name in (GROUP, BILLING)
+        ("group_coordinator", HOME[name], AskedOfOne(TO, kind(name))) for name in (GROUP, BILLING)
     ]
-    answered(desk, DeleteGroupsResponse(E.NON_EMPTY_GROUP, BILLING))
+    answered(desk, response(E.GROUP_ID_NOT_FOUND, BILLING))
     assert not desk.replies
-    answered(desk, DeleteGroupsResponse(E.NONE, GROUP))
+    answered(desk, response(E.NONE, GROUP))
     ((to, answer),) = desk.replies
     assert (to, errors(answer)) == (
         TO,
-        [(GROUP, E.NONE), (MISSPELT, E.NOT_COORDINATOR), (BILLING, E.NON_EMPTY_GROUP)],
+        [(GROUP, E.NONE), (MISSPELT, E.NOT_COORDINATOR), (BILLING, E.GROUP_ID_NOT_FOUND)],
     )
     assert not several.waits_for(desk.role, TO)
     assert [(check.asked, check.error) for check in desk.checks] == [
         (MISSPELT, E.NOT_COORDINATOR),
-        (BILLING, E.NON_EMPTY_GROUP),
+        (BILLING, E.GROUP_ID_NOT_FOUND),
     ]
 
 

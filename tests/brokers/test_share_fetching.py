@@ -167,6 +167,11 @@ def test_one_answer_has_records_of_every_partition_and_no_more_than_were_asked_f
     assert told(place.fetch(most=3)) == {"src-0": (3,), "src-1": (100, 101)}
     shares = place.desk.role.shares
     assert [r.state for r in shares[KEYS["src-1"]].records.values()] == [ACQ, ACQ]
+    turns = Place(first=4, second=4).loaded()
+    # Who brought records stands last, and each epoch begins with the next one: of two each has two turns.
+    order = [*told(turns.fetch(most=1)), *told(turns.fetch(most=1))]
+    order += [*told(turns.fetch(most=1)), *told(turns.fetch(most=1))]
+    assert order == ["src-0", "src-0", "src-1", "src-1"]
 
 
 def test_partitions_that_brought_records_have_their_turn_after_the_others() -> None:

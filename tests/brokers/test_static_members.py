@@ -73,6 +73,7 @@ def test_who_goes_for_a_while_keeps_what_it_has_at_epoch_minus_2(desk: Desk) -> 
 def test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch(
     desk: Desk,
 ) -> None:
+    assert joins(desk, "C2").error is E.UNRELEASED_INSTANCE_ID
     beat(desk, "C1", -2)
     answer = joins(desk, "C2")
     assert (answer.error, answer.member_epoch, answer.assignment.partitions) == (E.NONE, 2, BOTH)

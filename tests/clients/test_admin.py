@@ -130,6 +130,7 @@ def test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0(
         WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),)),
     )
     assert request == WriteTxnMarkers(9, 4, False, ("out-0",), 0, 0)
+    assert admin.next_request(me) is None  # the coordinator is not asked
     assert (me.done, me.error, me.candidates) == (True, "", ())
 
 

@@ -79,6 +79,9 @@ def test_what_moves_is_given_up_first_and_given_in_the_next_generation(
     owner = {p: m.member_id for m in members for p in m.subscription.owned}
     for each in first:
         assert all(owner.get(p, each.member_id) == each.member_id for p in each.partitions)
+    kept = {each.member_id: each.partitions for each in first}
+    for name, goal in sticky(PARTITIONS, members).items():
+        assert all(p in kept[name] for p in goal if owner.get(p, name) == name)
     again = tuple(there(each.member_id, *each.partitions, generation=4) for each in first)
     second = {each.member_id: each.partitions for each in cooperative(PARTITIONS, again)}
     assert second == sticky(PARTITIONS, again)

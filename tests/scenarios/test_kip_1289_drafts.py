@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.core.trace import Trace
+from kipviz.messages.events import RecordsMoved
 from kipviz.properties.verdict import BROKEN
+from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
-from tests.scenarios.story import committed_outputs, played, states_of
+from tests.scenarios.story import committed_outputs, nodes, played, states_of
 
 # Of each design: the states that record 100 goes through in memory, the committed outputs, and what breaks.
 ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
@@ -295,6 +298,26 @@ def test_after_a_scale_down_the_start_offset_waits_for_a_transaction_that_nobody
     assert known.state is TransactionState.ONGOING
     assert starts(trace) == [100]
     assert trace.world.applications["app-1"].consumer.staged == ()
+
+
+def test_after_a_stage_write_whose_answer_was_lost_memory_and_log_say_two_things() -> None:
+    trace, _ = played("kip-1289-draft-lost-answer", "draft-late")
+    back = next(
+        node
+        for node in nodes(trace)
+        for event in node.events
+        if isinstance(event, RecordsMoved)
+        and (event.before, event.after) == (RecordState.TX_PENDING, RecordState.ACQUIRED)
+    )
+    (durable,) = (
+        batch
+        for role in back.world.roles.values()
+        if isinstance(role, ShareCoordinator)
+        for state in role.states.values()
+        for batch in state.batches
+        if batch.first <= 100 <= batch.last
+    )
+    assert durable.state is RecordState.TX_PENDING
 
 
 def test_a_timer_that_is_not_armed_again_leaves_the_record_with_a_member_that_has_drained_it() -> (

@@ -29,6 +29,8 @@ def test_several_transactional_ids_in_one_producer_save_objects_and_connections_
         one, task = by[count, ONE_FOR_ALL], by[count, "a producer per task"]
         assert (one[0], one[1]) == (1, count)
         assert one[3:] == task[3:]  # InitProducerId, transactions, markers and requests
+        assert int(by[count, "a producer per thread"][0]) == 1
+        assert task[0] == count
     most = PARTITIONS[-1]
     one, thread = by[most, ONE_FOR_ALL], by[most, "a producer per thread"]
     # A connection to each broker that any of its ids needs: no more than all brokers.
