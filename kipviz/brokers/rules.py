@@ -202,6 +202,10 @@ class BrokerRules(Value, frozen=True):
     """Does the answer to a refresh resolve a vote of a transaction that had votes when it was sent: (was this vote
     durable then)? (Pull request 22357, SharePartitionTxnState; S6.)"""
 
+    end_txn_response: Callable[[], bool]
+    """Does the response to EndTxn wait until every marker is written?
+    (KIP-98 "EndTxnRequest", 4.2; TransactionCoordinator.endTransaction; study B6.)"""
+
     unanswered_vote: Callable[[], bool]
     """Does a vote stay pending for which the state that a refresh reads has no batch?
     (Pull request 22357, SharePartitionTxnState.finalState.) A state of a newer epoch fails the read, and the

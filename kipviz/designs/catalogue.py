@@ -56,6 +56,7 @@ AS_WRITTEN = Design(
         *(UNSAID[slot.name] for slot in STAGING_SLOTS),
         *(UNTOLD[slot.name] for slot in ADMIN_SLOTS),
         *UNWRITTEN.values(),
+        "at_the_decision",
     ),
 )
 

@@ -157,6 +157,19 @@ def the_coordinator_tells() -> bool:
     return True
 
 
+# -- end_txn_response: when does the coordinator respond to EndTxn? --------------------------------
+
+
+def at_the_decision() -> bool:
+    """When PREPARE_COMMIT or PREPARE_ABORT is in its log, before any marker is written."""
+    return False
+
+
+def at_completion() -> bool:
+    """When COMPLETE_COMMIT or COMPLETE_ABORT is in its log: every marker is written by then."""
+    return True
+
+
 # -- abort_target: what does a staged record become when its transaction aborts? ------------------
 
 
@@ -525,4 +538,24 @@ SLOTS: tuple[Slot, ...] = (
     *STAGING_SLOTS,
     *ADMIN_SLOTS,
     *IMPLEMENTATION_SLOTS,
+    Slot(
+        "end_txn_response",
+        "When does the transaction coordinator respond to EndTxn?",
+        "B6",
+        True,
+        (
+            Option(
+                "at_the_decision",
+                at_the_decision,
+                SHIPPED,
+                "KIP-98, Data Flow 5.1; TransactionCoordinator.endTransaction, sendTxnMarkersCallback",
+            ),
+            Option(
+                "at_completion",
+                at_completion,
+                OURS,
+                "what KIP-1289's 'true synchronisation point' would take; no draft says it",
+            ),
+        ),
+    ),
 )

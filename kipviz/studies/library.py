@@ -228,11 +228,13 @@ STUDIES: tuple[Study, ...] = (
         "B6",
         "Is everything visible when commitTransaction() returns?",
         "KIP-1289 'the true synchronisation point'; TransactionCoordinator.endTransaction",
-        "The coordinator answers as soon as the decision is logged, so the producer goes on while "
-        "the record is TX_PENDING and the output is not visible yet. A coordinator that responds at COMPLETE_COMMIT "
-        "is counted in the same interleavings, from that state on: every output is visible then, and the "
-        "share-partition leader may still not know the outcome.",
+        "Kafka's coordinator responds as soon as the decision is logged, so the producer goes on while the record is "
+        "TX_PENDING and the output is not visible yet. A coordinator that responds at COMPLETE_COMMIT (slot "
+        "end_txn_response, our inference) makes every output visible first, and the share-partition leader may still not "
+        "know the outcome. The consumers' side waits in each of them: read_committed stops at the last stable offset, and "
+        "nobody acquires a record that is TX_PENDING. The times are those of one round without faults.",
         counting=counted.window,
+        timing=cost.responses,
     ),
     Study(
         "B7",
@@ -438,6 +440,16 @@ STUDIES: tuple[Study, ...] = (
         "and a look-up, which delays the acknowledgement and not the commit.",
         timing=cost.table,
         timing_of=cost.table_of,
+    ),
+    Study(
+        "lock-end",
+        "What does an acquisition lock that ends before its transaction cost?",
+        "KIP-1289 corner cases 6 and 13; group.share.record.lock.duration.ms, transaction.timeout.ms",
+        "Two members and one record, followed for two minutes or until the record is acknowledged. A member whose commit is refused "
+        "ends, as Kafka's producer does on INVALID_TXN_STATE. Counted: how often its output is committed, deliveries, how long it is "
+        "TX_PENDING, messages, bytes as the schemas write them, appends. Study B8 has the searches.",
+        timing=lock_end.costs,
+        work_ms=lock_end.WORK_MS,
     ),
     Study(
         "redelivery",

@@ -80,7 +80,7 @@ class Study(Value, frozen=True):
     and the rows of a table, or `parts` if it takes long. `beside` is a second table
     behind searched or counted rivals: of runs, or of the same question on the timed clock. `timing` gives a table of times for stated round trips and flushes, alone or
     beside the other one. `timing_of` gives the timing with rows for further designs, by their names. `faults` is the fault budget of the search,
-    in words.
+    in words. `work_ms` is how long an application works on a batch in a table of times if the reader states nothing.
     """
 
     name: str
@@ -96,6 +96,7 @@ class Study(Value, frozen=True):
     timing_of: Callable[[tuple[str, ...]], Timing] | None = None
     parts: Parts | None = None
     beside: Parts | None = None
+    work_ms: int = 0
 
 
 class NoDesignsHere(ValueError):
@@ -184,7 +185,8 @@ def answers(
     Raises:
         BadLatency: if a stated time cannot be.
     """
-    times = None if study.timing is None else study.timing(checked(latencies))
+    latencies = latencies.but(work_ms=checked(latencies).work_ms or study.work_ms)
+    times = None if study.timing is None else study.timing(latencies)
     if times is not None and not (study.counting or study.parts or study.rivals):
         yield Answer(study, *times, assumptions=latencies.words)
         return

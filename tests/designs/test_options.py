@@ -34,6 +34,8 @@ ANSWERS = [
     ("outcome_write", "keeps_the_vote", (), True),
     ("initialize_again", "made_anew", (), True),
     ("initialize_again", "left_as_it_is", (), False),
+    ("end_txn_response", "at_the_decision", (), False),
+    ("end_txn_response", "at_completion", (), True),
     ("stage_retry", "idempotent", (), Errors.NONE),
     ("stage_retry", "invalid_record_state", (), Errors.INVALID_RECORD_STATE),
     ("eviction", "refused", (), False),

@@ -6,7 +6,7 @@ from kipviz.checking.timed.critical_path import Latencies
 from kipviz.studies.library import STUDIES, study
 from kipviz.studies.study import answer
 from kipviz.studies.test_plan import cost
-from kipviz.studies.timed import latency
+from kipviz.studies.timed import latency, lock_end
 from kipviz.views.reports.review import study_page
 
 SLOW = Latencies(round_trip_ms=10, fsync_ms=5)
@@ -92,8 +92,39 @@ def test_only_on_a_shared_connection_a_request_waits_for_a_batch_and_longer_with
 
 def test_every_table_of_times_says_what_it_assumes_and_that_it_is_no_benchmark() -> None:
     timed = [each.name for each in STUDIES if each.timing is not None]
-    assert timed == ["B10", "cost", "redelivery", "B33"]
+    assert timed == ["B6", "B10", "cost", "lock-end", "redelivery", "B33"]
     page = study_page(answer(study("cost"), latencies=SLOW))
     assert "Assumed: round trip client to broker 10 ms, broker to broker 1 ms; fsync 5 ms;" in page
     assert "no benchmark of a broker" in page
     assert page.count("Assumed:") == 1
+
+
+def test_a_lock_that_frees_a_record_commits_its_output_again_and_again() -> None:
+    rows = by_label(lock_end.costs(Latencies(work_ms=lock_end.WORK_MS)))
+    free = rows["the record is free again (the text)"]
+    longer = rows["the lock lasts as long as the transaction may"]
+    aborts = rows["the coordinator aborts the transaction at the lock's end"]
+    asked = rows[lock_end.ASKED]
+    waits = rows["the record waits, and its leader looks the outcome up"]
+    commits, last = "transactions with its output that commit", "first poll() to acknowledged"
+    assert (free[commits], free["deliveries"], free[last]) == ("3", "4", lock_end.NOT_YET)
+    assert (aborts[commits], aborts["that abort"], aborts[last]) == ("0", "2", lock_end.NOT_YET)
+    for once in (longer, waits):
+        assert (once[commits], once["that abort"], once["deliveries"]) == ("1", "0", "1")
+        assert once[last] == "45.096 s"
+    # What a request of the leader would add: one EndTxn and its response for each transaction that is aborted.
+    assert int(asked["messages"].replace(",", "")) == int(aborts["messages"].replace(",", "")) + 4
+    assert asked["appends"] == aborts["appends"]
+
+
+def test_work_that_ends_before_the_lock_costs_the_same_whatever_the_lock_does() -> None:
+    _, rows = lock_end.costs(Latencies(work_ms=20_000))
+    assert len({row[4:] for row in rows}) == 1
+
+
+def test_the_work_of_a_study_is_stated_under_its_table_and_gives_way_to_the_readers() -> None:
+    asked = study("lock-end").but(timing=lambda latencies: (("work",), ((latencies.words,),)))
+    assert "45000 ms of work on a batch" in answer(asked).assumptions
+    assert "45000 ms of work on a batch" in answer(asked).rows[0][0]
+    stated = answer(asked, latencies=Latencies(work_ms=20_000))
+    assert "20000 ms of work on a batch" in stated.assumptions

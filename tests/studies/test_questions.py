@@ -38,7 +38,7 @@ def test_a_row_has_the_study_s_own_question_and_command_and_places_that_there_ar
         assert list((ROOT / "notebooks").glob(f"{number}-*.ipynb")), number
     for named in re.findall(r"finding (\w+)", where):
         assert finding(named).name == named
-    for study in re.findall(r"study (\w+)", where):
+    for study in re.findall(r"study ([\w-]+)", where):
         assert study in KNOWN
 
 

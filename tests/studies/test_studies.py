@@ -89,21 +89,27 @@ def test_a_counted_study_counts_what_it_says() -> None:
 
 
 def test_a_commit_returns_before_the_share_side_has_heard_of_it() -> None:
-    repaired, stuck = (
-        [int(cell.replace(",", "")) for cell in row[3:]]
-        for row in answer(study("B6")).rows
-        if row[2] == "at PREPARE_COMMIT"
-    )
-    states, returned, pending, held = repaired
+    counts = [tuple(map(int, row[2:])) for row in answer(study("B6")).rows]
+    kafka, waits, told, stuck, stuck_too = counts
+    states, returned, pending, held = kafka
     assert states == 686
     assert returned > pending > 0
     assert returned > held > 0
     assert stuck[1] == stuck[2]  # no marker ever resolves it
+    assert stuck_too[1] == stuck_too[2]
+    # Behind COMPLETE_COMMIT every output is visible, and the outcome still need not be known.
+    for later in (waits, told, stuck_too):
+        assert later[1] >= later[2] > later[3] == 0
+    assert waits[1:] == (50, 40, 0)
 
 
-def test_a_response_at_complete_would_make_the_output_visible_and_not_the_outcome_known() -> None:
-    later = [row for row in answer(study("B6")).rows if row[2] == "at COMPLETE_COMMIT"]
-    assert [tuple(map(int, row[4:])) for row in later] == [(60, 48, 0), (36, 36, 0)]
+def test_a_response_at_completion_costs_the_marker_and_another_append_and_no_message() -> None:
+    kafka, waits, told = (row[2:] for row in answer(study("B6")).times[1])
+    took = [float(row[0].removesuffix(" ms")) for row in (kafka, waits, told)]
+    assert took[1] == took[2] > took[0]
+    assert kafka[1:6] == waits[1:6]
+    assert "7 replicated appends" in waits[6]
+    assert "5 replicated appends" in kafka[6]
 
 
 @pytest.mark.thorough

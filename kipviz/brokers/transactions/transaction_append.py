@@ -5,6 +5,7 @@ WHERE IN KAFKA: the callbacks of TransactionStateManager.appendTransactionToLog.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from kipviz.brokers.checks import error_of
@@ -14,9 +15,11 @@ from kipviz.brokers.transactions import two_phase
 from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
     TransactionMetadata,
+    completion_of,
     spoken_in,
 )
 from kipviz.core.model import Event
+from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided, TransactionMoved
@@ -64,7 +67,7 @@ class PendingAppend(Value, frozen=True):
 
     `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
     transaction first), "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or
-    nobody's: "timeout", "complete", "expire". `two_phase` says that the InitProducerId is KIP-939's.
+    nobody's: "timeout", "expire", "complete" (an EndTxn's where the coordinator responds at completion). `two_phase` says that the InitProducerId is KIP-939's.
     """
 
     offset: int
@@ -289,6 +292,24 @@ def answer_add(
     )
 
 
+def completing(offset: int, known: TransactionMetadata) -> PendingAppend:
+    """Give the append of a completion; who is owed an answer gets it when that is replicated."""
+    record = completion_of(known)
+    return PendingAppend(offset, record, known.last_producer_epoch, "complete", known.owed)
+
+
+def owed_answers(
+    waiting: tuple[PendingAppend, ...], transactions: Table[str, TransactionMetadata], error: Errors
+) -> tuple[Reply, ...]:
+    """Give an error to everybody who waits for a record, and to whoever waits for a completion."""
+    appends = (
+        refusals(wait, transactions[wait.record.transactional_id], error) for wait in waiting
+    )
+    owed = (each.owed for each in transactions.values() if each.owed is not None)
+    ends = (Reply(reply_to, EndTxnResponse(error)) for reply_to in owed)
+    return (*chain.from_iterable(appends), *ends)
+
+
 def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:
     """Give the answer to whoever waits for a record, with what it says."""
     if wait.reply_to is None:
@@ -311,12 +332,12 @@ def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, 
             )
         case "offsets":
             answer = AddOffsetsToTxnResponse(Errors.NONE)
-        case "end" if known.client_transaction_version < 2:
+        case "end" | "complete" if known.client_transaction_version < 2:
             answer = EndTxnResponse(Errors.NONE)
         case "end" if known.next_producer_id >= 0:
             later = max(known.next_producer_epoch, 0)
             answer = EndTxnResponse(Errors.NONE, known.next_producer_id, later)
-        case "end":
+        case "end" | "complete":
             answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
         case other:
             raise AssertionError(f"nobody waits for {other}")

@@ -33,12 +33,14 @@ from kipviz.brokers.transactions.transaction_append import (
     append_of,
     append_timers,
     before_logging,
+    completing,
     dated,
     decided_by,
     gathered,
     markers_of,
     nameless,
     needs_image,
+    owed_answers,
     refusals,
     unheard,
     unmarked,
@@ -55,7 +57,6 @@ from kipviz.brokers.transactions.transaction_metadata import (
     COMPLETED,
     PREPARED,
     TransactionMetadata,
-    completion_of,
     decision_of,
     is_end_txn_retry,
     joined,
@@ -235,7 +236,7 @@ def on_end_txn(
 
     WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version
     5: a transition in progress, the producer id, the epoch, the state; another one for older versions. DOES: logs PREPARE_COMMIT or PREPARE_ABORT, since version 5 with the next epoch.
-    ANSWERS: as soon as that is replicated, before any marker is written.
+    ANSWERS: as soon as that is replicated, before any marker is written. OPEN: end_txn_response.
     Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
 
@@ -412,12 +413,9 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
 
 def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
     """Tell everybody who waits for a record that the coordinator is elsewhere now."""
-    replies: list[Reply] = []
-    for wait in me.waiting:
-        known = me.transactions[wait.record.transactional_id]
-        replies += refusals(wait, known, Errors.NOT_COORDINATOR)
+    replies = owed_answers(me.waiting, me.transactions, Errors.NOT_COORDINATOR)
     checks = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),) if replies else ()
-    return Effects(None, replies=tuple(replies), checks=checks)
+    return Effects(None, replies=replies, checks=checks)
 
 
 # -- pieces ------------------------------------------------------------------------------------
@@ -481,7 +479,7 @@ def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) ->
         replies = refusals(wait, known, Errors.COORDINATOR_NOT_AVAILABLE)
         checks = append_checks(me.shard, on) if replies else ()
         return Effects(_with(me, after_failure(wait, known)), replies=replies, checks=checks)
-    me = _with(me, known.but(pending_state=wait.record.state))
+    me = _with(me, known.but(pending_state=wait.record.state, owed=wait.reply_to))
     if not on.image.has_enough_replicas(me.shard):
         return Effects(me)
     return _send_markers(me, me.transactions[known.transactional_id], (), on)
@@ -552,6 +550,8 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
         return Effects(gone, events=(TransactionForgotten(record.transactional_id),))
     before = me.transactions[record.transactional_id]
     known = metadata_of(record).but(last_producer_epoch=wait.last_producer_epoch)
+    waits = wait.answer == "end" and known.state in PREPARED and on.rules.end_txn_response()
+    known = known.but(owed=wait.reply_to) if waits else known
     me = _with(me, known)
     moved = TransactionMoved(
         known.transactional_id,
@@ -564,7 +564,8 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     )
     open_yet = Check("state", None, before.state, Errors.CONCURRENT_TRANSACTIONS)
     checks = (open_yet,) if wait.answer == "fence" and wait.reply_to is not None else ()
-    done = Effects(me, replies=answers_of(wait, known), events=(moved,), checks=checks)
+    replies = () if waits else answers_of(wait, known)
+    done = Effects(me, replies=replies, events=(moved,), checks=checks)
     if known.state not in PREPARED:
         return done
     ready = made_ready(known, on.now_ms)
@@ -588,11 +589,8 @@ def _send_markers(
     known = known.but(partitions=tuple(p for p in known.partitions if p in there))
     partitions = tuple(p for p in partitions if p in there)
     if not known.partitions and not known.cancelled:
-        ready = known.but(sent=(), to_send=(), pending_state=None)
-        wait = PendingAppend(
-            _next_offset(me, on), completion_of(known), known.last_producer_epoch, "complete"
-        )
-        return _log(me, ready, wait, on)
+        ready = known.but(sent=(), to_send=(), pending_state=None, owed=None)
+        return _log(me, ready, completing(_next_offset(me, on), known), on)
     whose = (ROLE, me.shard, f"{me.coordinator_epoch} {known.transactional_id}")
     requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
     known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
@@ -44,7 +45,8 @@ class TransactionMetadata(Part, frozen=True):
     next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's (draft).
     `has_failed_epoch_fence` says that the epoch here is one whose record could not be written.
     `complete_timestamp_ms` is when a decided transaction was made ready for its completion: Kafka
-    prepares that record before it sends the markers, so it has the time of then.
+    prepares that record before it sends the markers, so it has the time of then. `owed` is whose EndTxn is answered
+    at completion, where the coordinator waits for that (slot end_txn_response).
     """
 
     transactional_id: str
@@ -67,6 +69,7 @@ class TransactionMetadata(Part, frozen=True):
     start_timestamp_ms: int = NO_TIMESTAMP
     last_update_timestamp_ms: int = NO_TIMESTAMP
     complete_timestamp_ms: int = NO_TIMESTAMP
+    owed: ReplyTo | None = None
 
     @property
     def is_kept(self) -> bool:

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.outcomes import endings
 from kipviz.checking.search.explore import CANCELLED, Search
@@ -16,7 +15,6 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design as design_named
 from kipviz.records.share_group_state import RecordState
-from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import changed
@@ -27,55 +25,44 @@ SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=40_000)
 
 
+# When the coordinator responds to EndTxn (B6).
+AT_COMPLETION = "end_txn_response=at_completion"
+RESPONSES: tuple[tuple[str, str], ...] = (
+    ("at PREPARE_COMMIT (Kafka)", "repaired"),
+    ("at COMPLETE_COMMIT", f"repaired+{AT_COMPLETION}"),
+    (
+        "at COMPLETE_COMMIT, and the leader is told the outcome",
+        f"repaired+{AT_COMPLETION}+outcome_news=the_coordinator_tells",
+    ),
+    ("at PREPARE_COMMIT, markers that do not resolve (finding I)", "finding-I"),
+    ("at COMPLETE_COMMIT, markers that do not resolve (finding I)", f"finding-I+{AT_COMPLETION}"),
+)
+
+
 def window() -> Table:
     """In how many states the producer has heard of its commit and the share side has not."""
     rows = []
-    for label, design in (
-        ("markers that fit (repaired)", "repaired"),
-        ("markers that do not (finding I)", "finding-I"),
-    ):
+    for label, design in RESPONSES:
         search = _Window(scenario(SMALL).model(design_named(design), FaultBudget()))
         explored = search.run(BOUNDS)
-        for words, seen in (
-            ("at PREPARE_COMMIT", search.told),
-            ("at COMPLETE_COMMIT", search.over),
-        ):
-            counts = (explored.states, seen.states, seen.pending, seen.held)
-            rows.append((label, design, words, *(f"{count:,}" for count in counts)))
+        counts = (explored.states, search.states, search.pending, search.held)
+        rows.append((label, design, *(f"{count:,}" for count in counts)))
     heads = (
-        "rival",
+        "the coordinator responds to EndTxn",
         "design",
-        "the coordinator responds",
         "states",
-        "commitTransaction() may have returned",
+        "commitTransaction() has returned",
         "of them: the record is TX_PENDING",
         "of them: the output is not visible",
     )
     return heads, tuple(rows)
 
 
-class _Unfinished:
-    """How many states there are behind a moment, and in how many of them something is unfinished."""
-
-    def __init__(self) -> None:
-        self.states = self.pending = self.held = 0
-
-    def note(self, world: World, output: str) -> None:
-        """Count a state."""
-        self.states += 1
-        self.pending += has_staged(world)
-        self.held += bool(world.logs[output].open)
-
-
 class _Window(Search):
-    """A search that looks at what is unfinished after a commit has returned.
-
-    `told` is behind the response as Kafka sends it. `over` is behind COMPLETE_COMMIT, before which a
-    coordinator that waits for every marker would not respond.
-    """
+    """A search that counts the states behind the response to a commit, and what is unfinished in them."""
 
     def __init__(self, model: ClusterModel) -> None:
-        self.told, self.over = _Unfinished(), _Unfinished()
+        self.states = self.pending = self.held = 0
         super().__init__(model, ())
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
@@ -83,19 +70,10 @@ class _Window(Search):
         app = next(iter(world.applications.values()))
         # The response to EndTxn has brought the next epoch.
         if app.producer.manager.producer_epoch > 0:
-            self.told.note(world, app.output)
-        if _is_complete(world):
-            self.over.note(world, app.output)
+            self.states += 1
+            self.pending += has_staged(world)
+            self.held += bool(world.logs[app.output].open)
         super().note(number, world, states, depth)
-
-
-def _is_complete(world: World) -> bool:
-    return any(
-        known.state is TransactionState.COMPLETE_COMMIT
-        for role in world.roles.values()
-        if isinstance(role, TransactionCoordinator)
-        for known in role.transactions.values()
-    )
 
 
 def has_staged(world: World) -> bool:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kipviz.checking.timed.critical_path import LOCAL_HOP, Latencies, Timed, number
+from kipviz.clients.application import Call
 from kipviz.core.values import Value
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import topic_of
-from kipviz.studies.test_plan.rounds import PLAIN, WAYS, Round, Way, timed_round
+from kipviz.studies.counting.counted import RESPONSES
+from kipviz.studies.test_plan.rounds import PLAIN, WAYS, Round, Way, called, timed_round
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 NEVER = "never"
@@ -143,6 +145,48 @@ def table(
         "critical path of the commit",
     )
     return heads, tuple(rows)
+
+
+def responses(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
+    """Return what a commit costs by when the coordinator responds to EndTxn (B6).
+
+    Raises:
+        BadLatency: if a stated time cannot be.
+    """
+    rows = []
+    for label, design in RESPONSES[:3]:
+        found = timed_round(Way(label, design), latencies)
+        begin = called_at(found)
+        rows.append(
+            (
+                label,
+                design,
+                since(found.timed, found.ended, begin),
+                since(found.timed, found.visible, begin),
+                since(found.timed, found.acknowledged, begin),
+                *_counts(bill(found)),
+                path_words(found.timed, found.ended, begin),
+            )
+        )
+    heads = (
+        "the coordinator responds to EndTxn",
+        "design",
+        "commitTransaction() takes",
+        "from its call to a visible output",
+        "from its call to an acknowledged batch",
+        "messages",
+        "bytes",
+        "appends",
+        "what the commit waits for",
+    )
+    return heads, tuple(rows)
+
+
+def called_at(found: Round) -> int:
+    """Return the step at which a round calls commitTransaction()."""
+    step = called(found.timed, Call.COMMIT_TRANSACTION, found.polled)
+    assert step is not None, f"{found.way.label}: no commit"
+    return step
 
 
 def _counts(counted: Bill | None) -> tuple[str, str, str]:
