@@ -15,7 +15,7 @@ from kipviz.command.bad_input import Refused
 from kipviz.command.output import GoingOn, Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
-    from kipviz.conforming.judging import Mutants
+    from kipviz.conforming.mutants import Mutants
     from kipviz.conforming.programs import Program
     from kipviz.conforming.rounds import Refusal, Round
 
@@ -220,7 +220,7 @@ def _keep(
 def _lines(
     found: _Found, kept: list[tuple[Refusal, str]], release: str, brokers: int
 ) -> Iterator[str]:
-    from kipviz.conforming.judging import lines_of_mutants
+    from kipviz.conforming.mutants import lines_of_mutants
 
     where = "one broker" if brokers == 1 else f"{brokers} brokers"
     yield (

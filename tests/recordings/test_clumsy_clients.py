@@ -5,25 +5,24 @@ before it was followed rightly, and each test undoes one mend.
 """
 
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from kipviz.conforming import judging
-from kipviz.conforming.judging import (
-    SEVERAL,
-    UNDECIDED,
-    evidence_of,
-    lines_of_mutants,
-    mutants_of,
-)
+from kipviz.conforming import mutants as mutation
+from kipviz.conforming.judging import evidence_of
+from kipviz.conforming.mutants import SEVERAL, UNDECIDED, lines_of_mutants, mutants_of
 from kipviz.conforming.programs import read
 from kipviz.conforming.real_cluster import Files
 from kipviz.messages.errors import Errors
+from kipviz.recordings.answer_mutations import changes
 from kipviz.recordings.judging import accept, inconclusive
+from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.replayed_roles import sharing
+from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
 from kipviz.recordings.request_context.handmade_requests import Sent
 from kipviz.recordings.request_context.verification_memory import VerificationMemory
@@ -127,11 +126,29 @@ def test_no_answer_with_one_number_changed_by_one_is_accepted(evidence):
     mutants = mutants_of(evidence, 150, lambda: True)
     assert mutants.asked >= 100
     assert mutants.accepted == ()
-    assert "SHARE_FETCH" in dict(mutants.followed)
+
+
+def test_what_members_of_a_share_group_are_told_is_changed_too_and_the_group_followed_again(
+    evidence,
+):
+    acceptor = Acceptor(evidence)
+    asked = Counter()
+    for number, exchange in enumerate(acceptor.exchanges):
+        if exchange.api not in ("SHARE_FETCH", "SHARE_ACKNOWLEDGE"):
+            continue
+        assert not any(a.refused for a in acceptor.followed_again(number, exchange))
+        for which, answer in changes(exchange.response):
+            told = acceptor.followed_again(number, exchange.but(response=answer))
+            assert any(each.refused for each in told), which
+            asked[exchange.api, which.rpartition(" ")[0]] += 1
+    # An acknowledgement is answered about the partition that it names, and about no other one of its session.
+    assert asked["SHARE_ACKNOWLEDGE", "responses.partitions.partitionIndex"]
+    assert asked["SHARE_FETCH", "responses.partitions.acquiredRecords.deliveryCount"]
 
 
 def test_a_mutant_that_is_accepted_has_a_reason(evidence, monkeypatch):
-    monkeypatch.setattr(judging, "_accepts", lambda *_: True)
+    told = Asked(0, "PRODUCE", "p0-orders-0", (), ((),))
+    monkeypatch.setattr(mutation, "_told", lambda *_: (told,))
     mutants = mutants_of(evidence, 20, lambda: True)
     assert sum(count for *_, count in mutants.accepted) == mutants.asked
     assert {why for *_, why, _ in mutants.accepted} <= {SEVERAL, UNDECIDED}

@@ -77,7 +77,8 @@ from kipviz.recordings.replayed_roles.fetching import (
     refusal_of,
 )
 from kipviz.recordings.replayed_roles.joining import JOINING, Joining, worlds_of_group
-from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
+from kipviz.recordings.replayed_roles.separate_share_groups import APIS as MEMBERS_AND_STATES
+from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group, of_one_group
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.replayed_roles.sharing import MEMBERS, Sharing
 from kipviz.recordings.request_context.admission import Admission
@@ -164,7 +165,7 @@ class Acceptor(RequestBook):
             broker: [(at, self._model.context(world, broker)) for at, world in self._decided]
             for broker in brokers_of(self._decisions)
         }
-        self._joining = self._setting_aside(self._follow)
+        self._joining = self._setting_aside(lambda: self._follow(self.exchanges))
 
     @contextmanager
     def _taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
@@ -205,6 +206,22 @@ class Acceptor(RequestBook):
         """Follow the members of share groups and of classic groups from the first request to the last."""
         return (*self.shared(), *self.joined())
 
+    def followed_again(self, number: int, changed: Exchange) -> tuple[Asked, ...]:
+        """Follow one group again, in which one of its members was told something else.
+
+        Raises:
+            RecordingError: if an answer lacks what its API has.
+            CannotHandleError: if the model cannot handle it.
+        """
+        api = changed.api
+        among = MEMBERS_AND_STATES if api in MEMBERS else JOINING
+        exchanges = of_one_group(self.exchanges, number, among)
+        exchanges = (*exchanges[:number], changed, *exchanges[number + 1 :])
+        if api in MEMBERS:
+            with self._taking_apart(number, changed):
+                return self._followed_in(exchanges)
+        return tuple(each for one in self._follow(exchanges).values() for each in one.verdicts)
+
     def joined(self) -> tuple[Asked, ...]:
         """Follow the members of classic groups, and say of each answer whether the model could give it."""
         return tuple(each for one in self._joining.values() for each in one.verdicts)
@@ -223,17 +240,17 @@ class Acceptor(RequestBook):
                 why = why_set_aside(stuck.number, exchange, stuck.problem)
                 self.set_aside(stuck.number, why)
 
-    def _follow(self) -> dict[int, Joining]:
+    def _follow(self, exchanges: tuple[Exchange, ...]) -> dict[int, Joining]:
         """Follow the classic groups at each broker: 0 stands for one that has no others."""
         with self._reading("A request of a member of a group lacks what it has"):
             if not self._decisions:
                 roles = [world.roles for world in self._worlds]
                 contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
                 elections = elections_of(self._entries)
-                return {0: self._joining_at(self.exchanges, contexts, elections)}
+                return {0: self._joining_at(exchanges, contexts, elections)}
             return {
                 broker: self._joining_at(
-                    tuple(x if x.broker == broker else x.but(api="") for x in self.exchanges),
+                    tuple(x if x.broker == broker else x.but(api="") for x in exchanges),
                     [
                         (at, on, world.roles)
                         for (at, world), (_, on) in zip(

@@ -7,7 +7,7 @@ followed alone they add up. All are followed together only where a broker had no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kipviz.messages.errors import Errors
 from kipviz.recordings.recorded import Exchange
@@ -25,10 +25,23 @@ def group_by_group(exchanges: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, 
         yield exchanges
         return
     for group in groups:
-        yield tuple(
-            each.but(api="") if each.api in APIS and _group_of(each) != group else each
-            for each in exchanges
-        )
+        yield _of_group(exchanges, group, APIS)
+
+
+def of_one_group(
+    exchanges: tuple[Exchange, ...], number: int, apis: Collection[str]
+) -> tuple[Exchange, ...]:
+    """Return the exchanges with those requests of some APIs passed over that are of other groups than a certain one's."""
+    return _of_group(exchanges, _group_of(exchanges[number]), apis)
+
+
+def _of_group(
+    exchanges: tuple[Exchange, ...], group: str, apis: Collection[str]
+) -> tuple[Exchange, ...]:
+    return tuple(
+        each.but(api="") if each.api in apis and _group_of(each) != group else each
+        for each in exchanges
+    )
 
 
 def _group_of(exchange: Exchange) -> str:

@@ -452,6 +452,8 @@ class Sharing:
         parts = parts_of(exchange.response["responses"], self._names)
         known = [m.partition for m in messages]
         own = (*known, *(a.about.rpartition(" ")[2] for a in self._refused if a.number == number))
+        if exchange.api == "SHARE_ACKNOWLEDGE":
+            own = tuple(parts_of(exchange.request["topics"], self._names))
         others = [name for name in parts if name not in own]
         recorded = [recorded_of(exchange, p, self._names, others) for p in known]
         reached = self._reached(lambda way: self._says(way, number) == recorded, number, on)
