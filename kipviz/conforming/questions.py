@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.cluster import coordinators, metadata, topic_creation
-from kipviz.messages.apis.groups import classic_groups, membership, offsets
+from kipviz.messages.apis.groups import classic_groups, membership, offset_commit, offset_fetch
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
@@ -24,9 +24,11 @@ ADD_OFFSETS = Question(
     added_partitions.ADD_OFFSETS_TO_TXN_REQUEST, added_partitions.ADD_OFFSETS_TO_TXN_RESPONSE
 )
 END = Question(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE)
-STAGE = Question(offsets.TXN_OFFSET_COMMIT_REQUEST, offsets.TXN_OFFSET_COMMIT_RESPONSE, 5)
-COMMIT = Question(offsets.OFFSET_COMMIT_REQUEST, offsets.OFFSET_COMMIT_RESPONSE, 9)
-OFFSETS = Question(offsets.OFFSET_FETCH_REQUEST, offsets.OFFSET_FETCH_RESPONSE, 9)
+STAGE = Question(
+    offset_commit.TXN_OFFSET_COMMIT_REQUEST, offset_commit.TXN_OFFSET_COMMIT_RESPONSE, 5
+)
+COMMIT = Question(offset_commit.OFFSET_COMMIT_REQUEST, offset_commit.OFFSET_COMMIT_RESPONSE, 9)
+OFFSETS = Question(offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, 9)
 PRODUCE = Question(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 12)
 FETCH = Question(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, 17)
 BEAT = Question(

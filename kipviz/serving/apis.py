@@ -9,7 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipviz.messages.apis.cluster import acls, coordinators, metadata
-from kipviz.messages.apis.groups import classic_groups, group_admin, membership, offsets
+from kipviz.messages.apis.groups import (
+    classic_groups,
+    group_admin,
+    membership,
+    offset_commit,
+    offset_fetch,
+)
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
@@ -63,8 +69,14 @@ APIS: dict[int, Api] = {
             list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE, _r.list_offsets
         ),
         _api(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE, _c.metadata),
-        _api(offsets.OFFSET_COMMIT_REQUEST, offsets.OFFSET_COMMIT_RESPONSE, _g.offset_commit),
-        _api(offsets.OFFSET_FETCH_REQUEST, offsets.OFFSET_FETCH_RESPONSE, _g.offset_fetch),
+        _api(
+            offset_commit.OFFSET_COMMIT_REQUEST,
+            offset_commit.OFFSET_COMMIT_RESPONSE,
+            _g.offset_commit,
+        ),
+        _api(
+            offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, _g.offset_fetch
+        ),
         _api(
             coordinators.FIND_COORDINATOR_REQUEST,
             coordinators.FIND_COORDINATOR_RESPONSE,
@@ -95,8 +107,8 @@ APIS: dict[int, Api] = {
         ),
         _api(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, _t.end_txn),
         _api(
-            offsets.TXN_OFFSET_COMMIT_REQUEST,
-            offsets.TXN_OFFSET_COMMIT_RESPONSE,
+            offset_commit.TXN_OFFSET_COMMIT_REQUEST,
+            offset_commit.TXN_OFFSET_COMMIT_RESPONSE,
             _t.txn_offset_commit,
         ),
         _api(

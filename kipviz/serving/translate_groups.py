@@ -7,7 +7,7 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 from __future__ import annotations
 
 from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
-from kipviz.messages.apis.groups.offsets import OF_A_PARTITION
+from kipviz.messages.apis.groups.offset_fetch import OF_AN_OFFSET
 from kipviz.messages.classic_groups import (
     Assigned,
     Heartbeat,
@@ -108,7 +108,7 @@ def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
                     code, offset = Errors.UNKNOWN_TOPIC_ID, -1
                     if isinstance(told, OffsetFetchResponse):
                         code, offset = told.error, told.offset
-                        error = error if code in OF_A_PARTITION else code
+                        error = error if not code or code in OF_AN_OFFSET else code
                     partitions.append(_offset(index, code, offset))
                 named = {n: topic[n] for n in ("Name", "TopicId") if n in topic}
                 topics.append(named | {"Partitions": tuple(partitions)})

@@ -11,7 +11,7 @@ from itertools import islice
 from kipviz.core.values import Value
 from kipviz.messages.admin import STATE_NAMES
 from kipviz.messages.apis.cluster import acls, metadata
-from kipviz.messages.apis.groups import group_admin, offsets
+from kipviz.messages.apis.groups import group_admin, offset_fetch
 from kipviz.messages.apis.logs import list_offsets
 from kipviz.messages.apis.shares import share_admin as shares
 from kipviz.messages.apis.transactions import admin
@@ -45,7 +45,9 @@ LIST = Question(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONS
 DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
 OFFSETS = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
 GROUPS = Question(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE)
-COMMITTED = Question(offsets.OFFSET_FETCH_REQUEST, offsets.OFFSET_FETCH_RESPONSE, OFFSETS_BY_NAME)
+COMMITTED = Question(
+    offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, OFFSETS_BY_NAME
+)
 SHARE_GROUPS = Question(shares.SHARE_GROUP_DESCRIBE_REQUEST, shares.SHARE_GROUP_DESCRIBE_RESPONSE)
 SHARE_OFFSETS = Question(
     shares.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, shares.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from kipviz.messages.apis.cluster import coordinators
 from kipviz.messages.apis.groups import membership
-from kipviz.messages.apis.groups import offsets as group_requests
+from kipviz.messages.apis.groups import offset_fetch as group_requests
 from kipviz.messages.apis.logs import produce
 from kipviz.messages.apis.shares import acknowledgements, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, ends, producer_ids

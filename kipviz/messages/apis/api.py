@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from kipviz.messages.apis.legal_errors import LegalErrors
 from kipviz.messages.apis.rights import Need
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -86,6 +88,7 @@ class Api:
     needs: tuple[Need, ...]
     cases: tuple[Case, ...] = ()
     refusal: Callable[[Any, Errors], Message]
+    errors: tuple[LegalErrors, ...] = ()
     clause: str
     kafka: str
     answer_in: str
@@ -106,6 +109,13 @@ class Api:
         return self.request.__name__
 
     @property
+    def kafka_name(self) -> str:
+        """Kafka's name of the API (ApiKeys), such as END_TXN; several rows may have one."""
+        assert self.response_bytes is not None, "a row without bytes has no name in Kafka"
+        words = re.findall(r"[A-Z][a-z]*", self.response_bytes.schema.name.removesuffix("Response"))
+        return "_".join(words).upper()
+
+    @property
     def key(self) -> int:
         """Kafka's number of the API."""
         return self.request.API_KEY
@@ -123,6 +133,14 @@ class Api:
     def rights(self, message: Message) -> tuple[Need, ...]:
         """Return the rights that one request needs."""
         return next((case.needs for case in self.cases if case.applies(message)), self.needs)
+
+    def legal_at(self, place: str) -> LegalErrors:
+        """Return what a place of the response may carry.
+
+        Raises:
+            KeyError: no such place.
+        """
+        return {each.place: each for each in self.errors}[place]
 
     def kinds(self) -> Iterator[tuple[type[Message], Kind]]:
         """Yield the request and the response, each with its bytes; what has none is left out."""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from kipviz.messages.apis.api import Api
 from kipviz.messages.apis.cluster import acls, coordinators, metadata, topic_creation
-from kipviz.messages.apis.groups import classic_groups, group_admin, membership, offsets
+from kipviz.messages.apis.groups import (
+    classic_groups,
+    group_admin,
+    membership,
+    offset_commit,
+    offset_fetch,
+)
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch, share_state
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, liveness, producer_ids
@@ -22,7 +28,8 @@ APIS: tuple[Api, ...] = (
     *metadata.APIS,
     *topic_creation.APIS,
     *coordinators.APIS,
-    *offsets.APIS,
+    *offset_fetch.APIS,
+    *offset_commit.APIS,
     *membership.APIS,
     *classic_groups.APIS,
     *share_fetch.APIS,

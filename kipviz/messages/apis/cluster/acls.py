@@ -6,7 +6,9 @@ from itertools import groupby
 
 from kipviz.messages import acls as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -215,6 +217,13 @@ APIS: tuple[Api, ...] = (
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.CLUSTER, "AclApis"),),
         refusal=lambda _, error: model.DescribeAclsResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                Errors.SECURITY_DISABLED,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+            ),
+        ),
         clause="KIP-140 DescribeAcls",
         kafka="AclApis",
         answer_in="KafkaAdminClient",
@@ -230,6 +239,15 @@ APIS: tuple[Api, ...] = (
         shard=Shard.ANY,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, "AclApis"),),
         refusal=lambda m, error: model.CreateAclsResponse(tuple(error for _ in m.acls)),
+        errors=(
+            at(
+                "Results.ErrorCode",
+                Errors.SECURITY_DISABLED,
+                Errors.INVALID_REQUEST,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-11 ACLs; KIP-140 CreateAcls",
         kafka="AclControlManager.createAcls, StandardAuthorizer",
         answer_in="KafkaAdminClient",
@@ -246,6 +264,16 @@ APIS: tuple[Api, ...] = (
         needs=(Need(Operation.ALTER, Resource.CLUSTER, "AclApis"),),
         refusal=lambda m, error: model.DeleteAclsResponse(
             tuple(model.DeletedByFilter(error) for _ in m.filters)
+        ),
+        errors=(
+            at(
+                "FilterResults.ErrorCode",
+                Errors.SECURITY_DISABLED,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                WELL_FORMED,
+                UNEXPECTED,
+            ),
+            at("FilterResults.MatchingAcls.ErrorCode", UNEXPECTED),
         ),
         clause="KIP-11 ACLs; KIP-140 DeleteAcls",
         kafka="AclControlManager.deleteAcls, StandardAuthorizer",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kipviz.messages import coordinators as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -72,6 +74,34 @@ APIS: tuple[Api, ...] = (
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),
         refusal=lambda m, error: model.FindCoordinatorResponse(error, m.transactional_id),
+        errors=(
+            at(
+                "ErrorCode",
+                Never(
+                    "clients of the model speak version 6, which has an error for each key",
+                    (
+                        "COORDINATOR_NOT_AVAILABLE",
+                        "GROUP_AUTHORIZATION_FAILED",
+                        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+                        "INVALID_REQUEST",
+                    ),
+                ),
+            ),
+            at(
+                "Coordinators.ErrorCode",
+                Errors.COORDINATOR_NOT_AVAILABLE,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                WELL_FORMED,
+                Never(
+                    "only a transactional id is looked up with a request; groups are known at once",
+                    (
+                        "GROUP_AUTHORIZATION_FAILED",
+                        "CLUSTER_AUTHORIZATION_FAILED",
+                        "TOPIC_AUTHORIZATION_FAILED",
+                    ),
+                ),
+            ),
+        ),
         clause="KIP-98 Data Flow, step 1",
         kafka="KafkaApis.getCoordinator",
         answer_in="TransactionManager.FindCoordinatorHandler",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import metadata as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -116,6 +117,37 @@ APIS: tuple[Api, ...] = (
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.TOPIC, each=True),),
         refusal=_metadata_refused,
+        errors=(
+            at(
+                "Topics.ErrorCode",
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Never(
+                    "topics are asked for by valid names",
+                    (
+                        "INVALID_TOPIC_EXCEPTION",
+                        "UNKNOWN_TOPIC_ID",
+                        "INCONSISTENT_TOPIC_ID",
+                    ),
+                ),
+                Never("a topic has its leader when it is created", ("LEADER_NOT_AVAILABLE",)),
+            ),
+            at(
+                "Topics.Partitions.ErrorCode",
+                Never(
+                    "the model responds with the ids of topics, and looks leaders up at once",
+                    (
+                        "LEADER_NOT_AVAILABLE",
+                        "LISTENER_NOT_FOUND",
+                        "REPLICA_NOT_AVAILABLE",
+                    ),
+                ),
+            ),
+            at(
+                "ErrorCode",
+                Never("clients begin with the brokers that they know", ("REBOOTSTRAP_REQUIRED",)),
+            ),
+        ),
         clause="KIP-516 topic ids; KIP-1319 Producer-Side",
         kafka="KafkaApis.handleTopicMetadataRequest",
         answer_in="ProducerMetadata.update",

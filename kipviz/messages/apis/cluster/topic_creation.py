@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kipviz.messages import topic_creation as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -113,6 +115,40 @@ APIS: tuple[Api, ...] = (
             ),
         ),
         refusal=lambda m, error: model.CreateTopicsResponse(error, m.topic),
+        errors=(
+            at(
+                "Topics.ErrorCode",
+                Errors.TOPIC_ALREADY_EXISTS,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                WELL_FORMED,
+                Never(
+                    "brokers create topics, with their right on the cluster",
+                    ("TOPIC_AUTHORIZATION_FAILED",),
+                ),
+                Never(
+                    "brokers create only topics of their own, with names and settings that are allowed",
+                    (
+                        "INVALID_TOPIC_EXCEPTION",
+                        "INVALID_PARTITIONS",
+                        "INVALID_REPLICATION_FACTOR",
+                        "INVALID_REPLICA_ASSIGNMENT",
+                        "INVALID_CONFIG",
+                        "POLICY_VIOLATION",
+                    ),
+                ),
+                Never(
+                    "the controller is always there",
+                    (
+                        "NOT_CONTROLLER",
+                        "REQUEST_TIMED_OUT",
+                    ),
+                ),
+            ),
+            at(
+                "Topics.TopicConfigErrorCode",
+                Never("configurations are not returned", ("TOPIC_AUTHORIZATION_FAILED",)),
+            ),
+        ),
         clause="KIP-1191",
         kafka="ControllerApis.createTopics",
         answer_in="ShareGroupDLQStateManager.ProduceRequestHandler",

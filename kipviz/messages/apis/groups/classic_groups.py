@@ -10,8 +10,10 @@ from typing import Any
 
 from kipviz.messages import classic_groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import COORDINATOR, OF_A_GROUP_ALONE, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Encoded, Struct, Writer, encode
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -353,6 +355,22 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP,),
         refusal=lambda m, error: model.JoinGroupResponse(error, m.member_id),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.MEMBER_ID_REQUIRED,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.INCONSISTENT_GROUP_PROTOCOL,
+                Errors.GROUP_MAX_SIZE_REACHED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+                Never(
+                    "a session is within the limits of the brokers", ("INVALID_SESSION_TIMEOUT",)
+                ),
+            ),
+        ),
         clause="KIP-62; KIP-394 MEMBER_ID_REQUIRED; KIP-345 static members",
         kafka="GroupMetadataManager.classicGroupJoin",
         answer_in="AbstractCoordinator.JoinGroupResponseHandler",
@@ -374,6 +392,19 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP,),
         refusal=lambda _, error: model.SyncGroupResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.ILLEGAL_GENERATION,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.REBALANCE_IN_PROGRESS,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+                Never("a group speaks one protocol for good", ("INCONSISTENT_GROUP_PROTOCOL",)),
+            ),
+        ),
         clause="KIP-62 rebalance",
         kafka="GroupMetadataManager.classicGroupSync",
         answer_in="AbstractCoordinator.SyncGroupResponseHandler",
@@ -388,6 +419,23 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP,),
         refusal=lambda _, error: model.HeartbeatResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                Errors.NOT_COORDINATOR,
+                Never(
+                    "a coordinator that reads its log lets members beat",
+                    ("COORDINATOR_LOAD_IN_PROGRESS",),
+                ),
+                READS,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.ILLEGAL_GENERATION,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.REBALANCE_IN_PROGRESS,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+            ),
+        ),
         clause="KIP-62 background heartbeats",
         kafka="GroupMetadataManager.classicGroupHeartbeat",
         answer_in="AbstractCoordinator.HeartbeatResponseHandler",
@@ -403,6 +451,16 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP,),
         refusal=lambda _, error: model.LeaveGroupResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+            ),
+            at("Members.ErrorCode", Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_INSTANCE_ID),
+        ),
         clause="KIP-62; KIP-345 LeaveGroup version 3",
         kafka="GroupMetadataManager.classicGroupLeave",
         answer_in="AbstractCoordinator.LeaveGroupResponseHandler",

@@ -17,6 +17,7 @@ from kipviz.messages.apis.groups.described_groups import (
     described_groups,
     of_each,
 )
+from kipviz.messages.apis.legal_errors import COORDINATOR, OF_A_GROUP_ALONE, READS, WELL_FORMED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
     DELETE_GROUP,
@@ -26,6 +27,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import groups_of
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
@@ -295,6 +297,7 @@ APIS: tuple[Api, ...] = (
             ),
         ),
         refusal=lambda _, error: model.ListGroupsResponse(error),
+        errors=(at("ErrorCode", Errors.COORDINATOR_LOAD_IN_PROGRESS, READS),),
         clause="KIP-518, KIP-848 ListGroups",
         kafka="GroupMetadataManager.listGroups",
         answer_in="KafkaAdminClient.listGroups",
@@ -310,6 +313,16 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP,),
         refusal=lambda m, error: model.DescribeGroupsResponse(error, m.group_id),
+        errors=(
+            at(
+                "Groups.ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+            ),
+        ),
         clause="KIP-62 DescribeGroups; KIP-1043",
         kafka="GroupMetadataManager.describeGroups",
         answer_in="DescribeConsumerGroupsHandler",
@@ -328,6 +341,18 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP,),
         refusal=lambda m, error: model.ConsumerGroupDescribeResponse(error, m.group_id),
+        errors=(
+            at(
+                "Groups.ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+                WELL_FORMED,
+            ),
+        ),
         clause="KIP-848 ConsumerGroupDescribe",
         kafka="GroupMetadataManager.consumerGroupDescribe",
         answer_in="DescribeConsumerGroupsHandler",
@@ -344,6 +369,21 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DELETE_GROUP, READ_TOPIC),
         refusal=lambda m, error: model.OffsetDeleteResponse(error, m.group_id),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                OF_A_GROUP_ALONE,
+            ),
+            at(
+                "Topics.Partitions.ErrorCode",
+                Errors.GROUP_SUBSCRIBED_TO_TOPIC,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+            ),
+        ),
         clause="KIP-496 OffsetDelete",
         kafka="OffsetMetadataManager.deleteOffsets",
         answer_in="DeleteConsumerGroupOffsetsHandler",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from kipviz.messages import membership as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import OF_A_GROUP_ALONE, Never, at
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC, READ_GROUP
+from kipviz.messages.errors import Errors
 from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
@@ -152,6 +155,25 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP, DESCRIBE_TOPIC),
         refusal=lambda m, error: model.ConsumerGroupHeartbeatResponse(error, m.member_id),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.FENCED_MEMBER_EPOCH,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.UNRELEASED_INSTANCE_ID,
+                Errors.INVALID_REQUEST,
+                Errors.INVALID_REGULAR_EXPRESSION,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.GROUP_MAX_SIZE_REACHED,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Never("members leave the assignor to the coordinator", ("UNSUPPORTED_ASSIGNOR",)),
+                OF_A_GROUP_ALONE,
+            ),
+        ),
         clause="KIP-848 Consumer Group Heartbeat",
         kafka="GroupMetadataManager.consumerGroupHeartbeat",
         answer_in="ConsumerHeartbeatRequestManager",
@@ -177,6 +199,21 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP, DESCRIBE_TOPIC),
         refusal=lambda m, error: ShareGroupHeartbeatResponse(error, m.member_id),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.FENCED_MEMBER_EPOCH,
+                Errors.INVALID_REQUEST,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.GROUP_MAX_SIZE_REACHED,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                OF_A_GROUP_ALONE,
+            ),
+        ),
         clause="KIP-932 ShareGroupHeartbeat",
         kafka="GroupMetadataManager.shareGroupHeartbeat",
         answer_in="ShareHeartbeatRequestManager",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kipviz.messages import producing as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import DAMAGE, DISK, NO_EPOCHS, UNEXPECTED, Never, at
 from kipviz.messages.apis.rights import READ_TOPIC
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Encoded, Struct
 from kipviz.messages.wire.kind import Around, Kind
@@ -218,6 +220,38 @@ APIS: tuple[Api, ...] = (
         shard=Shard.PARTITION,
         needs=(READ_TOPIC,),
         refusal=lambda m, error: model.FetchResponse(error, m.partition),
+        errors=(
+            at(
+                "ErrorCode",
+                Never(
+                    "a regular fetch of the model has no session",
+                    (
+                        "FETCH_SESSION_ID_NOT_FOUND",
+                        "INVALID_FETCH_SESSION_EPOCH",
+                        "FETCH_SESSION_TOPIC_ID_ERROR",
+                        "UNKNOWN_SERVER_ERROR",
+                    ),
+                ),
+            ),
+            at(
+                "Responses.Partitions.ErrorCode",
+                Errors.OFFSET_OUT_OF_RANGE,
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_TOPIC_ID,
+                NO_EPOCHS,
+                DAMAGE,
+                DISK,
+                UNEXPECTED,
+                Never(
+                    "topics are named by id, so a missing one is UNKNOWN_TOPIC_ID",
+                    ("UNKNOWN_TOPIC_OR_PARTITION",),
+                ),
+                Never("consumers read from leaders", ("REPLICA_NOT_AVAILABLE",)),
+                Never("a fetch names one topic", ("INCONSISTENT_TOPIC_ID",)),
+                Never("batches are not compressed", ("UNSUPPORTED_COMPRESSION_TYPE",)),
+            ),
+        ),
         clause="KIP-98 Read Committed",
         kafka="UnifiedLog.read",
         answer_in="AbstractFetch.handleFetchSuccess",

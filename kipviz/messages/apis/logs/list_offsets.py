@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kipviz.messages import list_offsets as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import DISK, FORMAT, NO_EPOCHS, UNEXPECTED, Never, at
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -101,6 +103,29 @@ APIS: tuple[Api, ...] = (
         shard=Shard.PARTITION,
         needs=(DESCRIBE_TOPIC,),
         refusal=lambda m, error: model.ListOffsetsResponse(error, m.partition),
+        errors=(
+            at(
+                "Topics.Partitions.ErrorCode",
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                NO_EPOCHS,
+                FORMAT,
+                DISK,
+                UNEXPECTED,
+                Never(
+                    "consumers ask leaders",
+                    (
+                        "REPLICA_NOT_AVAILABLE",
+                        "LEADER_NOT_AVAILABLE",
+                    ),
+                ),
+                Never(
+                    "a new leader of the model knows its high watermark at once",
+                    ("OFFSET_NOT_AVAILABLE",),
+                ),
+            ),
+        ),
         clause="KIP-98 ListOffsets version 2",
         kafka="Partition.fetchOffsetForTimestamp",
         answer_in="OffsetsRequestManager.resetPositionsIfNeeded",

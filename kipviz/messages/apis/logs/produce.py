@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import producing as model
 from kipviz.messages.apis.api import Api, Case, Role, Shard
+from kipviz.messages.apis.legal_errors import ACKS, DISK, FORMAT, SIZE, WAITS, Never, at
 from kipviz.messages.apis.rights import WRITE_EACH, WRITE_ID
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.batches import encode_batch
@@ -163,6 +164,46 @@ APIS: tuple[Api, ...] = (
         needs=(WRITE_ID, WRITE_EACH),
         cases=(Case(OF_A_PLAIN_ONE, lambda m: not m.transactional_id, (WRITE_EACH,)),),
         refusal=refused_in_each,
+        errors=(
+            at(
+                "Responses.PartitionResponses.ErrorCode",
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.NOT_ENOUGH_REPLICAS,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_TXN_STATE,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_TOPIC_ID,
+                Errors.TRANSACTION_ABORTABLE,
+                Errors.UNSUPPORTED_VERSION,
+                ACKS,
+                SIZE,
+                WAITS,
+                FORMAT,
+                DISK,
+                Never(
+                    "no bytes are damaged in the model",
+                    (
+                        "CORRUPT_MESSAGE",
+                        "INVALID_RECORD",
+                    ),
+                ),
+                Never("topics have names that are allowed", ("INVALID_TOPIC_EXCEPTION",)),
+                Never(
+                    "no request asks for a right on the cluster since 2.8 (KIP-679)",
+                    ("CLUSTER_AUTHORIZATION_FAILED",),
+                ),
+                Never(
+                    "only an older log says so: today a batch is stored once and acknowledged again",
+                    ("DUPLICATE_SEQUENCE_NUMBER",),
+                ),
+                Never("no broker of today says so", ("UNKNOWN_PRODUCER_ID",)),
+            ),
+        ),
         clause="KIP-98 Produce; KIP-890 part 2, Produce version 12",
         kafka="ReplicaManager.handleProduceAppend",
         answer_in="Sender.handleProduceResponse",

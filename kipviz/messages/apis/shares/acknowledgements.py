@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 from kipviz.messages import share_groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import DISK, UNEXPECTED, WELL_FORMED, at
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC, Need, Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
@@ -187,22 +189,33 @@ TXN_SHARE_ACKNOWLEDGE_RESPONSE = Schema(
     status="draft",
 )
 
-# Errors of the whole share request; any other is one partition's.
-OF_THE_REQUEST = (
-    Errors.UNKNOWN_MEMBER_ID,
-    Errors.GROUP_ID_NOT_FOUND,
+OF_A_SESSION = (
     Errors.SHARE_SESSION_NOT_FOUND,
     Errors.INVALID_SHARE_SESSION_EPOCH,
+    Errors.GROUP_AUTHORIZATION_FAILED,
+    Errors.UNSUPPORTED_VERSION,
 )
-# Errors that the KIP lists for one partition; any other is the whole request's.
+"""Errors of a whole share request; any other is one partition's."""
+OF_AN_ACKNOWLEDGEMENT = (
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.TOPIC_AUTHORIZATION_FAILED,
+    Errors.UNKNOWN_TOPIC_ID,
+    Errors.INVALID_RECORD_STATE,
+    Errors.INVALID_REQUEST,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.GROUP_ID_NOT_FOUND,
+    Errors.UNKNOWN_SERVER_ERROR,
+)
+"""Errors of what is acknowledged of one partition. The last three are those of the share coordinator, as clients learn them."""
 OF_A_PARTITION = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.INVALID_RECORD_STATE,
     Errors.INVALID_REQUEST,
     Errors.UNKNOWN_TOPIC_ID,
-    Errors.KAFKA_STORAGE_ERROR,
 )
+"""Errors that KIP-1289 lists for one partition; any other is the whole request's."""
 LOCK = (30_000, "group.share.record.lock.duration.ms")
 
 
@@ -254,7 +267,7 @@ def _acknowledge(m: model.ShareAcknowledge, around: Around) -> Struct:
 
 
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
-    if m.error in OF_THE_REQUEST:
+    if m.error in OF_A_SESSION:
         return {"ErrorCode": m.error, "Responses": ()}
     return {"ErrorCode": Errors.NONE, "Responses": _results(m.of_each, around)}
 
@@ -306,6 +319,15 @@ APIS: tuple[Api, ...] = (
         shard=Shard.PARTITION,
         needs=(READ_GROUP, READ_TOPIC),
         refusal=lambda m, error: model.ShareAcknowledgeResponse(error, m.partition),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_SESSION,
+                WELL_FORMED,
+                UNEXPECTED,
+            ),
+            at("Responses.Partitions.ErrorCode", *OF_AN_ACKNOWLEDGEMENT, DISK),
+        ),
         clause="KIP-932 ShareAcknowledge",
         kafka="SharePartition.acknowledge",
         answer_in="ShareConsumeRequestManager.handleShareAcknowledgeSuccess",
@@ -328,6 +350,24 @@ APIS: tuple[Api, ...] = (
             Need(Operation.READ, Resource.TOPIC, "as ShareAcknowledge", "our inference"),
         ),
         refusal=lambda m, error: model.TxnShareAcknowledgeResponse(error, m.partition),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.STALE_MEMBER_EPOCH,
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_TXN_STATE,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.TRANSACTION_ABORTABLE,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_SERVER_ERROR,
+            ),
+            at("Responses.Partitions.ErrorCode", *OF_A_PARTITION, DISK),
+        ),
         clause="KIP-1289 Flow - Share Group",
         kafka="none yet (PR 22357)",
         answer_in="none yet (PR 22357)",

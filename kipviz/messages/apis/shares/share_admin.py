@@ -11,6 +11,15 @@ from kipviz.messages.apis.groups.described_groups import (
     described_groups,
     of_each,
 )
+from kipviz.messages.apis.legal_errors import (
+    COORDINATOR,
+    DISK,
+    READS,
+    UNEXPECTED,
+    WELL_FORMED,
+    Never,
+    at,
+)
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
     DELETE_GROUP,
@@ -22,6 +31,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import groups_of, taken_apart
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
@@ -339,6 +349,19 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP,),
         refusal=lambda m, error: model.ShareGroupDescribeResponse(error, m.group_id),
+        errors=(
+            at(
+                "Groups.ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.INVALID_GROUP_ID,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                WELL_FORMED,
+            ),
+        ),
         clause="KIP-932 ShareGroupDescribe",
         kafka="GroupMetadataManager.shareGroupDescribe",
         answer_in="DescribeShareGroupsHandler",
@@ -364,6 +387,26 @@ APIS: tuple[Api, ...] = (
             ),
         ),
         refusal=lambda m, error: model.DescribeShareGroupOffsetsResponse(error, m.group_id),
+        errors=(
+            at(
+                "Groups.Topics.Partitions.ErrorCode",
+                *COORDINATOR,
+                Errors.COORDINATOR_NOT_AVAILABLE,
+                Errors.NETWORK_EXCEPTION,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                UNEXPECTED,
+            ),
+            at(
+                "Groups.ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.INVALID_GROUP_ID,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 DescribeShareGroupOffsets; KIP-1226",
         kafka="GroupCoordinatorService.describeShareGroupAllOffsets",
         answer_in="ListShareGroupOffsetsHandler",
@@ -380,6 +423,31 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(READ_GROUP, READ_EACH),
         refusal=lambda m, error: model.AlterShareGroupOffsetsResponse(error, m.group_id),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.INVALID_GROUP_ID,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.NON_EMPTY_GROUP,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                DISK,
+                WELL_FORMED,
+                UNEXPECTED,
+            ),
+            at(
+                "Responses.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.NETWORK_EXCEPTION,
+                Errors.FENCED_STATE_EPOCH,
+                DISK,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 AlterShareGroupOffsets",
         kafka="GroupMetadataManager.alterShareGroupOffsets",
         answer_in="AlterShareGroupOffsetsHandler",
@@ -396,6 +464,32 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DELETE_GROUP, READ_TOPIC),
         refusal=lambda m, error: model.DeleteShareGroupOffsetsResponse(error, m.group_id, m.topic),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.INVALID_GROUP_ID,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.NON_EMPTY_GROUP,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.NETWORK_EXCEPTION,
+                DISK,
+                WELL_FORMED,
+                UNEXPECTED,
+            ),
+            at(
+                "Responses.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.NETWORK_EXCEPTION,
+                DISK,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 DeleteShareGroupOffsets",
         kafka="GroupCoordinatorShard.initiateDeleteShareGroupOffsets",
         answer_in="DeleteShareGroupOffsetsHandler",
@@ -412,6 +506,17 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DELETE_GROUP,),
         refusal=lambda m, error: model.DeleteGroupsResponse(error, m.group_id),
+        errors=(
+            at(
+                "Results.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.INVALID_GROUP_ID,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.NON_EMPTY_GROUP,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Never("every group has a state that can be deleted", ("GROUP_DELETION_FAILED",)),
+            ),
+        ),
         clause="KIP-229 DeleteGroups; KIP-932",
         kafka="GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",
         answer_in="DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from kipviz.messages import share_groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, at
 from kipviz.messages.apis.logs.fetch import batch_of
 from kipviz.messages.apis.rights import READ_EACH, READ_GROUP
 from kipviz.messages.apis.shares.acknowledgements import (
     LOCK,
     NODE_ENDPOINT,
-    OF_THE_REQUEST,
+    OF_A_SESSION,
+    OF_AN_ACKNOWLEDGEMENT,
     Acknowledged,
     acknowledged_topics,
     renews,
@@ -120,13 +122,8 @@ SHARE_FETCH_RESPONSE = Schema(
         Field("NodeEndpoints", "[]NodeEndpoint", fields=NODE_ENDPOINT),
     ),
 )
-# Errors of the whole fetch beside those: what is asked before its partitions are looked at.
-OF_THE_FETCH = (
-    *OF_THE_REQUEST,
-    Errors.SHARE_SESSION_LIMIT_REACHED,
-    Errors.GROUP_AUTHORIZATION_FAILED,
-    Errors.UNSUPPORTED_VERSION,
-)
+OF_THE_FETCH = (*OF_A_SESSION, Errors.SHARE_SESSION_LIMIT_REACHED)
+"""Errors of a whole fetch: what is checked before its partitions are."""
 
 
 def _asked(m: model.ShareFetch) -> Acknowledged:
@@ -217,6 +214,26 @@ APIS: tuple[Api, ...] = (
         shard=Shard.PARTITION,
         needs=(READ_GROUP, READ_EACH),
         refusal=lambda m, error: model.ShareFetchResponse(error, m.partition),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_THE_FETCH,
+                Errors.INVALID_REQUEST,
+                UNEXPECTED,
+            ),
+            at(
+                "Responses.Partitions.ErrorCode",
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_TOPIC_ID,
+                Errors.UNKNOWN_SERVER_ERROR,
+                Errors.COORDINATOR_NOT_AVAILABLE,
+                DISK,
+                DAMAGE,
+            ),
+            at("Responses.Partitions.AcknowledgeErrorCode", *OF_AN_ACKNOWLEDGEMENT, DISK),
+        ),
         clause="KIP-932 ShareFetch",
         kafka="SharePartitionManager.fetchMessages",
         answer_in="ShareConsumeRequestManager.handleShareFetchSuccess",

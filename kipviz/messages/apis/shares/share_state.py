@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from kipviz.messages import share_state as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import COORDINATOR, READS, UNEXPECTED, at
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import INTER_BROKER, Need, Operation, Resource
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -379,6 +382,18 @@ APIS: tuple[Api, ...] = (
         shard=Shard.KEY,
         needs=INTER_BROKER,
         refusal=lambda m, error: model.ReadShareGroupStateResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.FENCED_LEADER_EPOCH,
+                Errors.INVALID_REQUEST,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 ReadShareGroupState",
         kafka="ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch",
         answer_in="PersisterStateManager.ReadStateHandler",
@@ -394,6 +409,18 @@ APIS: tuple[Api, ...] = (
         shard=Shard.KEY,
         needs=INTER_BROKER,
         refusal=lambda m, error: model.InitializeShareGroupStateResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.FENCED_STATE_EPOCH,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 InitializeShareGroupState",
         kafka="ShareCoordinatorShard.initializeState",
         answer_in="PersisterStateManager.InitializeStateHandler",
@@ -409,6 +436,19 @@ APIS: tuple[Api, ...] = (
         shard=Shard.KEY,
         needs=INTER_BROKER,
         refusal=lambda m, error: model.WriteShareGroupStateResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.FENCED_LEADER_EPOCH,
+                Errors.FENCED_STATE_EPOCH,
+                Errors.INVALID_REQUEST,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 WriteShareGroupState",
         kafka="ShareCoordinatorShard.writeState",
         answer_in="PersisterStateManager.WriteStateHandler",
@@ -431,6 +471,21 @@ APIS: tuple[Api, ...] = (
             ),
         ),
         refusal=lambda m, error: model.TxnWriteShareGroupStateResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.FENCED_LEADER_EPOCH,
+                Errors.FENCED_STATE_EPOCH,
+                Errors.INVALID_REQUEST,
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_TXN_STATE,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                UNEXPECTED,
+            ),
+        ),
         clause="none: KIP-1289 defers persistence to a follow-up KIP",
         kafka="none: our inference",
         answer_in="none: our inference",
@@ -453,6 +508,13 @@ APIS: tuple[Api, ...] = (
             ),
         ),
         refusal=lambda m, error: model.TellShareGroupStateResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+            ),
+        ),
         clause="none: no draft has such a request (study B2)",
         kafka="none: our inference",
         answer_in="none: our inference",
@@ -468,6 +530,16 @@ APIS: tuple[Api, ...] = (
         shard=Shard.KEY,
         needs=INTER_BROKER,
         refusal=lambda m, error: model.DeleteShareGroupStateResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.CONCURRENT_TRANSACTIONS,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 DeleteShareGroupState",
         kafka="ShareCoordinatorShard.deleteState",
         answer_in="PersisterStateManager.DeleteStateHandler",
@@ -482,6 +554,16 @@ APIS: tuple[Api, ...] = (
         shard=Shard.KEY,
         needs=INTER_BROKER,
         refusal=lambda m, error: model.ReadShareGroupStateSummaryResponse(error, m.key),
+        errors=(
+            at(
+                "Results.Partitions.ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                UNEXPECTED,
+            ),
+        ),
         clause="KIP-932 ReadShareGroupStateSummary; KIP-1226",
         kafka="ShareCoordinatorShard.readStateSummary",
         answer_in="PersisterStateManager.ReadStateSummaryHandler",

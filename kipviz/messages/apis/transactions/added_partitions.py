@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from kipviz.messages import transactions as model
 from kipviz.messages.apis.api import Api, Case, Role, Shard
+from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
     INTER_BROKER,
     READ_GROUP,
     WRITE_ADDED,
     WRITE_ID,
 )
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -204,6 +207,40 @@ APIS: tuple[Api, ...] = (
             Case(OF_A_CLIENT, lambda m: m.version <= LAST_OF_A_CLIENT, (WRITE_ID, WRITE_ADDED)),
         ),
         refusal=model.with_error,
+        errors=(
+            at("ErrorCode", Errors.CLUSTER_AUTHORIZATION_FAILED),
+            at(
+                "ResultsByTransaction.TopicResults.ResultsByPartition.PartitionErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.INVALID_TXN_STATE,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.PRODUCER_FENCED,
+                Errors.TRANSACTION_ABORTABLE,
+                Errors.INVALID_REQUEST,
+                Errors.OPERATION_NOT_ATTEMPTED,
+            ),
+            at(
+                "ResultsByTopicV3AndBelow.ResultsByPartition.PartitionErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.INVALID_TXN_STATE,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.OPERATION_NOT_ATTEMPTED,
+                Errors.PRODUCER_FENCED,
+                Errors.INVALID_REQUEST,
+                Never(
+                    "clients of the model speak version 3, and brokers respond with it below version 2",
+                    ("INVALID_PRODUCER_EPOCH",),
+                ),
+            ),
+        ),
         clause="KIP-98 AddPartitionsToTxnRequest; KIP-890, AddPartitionsToTxn version 5",
         kafka="TransactionCoordinator.handleAddPartitionsToTransaction",
         answer_in="AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
@@ -220,6 +257,26 @@ APIS: tuple[Api, ...] = (
         shard=Shard.TRANSACTIONAL_ID,
         needs=(WRITE_ID, READ_GROUP),
         refusal=lambda _, error: model.AddOffsetsToTxnResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.PRODUCER_FENCED,
+                WELL_FORMED,
+                Never(
+                    "a coordinator responds with CONCURRENT_TRANSACTIONS there",
+                    ("INVALID_TXN_STATE",),
+                ),
+                Never(
+                    "clients of the model speak version 4, and brokers respond with it below version 2",
+                    ("INVALID_PRODUCER_EPOCH",),
+                ),
+            ),
+        ),
         clause="KIP-98 AddOffsetsToTxnRequest",
         kafka="KafkaApis.handleAddOffsetsToTxnRequest",
         answer_in="TransactionManager.AddOffsetsToTxnHandler",

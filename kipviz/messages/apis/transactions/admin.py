@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import admin as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import COORDINATOR, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import DESCRIBE_ID, READ_TOPIC, Need, Operation, Resource
 from kipviz.messages.errors import Errors
@@ -215,6 +216,14 @@ APIS: tuple[Api, ...] = (
         shard=Shard.BROKER,
         needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, hides=True),),
         refusal=lambda _, error: model.ListTransactionsResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                Errors.COORDINATOR_LOAD_IN_PROGRESS,
+                Errors.INVALID_REGULAR_EXPRESSION,
+                READS,
+            ),
+        ),
         clause="KIP-664 ListTransactions; KIP-1152",
         kafka="TransactionCoordinator.handleListTransactions",
         answer_in="ListTransactionsHandler",
@@ -239,6 +248,16 @@ APIS: tuple[Api, ...] = (
         shard=Shard.TRANSACTIONAL_ID,
         needs=(DESCRIBE_ID,),
         refusal=lambda m, error: model.DescribeTransactionsResponse(error, m.transactional_id),
+        errors=(
+            at(
+                "TransactionStates.ErrorCode",
+                *COORDINATOR,
+                Errors.INVALID_REQUEST,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.TRANSACTIONAL_ID_NOT_FOUND,
+                READS,
+            ),
+        ),
         clause="KIP-664 DescribeTransactions",
         kafka="TransactionCoordinator.handleDescribeTransactions",
         answer_in="DescribeTransactionsHandler",
@@ -254,6 +273,15 @@ APIS: tuple[Api, ...] = (
         shard=Shard.PARTITION,
         needs=(READ_TOPIC,),
         refusal=lambda m, error: model.DescribeProducersResponse(error, m.partition),
+        errors=(
+            at(
+                "Topics.Partitions.ErrorCode",
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Never("topics have names that are allowed", ("INVALID_TOPIC_EXCEPTION",)),
+            ),
+        ),
         clause="KIP-664 DescribeProducers",
         kafka="ReplicaManager.activeProducerState",
         answer_in="DescribeProducersHandler",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kipviz.messages import transactions as model
 from kipviz.messages.apis.api import Api, Role, Shard
-from kipviz.messages.apis.retries import OF_A_LEADER
+from kipviz.messages.apis.legal_errors import ACKS, DAMAGE, DISK, FORMAT, SIZE, WAITS, at
+from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import (
     WRITE_ID,
     Need,
@@ -168,6 +169,21 @@ APIS: tuple[Api, ...] = (
         shard=Shard.TRANSACTIONAL_ID,
         needs=(WRITE_ID,),
         refusal=lambda _, error: model.EndTxnResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_SERVER_ERROR,
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_TXN_STATE,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.PRODUCER_FENCED,
+                Errors.INVALID_REQUEST,
+                Errors.UNSUPPORTED_VERSION,
+            ),
+        ),
         clause="KIP-98 EndTxnRequest; KIP-890 part 2, EndTxn version 5",
         kafka="TransactionCoordinator.endTransaction",
         answer_in="TransactionManager.EndTxnHandler",
@@ -183,6 +199,23 @@ APIS: tuple[Api, ...] = (
         shard=Shard.FIRST_PARTITION,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, alternative=Operation.CLUSTER_ACTION),),
         refusal=_markers_refused,
+        errors=(
+            at(
+                "Markers.Topics.Partitions.ErrorCode",
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.NOT_ENOUGH_REPLICAS,
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.TRANSACTION_COORDINATOR_FENCED,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                ACKS,
+                SIZE,
+                WAITS,
+                DAMAGE,
+                FORMAT,
+                DISK,
+            ),
+        ),
         clause="KIP-98 WriteTxnMarkerRequest; KIP-1228",
         kafka="KafkaApis.handleWriteTxnMarkersRequest",
         answer_in="TransactionMarkerRequestCompletionHandler",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from kipviz.messages import liveness as model
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
+from kipviz.messages.apis.legal_errors import COORDINATOR, READS, at
 from kipviz.messages.apis.rights import (
     Need,
     Operation,
     Resource,
 )
+from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -63,6 +65,16 @@ APIS: tuple[Api, ...] = (
             Need(Operation.WRITE, Resource.TRANSACTIONAL_ID, "KIP-1309 Access Control", "draft"),
         ),
         refusal=lambda _, error: model.TxnHeartbeatResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *COORDINATOR,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.PRODUCER_FENCED,
+                READS,
+            ),
+        ),
         clause="KIP-1309 TxnHeartbeat (draft: no fields, no errors)",
         kafka="none yet (PR none)",
         answer_in="none yet (PR none)",

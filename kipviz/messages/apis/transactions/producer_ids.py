@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.messages import group_transactions, two_phase
 from kipviz.messages import transactions as model
 from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role, Shard
+from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
     WRITE_ID,
@@ -142,6 +143,24 @@ APIS: tuple[Api, ...] = (
         needs=(WRITE_ID,),
         cases=(_NAMELESS,),
         refusal=lambda _, error: model.InitProducerIdResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_SERVER_ERROR,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.INVALID_REQUEST,
+                Errors.INVALID_TRANSACTION_TIMEOUT,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.PRODUCER_FENCED,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Never(
+                    "clients speak version 5, and brokers respond with it below version 4",
+                    ("INVALID_PRODUCER_EPOCH",),
+                ),
+            ),
+        ),
         clause="KIP-98 InitPidRequest; KIP-360",
         kafka="TransactionCoordinator.handleInitProducerId",
         answer_in="TransactionManager.InitProducerIdHandler",
@@ -167,6 +186,20 @@ APIS: tuple[Api, ...] = (
         ),
         cases=(Case("InitProducerId", lambda m: not m.enable_2pc, (WRITE_ID,)), _NAMELESS),
         refusal=lambda _, error: two_phase.InitProducerId2PcResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_SERVER_ERROR,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.INVALID_REQUEST,
+                Errors.INVALID_TRANSACTION_TIMEOUT,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.PRODUCER_FENCED,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            ),
+        ),
         clause="KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
         kafka="none yet (PR 21735)",
         answer_in="TransactionManager.InitProducerIdHandler",
@@ -184,6 +217,21 @@ APIS: tuple[Api, ...] = (
         needs=(WRITE_ID,),
         cases=(_NAMELESS,),
         refusal=lambda _, error: model.InitProducerIdResponse(error),
+        errors=(
+            at(
+                "ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.UNKNOWN_SERVER_ERROR,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Errors.INVALID_REQUEST,
+                Errors.ILLEGAL_GENERATION,
+                Errors.INVALID_TRANSACTION_TIMEOUT,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.PRODUCER_FENCED,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            ),
+        ),
         clause="KIP-447, first draft: InitProducerId API, Fencing zombie (given up before 2.5)",
         kafka="none yet (PR none)",
         answer_in="none yet (PR none)",

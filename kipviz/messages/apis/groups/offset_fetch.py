@@ -1,146 +1,31 @@
-"""The APIs of committed offsets. Fields and versions: Kafka 4.4.0."""
+"""The API that reads committed offsets. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
 from kipviz.messages import group_admin
 from kipviz.messages import groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import (
+    COORDINATOR,
+    READS,
+    Never,
+    at,
+)
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
     DESCRIBE_GROUP,
     DESCRIBE_TOPIC,
-    READ_EACH,
-    READ_GROUP,
-    WRITE_ID,
     Need,
     Operation,
     Resource,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
+from kipviz.messages.groups import ASKS_STABLE, OF_SEVERAL_GROUPS
 from kipviz.messages.message import groups_of, taken_apart
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, topics
+from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of, topic_of
-
-TXN_OFFSET_COMMIT_REQUEST = Schema(
-    "TxnOffsetCommitRequest",
-    28,
-    "0-6",
-    "3+",
-    (
-        Field("TransactionalId", "string"),
-        Field("GroupId", "string"),
-        Field("ProducerId", "int64"),
-        Field("ProducerEpoch", "int16"),
-        Field("GenerationIdOrMemberEpoch", "int32", "3+", default="-1"),
-        Field("MemberId", "string", "3+"),
-        Field("GroupInstanceId", "string", "3+", default="null", nullable="3+"),
-        Field(
-            "Topics",
-            "[]TxnOffsetCommitRequestTopic",
-            fields=(
-                Field("Name", "string", "0-5"),
-                Field("TopicId", "uuid", "6+"),
-                Field(
-                    "Partitions",
-                    "[]TxnOffsetCommitRequestPartition",
-                    fields=(
-                        Field("PartitionIndex", "int32"),
-                        Field("CommittedOffset", "int64"),
-                        Field("CommittedLeaderEpoch", "int32", "2+", default="-1"),
-                        Field("CommittedMetadata", "string", nullable="0+"),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-
-TXN_OFFSET_COMMIT_RESPONSE = Schema(
-    "TxnOffsetCommitResponse",
-    28,
-    "0-6",
-    "3+",
-    (
-        Field("ThrottleTimeMs", "int32"),
-        Field(
-            "Topics",
-            "[]TxnOffsetCommitResponseTopic",
-            fields=(
-                Field("Name", "string", "0-5"),
-                Field("TopicId", "uuid", "6+"),
-                Field(
-                    "Partitions",
-                    "[]TxnOffsetCommitResponsePartition",
-                    fields=(
-                        Field("PartitionIndex", "int32"),
-                        Field("ErrorCode", "int16"),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-
-OFFSET_COMMIT_REQUEST = Schema(
-    "OffsetCommitRequest",
-    8,
-    "2-10",
-    "8+",
-    (
-        Field("GroupId", "string"),
-        Field("GenerationIdOrMemberEpoch", "int32", "1+", default="-1"),
-        Field("MemberId", "string", "1+"),
-        Field("GroupInstanceId", "string", "7+", default="null", nullable="7+"),
-        Field("RetentionTimeMs", "int64", "2-4", default="-1"),
-        Field(
-            "Topics",
-            "[]OffsetCommitRequestTopic",
-            fields=(
-                Field("Name", "string", "0-9"),
-                Field("TopicId", "uuid", "10+"),
-                Field(
-                    "Partitions",
-                    "[]OffsetCommitRequestPartition",
-                    fields=(
-                        Field("PartitionIndex", "int32"),
-                        Field("CommittedOffset", "int64"),
-                        Field("CommittedLeaderEpoch", "int32", "6+", default="-1"),
-                        Field("CommittedMetadata", "string", nullable="0+"),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-
-OFFSET_COMMIT_RESPONSE = Schema(
-    "OffsetCommitResponse",
-    8,
-    "2-10",
-    "8+",
-    (
-        Field("ThrottleTimeMs", "int32", "3+"),
-        Field(
-            "Topics",
-            "[]OffsetCommitResponseTopic",
-            fields=(
-                Field("Name", "string", "0-9"),
-                Field("TopicId", "uuid", "10+"),
-                Field(
-                    "Partitions",
-                    "[]OffsetCommitResponsePartition",
-                    fields=(
-                        Field("PartitionIndex", "int32"),
-                        Field("ErrorCode", "int16"),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
 
 OFFSET_FETCH_REQUEST = Schema(
     "OffsetFetchRequest",
@@ -246,91 +131,19 @@ OFFSET_FETCH_RESPONSE = Schema(
 )
 
 
-# What OffsetFetch answers for one partition; any other error is the whole group's.
-OF_A_PARTITION = (Errors.NONE, Errors.UNSTABLE_OFFSET_COMMIT, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-
-
-def _instance(m: model.TxnOffsetCommit | model.OffsetCommit) -> Struct:
-    """Name the static member, if it is one (KIP-345)."""
-    return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
-
-
-def _member(m: model.TxnOffsetCommit) -> Struct:
-    return {"GenerationIdOrMemberEpoch": m.member_epoch, "MemberId": m.member_id, **_instance(m)}
-
-
-def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
-    offsets = (
-        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
-        for o in m.offsets
-    )
-    return {
-        "TransactionalId": m.transactional_id,
-        "GroupId": m.group_id,
-        "ProducerId": m.producer_id,
-        "ProducerEpoch": m.producer_epoch,
-        **(_member(m) if m.version >= NAMES_MEMBER else {}),
-        "Topics": topics(offsets, lambda t, each: {**_topic(m, t, around), "Partitions": each}),
-    }
-
-
-def _topic(m: model.TxnOffsetCommit, topic: str, around: Around) -> Struct:
-    """Name a topic as its version does: by its id since version 6 (KIP-1319)."""
-    if m.version < 6:
-        return {"Name": topic}
-    return {"TopicId": dict(m.topic_ids).get(topic) or around.topic_id(topic)}
-
-
-def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
-    request = around.request
-    if not isinstance(request, model.TxnOffsetCommit):
-        return {"Topics": ()}
-    own = {r.partition: r.error for r in m.refused}
-    results = (
-        (
-            o.partition,
-            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
-        )
-        for o in request.offsets
-    )
-    return {
-        "Topics": topics(
-            results, lambda t, each: {**_topic(request, t, around), "Partitions": each}
-        ),
-    }
-
-
-def _said(m: model.OffsetCommit, around: Around) -> Struct:
-    offsets = (
-        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
-        for o in m.offsets
-    )
-    return {
-        "GroupId": m.group_id,
-        "GenerationIdOrMemberEpoch": m.member_epoch,
-        "MemberId": m.member_id,
-        **_instance(m),
-        "Topics": topics(
-            offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
-        ),
-    }
-
-
-def _heard(m: model.OffsetCommitResponse, around: Around) -> Struct:
-    asked = around.request.offsets if isinstance(around.request, model.OffsetCommit) else ()
-    own = {r.partition: r.error for r in m.refused}
-    results = (
-        (
-            o.partition,
-            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
-        )
-        for o in asked
-    )
-    return {
-        "Topics": topics(
-            results, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
-        )
-    }
+OF_AN_OFFSET = (
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.TOPIC_AUTHORIZATION_FAILED,
+    Errors.UNSTABLE_OFFSET_COMMIT,
+    Errors.UNKNOWN_TOPIC_ID,
+    Errors.PENDING_TRANSACTION,
+)
+"""Errors of one partition of an OffsetFetch; any other is the whole group's. The last one is a draft's (KIP-447)."""
+OF_A_READER = (
+    Errors.GROUP_AUTHORIZATION_FAILED,
+    Errors.UNKNOWN_MEMBER_ID,
+    Errors.STALE_MEMBER_EPOCH,
+)
 
 
 def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
@@ -350,7 +163,7 @@ def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
 def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
     version = around.version_of(m)
     group = around.request.group_id if isinstance(around.request, model.OffsetFetch) else ""
-    if m.error not in OF_A_PARTITION:
+    if m.error is not Errors.NONE and m.error not in OF_AN_OFFSET:
         if version < OF_SEVERAL_GROUPS:
             return {"Topics": (), "ErrorCode": m.error}
         return {"Groups": ({"GroupId": group, "Topics": (), "ErrorCode": m.error},)}
@@ -416,38 +229,30 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
         refusal=lambda m, error: model.OffsetFetchResponse(error, m.partition),
+        errors=(
+            at("Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
+            at("ErrorCode", *COORDINATOR, *OF_A_READER, READS, Errors.UNSUPPORTED_VERSION),
+            at("Groups.Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
+            at(
+                "Groups.ErrorCode",
+                *COORDINATOR,
+                *OF_A_READER,
+                READS,
+                Errors.UNSUPPORTED_VERSION,
+                Never(
+                    "a group that is not there has no offsets, and that is no error",
+                    ("GROUP_ID_NOT_FOUND",),
+                ),
+                Never(
+                    "a consumer of the model belongs to a group of its own protocol",
+                    ("FENCED_MEMBER_EPOCH",),
+                ),
+            ),
+        ),
         clause="KIP-447 OffsetFetch version 7",
         kafka="OffsetMetadataManager.fetchOffsets",
         answer_in="CommitRequestManager",
         newest=(("2.4", 6), ("3.5", 8), ("3.6", 8), ("3.9", 9), ("4.1.0", 10), ("4.3", 10)),
-    ),
-    Api(
-        request=model.OffsetCommit,
-        response=model.OffsetCommitResponse,
-        request_bytes=Kind(OFFSET_COMMIT_REQUEST, _said),
-        response_bytes=Kind(OFFSET_COMMIT_RESPONSE, _heard),
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
-        needs=(READ_GROUP, READ_EACH),
-        refusal=lambda _, error: model.OffsetCommitResponse(error),
-        clause="KIP-848 OffsetCommit",
-        kafka="OffsetMetadataManager.commitOffset",
-        answer_in="CommitRequestManager",
-    ),
-    Api(
-        request=model.TxnOffsetCommit,
-        response=model.TxnOffsetCommitResponse,
-        request_bytes=Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
-        response_bytes=Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
-        needs=(WRITE_ID, READ_GROUP, READ_EACH),
-        refusal=lambda _, error: model.TxnOffsetCommitResponse(error),
-        clause="KIP-447; KIP-890 part 2, TxnOffsetCommit version 5",
-        kafka="GroupCoordinatorService.commitTransactionalOffsets",
-        answer_in="TransactionManager.TxnOffsetCommitHandler",
-        may_be_late=True,
-        newest=(("2.4", 2), ("3.5", 3), ("3.6", 3), ("3.9", 4), ("4.1.0", 5), ("4.3", 5)),
     ),
     Api(
         request=group_admin.OffsetFetchOfGroups,
@@ -466,6 +271,35 @@ APIS: tuple[Api, ...] = (
             ),
         ),
         refusal=lambda m, error: group_admin.OffsetFetchOfGroupsResponse(error, m.group_id),
+        errors=(
+            at("Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
+            at(
+                "ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+            ),
+            at("Groups.Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
+            at(
+                "Groups.ErrorCode",
+                *COORDINATOR,
+                READS,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+                Never(
+                    "a group that is not there has no offsets, and that is no error",
+                    ("GROUP_ID_NOT_FOUND",),
+                ),
+                Never(
+                    "an operator names no member",
+                    (
+                        "UNKNOWN_MEMBER_ID",
+                        "STALE_MEMBER_EPOCH",
+                    ),
+                ),
+            ),
+        ),
         clause="KIP-709",
         kafka="OffsetMetadataManager.fetchAllOffsets",
         answer_in="ListConsumerGroupOffsetsHandler",

@@ -1,0 +1,314 @@
+"""The APIs that commit offsets: at once, and in a transaction. Fields and versions: Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kipviz.messages import groups as model
+from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.legal_errors import (
+    FORMAT,
+    METADATA_SIZE,
+    WAITS,
+    Never,
+    at,
+)
+from kipviz.messages.apis.retries import OF_A_COORDINATOR
+from kipviz.messages.apis.rights import (
+    READ_EACH,
+    READ_GROUP,
+    WRITE_ID,
+)
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups import NAMES_MEMBER
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.kind import Around, Kind, topics
+from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
+
+TXN_OFFSET_COMMIT_REQUEST = Schema(
+    "TxnOffsetCommitRequest",
+    28,
+    "0-6",
+    "3+",
+    (
+        Field("TransactionalId", "string"),
+        Field("GroupId", "string"),
+        Field("ProducerId", "int64"),
+        Field("ProducerEpoch", "int16"),
+        Field("GenerationIdOrMemberEpoch", "int32", "3+", default="-1"),
+        Field("MemberId", "string", "3+"),
+        Field("GroupInstanceId", "string", "3+", default="null", nullable="3+"),
+        Field(
+            "Topics",
+            "[]TxnOffsetCommitRequestTopic",
+            fields=(
+                Field("Name", "string", "0-5"),
+                Field("TopicId", "uuid", "6+"),
+                Field(
+                    "Partitions",
+                    "[]TxnOffsetCommitRequestPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("CommittedOffset", "int64"),
+                        Field("CommittedLeaderEpoch", "int32", "2+", default="-1"),
+                        Field("CommittedMetadata", "string", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+TXN_OFFSET_COMMIT_RESPONSE = Schema(
+    "TxnOffsetCommitResponse",
+    28,
+    "0-6",
+    "3+",
+    (
+        Field("ThrottleTimeMs", "int32"),
+        Field(
+            "Topics",
+            "[]TxnOffsetCommitResponseTopic",
+            fields=(
+                Field("Name", "string", "0-5"),
+                Field("TopicId", "uuid", "6+"),
+                Field(
+                    "Partitions",
+                    "[]TxnOffsetCommitResponsePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+OFFSET_COMMIT_REQUEST = Schema(
+    "OffsetCommitRequest",
+    8,
+    "2-10",
+    "8+",
+    (
+        Field("GroupId", "string"),
+        Field("GenerationIdOrMemberEpoch", "int32", "1+", default="-1"),
+        Field("MemberId", "string", "1+"),
+        Field("GroupInstanceId", "string", "7+", default="null", nullable="7+"),
+        Field("RetentionTimeMs", "int64", "2-4", default="-1"),
+        Field(
+            "Topics",
+            "[]OffsetCommitRequestTopic",
+            fields=(
+                Field("Name", "string", "0-9"),
+                Field("TopicId", "uuid", "10+"),
+                Field(
+                    "Partitions",
+                    "[]OffsetCommitRequestPartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("CommittedOffset", "int64"),
+                        Field("CommittedLeaderEpoch", "int32", "6+", default="-1"),
+                        Field("CommittedMetadata", "string", nullable="0+"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+OFFSET_COMMIT_RESPONSE = Schema(
+    "OffsetCommitResponse",
+    8,
+    "2-10",
+    "8+",
+    (
+        Field("ThrottleTimeMs", "int32", "3+"),
+        Field(
+            "Topics",
+            "[]OffsetCommitResponseTopic",
+            fields=(
+                Field("Name", "string", "0-9"),
+                Field("TopicId", "uuid", "10+"),
+                Field(
+                    "Partitions",
+                    "[]OffsetCommitResponsePartition",
+                    fields=(
+                        Field("PartitionIndex", "int32"),
+                        Field("ErrorCode", "int16"),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _instance(m: model.TxnOffsetCommit | model.OffsetCommit) -> Struct:
+    """Name the static member, if it is one (KIP-345)."""
+    return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
+
+
+def _member(m: model.TxnOffsetCommit) -> Struct:
+    return {"GenerationIdOrMemberEpoch": m.member_epoch, "MemberId": m.member_id, **_instance(m)}
+
+
+def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
+    offsets = (
+        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
+        for o in m.offsets
+    )
+    return {
+        "TransactionalId": m.transactional_id,
+        "GroupId": m.group_id,
+        "ProducerId": m.producer_id,
+        "ProducerEpoch": m.producer_epoch,
+        **(_member(m) if m.version >= NAMES_MEMBER else {}),
+        "Topics": topics(offsets, lambda t, each: {**_topic(m, t, around), "Partitions": each}),
+    }
+
+
+def _topic(m: model.TxnOffsetCommit, topic: str, around: Around) -> Struct:
+    """Name a topic as its version does: by its id since version 6 (KIP-1319)."""
+    if m.version < 6:
+        return {"Name": topic}
+    return {"TopicId": dict(m.topic_ids).get(topic) or around.topic_id(topic)}
+
+
+def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
+    request = around.request
+    if not isinstance(request, model.TxnOffsetCommit):
+        return {"Topics": ()}
+    own = {r.partition: r.error for r in m.refused}
+    results = (
+        (
+            o.partition,
+            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
+        )
+        for o in request.offsets
+    )
+    return {
+        "Topics": topics(
+            results, lambda t, each: {**_topic(request, t, around), "Partitions": each}
+        ),
+    }
+
+
+def _said(m: model.OffsetCommit, around: Around) -> Struct:
+    offsets = (
+        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
+        for o in m.offsets
+    )
+    return {
+        "GroupId": m.group_id,
+        "GenerationIdOrMemberEpoch": m.member_epoch,
+        "MemberId": m.member_id,
+        **_instance(m),
+        "Topics": topics(
+            offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+        ),
+    }
+
+
+def _heard(m: model.OffsetCommitResponse, around: Around) -> Struct:
+    asked = around.request.offsets if isinstance(around.request, model.OffsetCommit) else ()
+    own = {r.partition: r.error for r in m.refused}
+    results = (
+        (
+            o.partition,
+            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
+        )
+        for o in asked
+    )
+    return {
+        "Topics": topics(
+            results, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+        )
+    }
+
+
+APIS: tuple[Api, ...] = (
+    Api(
+        request=model.OffsetCommit,
+        response=model.OffsetCommitResponse,
+        request_bytes=Kind(OFFSET_COMMIT_REQUEST, _said),
+        response_bytes=Kind(OFFSET_COMMIT_RESPONSE, _heard),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(READ_GROUP, READ_EACH),
+        refusal=lambda _, error: model.OffsetCommitResponse(error),
+        errors=(
+            at(
+                "Topics.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.ILLEGAL_GENERATION,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.REBALANCE_IN_PROGRESS,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.STALE_MEMBER_EPOCH,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.UNKNOWN_TOPIC_ID,
+                Errors.GROUP_ID_NOT_FOUND,
+                METADATA_SIZE,
+                WAITS,
+                Never("brokers of today say STALE_MEMBER_EPOCH", ("FENCED_MEMBER_EPOCH",)),
+                Never(
+                    "OffsetCommit is not transactional",
+                    (
+                        "INVALID_PRODUCER_ID_MAPPING",
+                        "INVALID_TXN_STATE",
+                    ),
+                ),
+            ),
+        ),
+        clause="KIP-848 OffsetCommit",
+        kafka="OffsetMetadataManager.commitOffset",
+        answer_in="CommitRequestManager",
+    ),
+    Api(
+        request=model.TxnOffsetCommit,
+        response=model.TxnOffsetCommitResponse,
+        request_bytes=Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
+        response_bytes=Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
+        role=Role.GROUP_COORDINATOR,
+        shard=Shard.GROUP,
+        needs=(WRITE_ID, READ_GROUP, READ_EACH),
+        refusal=lambda _, error: model.TxnOffsetCommitResponse(error),
+        errors=(
+            at(
+                "Topics.Partitions.ErrorCode",
+                *OF_A_COORDINATOR,
+                Errors.ILLEGAL_GENERATION,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.STALE_MEMBER_EPOCH,
+                Errors.REBALANCE_IN_PROGRESS,
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_TXN_STATE,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.CONCURRENT_TRANSACTIONS,
+                Errors.TRANSACTION_ABORTABLE,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.UNKNOWN_TOPIC_ID,
+                Errors.GROUP_ID_NOT_FOUND,
+                Errors.UNSUPPORTED_VERSION,
+                FORMAT,
+                Never(
+                    "a broker turns it into INVALID_PRODUCER_EPOCH, which every client understands",
+                    ("PRODUCER_FENCED",),
+                ),
+                METADATA_SIZE,
+                WAITS,
+            ),
+        ),
+        clause="KIP-447; KIP-890 part 2, TxnOffsetCommit version 5",
+        kafka="GroupCoordinatorService.commitTransactionalOffsets",
+        answer_in="TransactionManager.TxnOffsetCommitHandler",
+        may_be_late=True,
+        newest=(("2.4", 2), ("3.5", 3), ("3.6", 3), ("3.9", 4), ("4.1.0", 5), ("4.3", 5)),
+    ),
+)
