@@ -90,7 +90,10 @@ COPYING = "NOT MODELLED: followers take a moment to copy a batch; in rebuilt log
 # A fetch that begins a share-partition waits for its state, and for the end of its source.
 BEGINS_MS = 1_000
 INITIALIZING = "NOT MODELLED: share fetches that wait together for one share-partition of which the state cannot be read"
-SESSIONS_FIRST = "NOT MODELLED: a share session is looked at before the leader of a partition; here the leader is looked at first"
+LEARNING = (
+    "NOT MODELLED: brokers learn of a decision of the controller one by one; the leaders of share-partitions are followed "
+    "as if at once"
+)
 NO_LEADER = Errors.NOT_LEADER_OR_FOLLOWER.name
 # What a heartbeat is refused for that has a field which is not read here.
 OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
@@ -148,9 +151,7 @@ def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange,
         return UNREACHED if any(error in words for error in UNVERIFIED) else ""
     if exchange.api in ("SHARE_FETCH", "SHARE_ACKNOWLEDGE"):
         sayings = (*asked.possible, asked.recorded)
-        return (
-            SESSIONS_FIRST if any(dict(each).get("error") == NO_LEADER for each in sayings) else ""
-        )
+        return LEARNING if any(dict(each).get("error") == NO_LEADER for each in sayings) else ""
     if exchange.api == "SYNC_GROUP" and "REBALANCE_IN_PROGRESS" in words:
         group = exchange.request["groupId"]
         meanwhile = (
