@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,10 @@ class _Found:
     def __init__(self) -> None:
         self.played = self.asked = self.accepted = 0
         self.doubted = self.refused = 0
+        self.seeds: list[int] = []
+        self.doubts: Counter[str] = Counter()
+        # Programs at brokers that stopped answering, in words.
+        self.lost: list[str] = []
         self.refusals: list[Refusal] = []
         self.elsewhere: list[str] = []
         self.mutants: Mutants | None = None
@@ -87,6 +92,8 @@ class _Found:
         """Take in a round."""
         judged, report = played.judged, played.judged.report
         self.played += played.played
+        self.seeds += [each.seed for each in played.programs[: played.played]]
+        self.doubts.update(f"{each.api}, {each.doubt}" for each in report.doubted)
         self.asked += len(report.asked)
         self.accepted += len(report.accepted)
         self.refused += len(report.refused)
@@ -120,10 +127,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(str(wrong)) from None
     except OSError as wrong:
         raise Refused(f"cannot write {wrong.filename}: {wrong.strerror}") from None
-    brokers = programs[0].brokers if programs else 1
     answer(
-        _document(found, kept, release, brokers),
-        _lines(found, kept, release, brokers),
+        _document(found, kept, release, programs),
+        _lines(found, kept, release, programs),
         as_json=arguments.json,
     )
     return int(bool(found.refused))
@@ -183,7 +189,14 @@ def _play(
     progress: Progress,
     go_on: GoingOn,
 ) -> None:
-    """Play all programs, so many at one broker; the answers of the first round are changed, too."""
+    """Play all programs, so many at one broker; the answers of the first round are changed, too.
+
+    A round whose broker does not answer any more is noted and the next one is played.
+
+    Raises:
+        Lost: if that happens to every round.
+    """
+    from kipviz.conforming.plain_client import Lost
     from kipviz.conforming.rounds import play_round
 
     for first in range(0, len(programs), AT_ONE_BROKER):
@@ -191,8 +204,13 @@ def _play(
             return
         some = programs[first : first + AT_ONE_BROKER]
         with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
-            changed = 0 if first else mutants
-            found.add(play_round(jars, Path(home), some, progress.say, go_on, changed))
+            changed = 0 if found.played else mutants
+            try:
+                found.add(play_round(jars, Path(home), some, progress.say, go_on, changed))
+            except Lost as why:
+                found.lost.append(f"{_seeds([each.seed for each in some])}: {why}")
+    if found.lost and not found.played:
+        raise Lost(found.lost[0])
 
 
 def _keep(
@@ -218,15 +236,18 @@ def _keep(
 
 
 def _lines(
-    found: _Found, kept: list[tuple[Refusal, str]], release: str, brokers: int
+    found: _Found, kept: list[tuple[Refusal, str]], release: str, programs: tuple[Program, ...]
 ) -> Iterator[str]:
     from kipviz.conforming.mutants import lines_of_mutants
 
+    brokers = programs[0].brokers
     where = "one broker" if brokers == 1 else f"{brokers} brokers"
     yield (
-        f"Kafka {release}, {where}: {found.played} programs, {found.asked:,} responses compared: "
+        f"Kafka {release}, {where}, {_seeds(found.seeds)}: {found.played} programs, {found.asked:,} responses compared: "
         f"{found.accepted:,} accepted, {found.refused:,} refused, {found.doubted:,} that cannot be judged."
     )
+    yield from (f"  {n:>5}  cannot be judged: {what}" for what, n in found.doubts.most_common())
+    yield from (f"not judged: {each}" for each in found.lost)
     for refusal, place in kept:
         yield ""
         yield from refusal.lines()
@@ -243,19 +264,28 @@ def _lines(
         yield from lines_of_mutants(found.mutants)
 
 
+def _seeds(seeds: list[int]) -> str:
+    if len(seeds) < 2:
+        return f"seed {seeds[0]}" if seeds else "no seed"
+    return f"seeds {min(seeds)} to {max(seeds)}"
+
+
 def _document(
-    found: _Found, kept: list[tuple[Refusal, str]], release: str, brokers: int
+    found: _Found, kept: list[tuple[Refusal, str]], release: str, programs: tuple[Program, ...]
 ) -> dict[str, Any]:
     import msgspec
 
     return {
         "kafka": release,
-        "brokers": brokers,
+        "brokers": programs[0].brokers,
+        "seeds": found.seeds,
         "programs": found.played,
         "answers": found.asked,
         "accepted": found.accepted,
         "refused": found.refused,
         "cannot_judge": found.doubted,
+        "doubts": dict(found.doubts.most_common()),
+        "lost": found.lost,
         "refusals": [
             {
                 "program": msgspec.to_builtins(refusal.program),

@@ -1,0 +1,63 @@
+"""What `kipviz conform` says at the end: which seeds, what cannot be judged and why, and the rounds whose broker was lost."""
+
+import json
+
+import pytest
+
+from kipviz.command.main import main
+from kipviz.conforming import rounds
+from kipviz.conforming.judging import Judged
+from kipviz.conforming.plain_client import Lost
+from kipviz.conforming.rounds import Round
+from kipviz.recordings.judging.report import Report
+from kipviz.recordings.replayed_roles.answer_text import Asked
+
+SAID = (("error", "NONE"),)
+ACCEPTED = Asked(0, "END_TXN", "p0-x", SAID, (SAID,))
+DOUBTED = Asked(1, "PRODUCE", "p0-orders-0", SAID, (), doubt="no evidence")
+
+
+@pytest.fixture
+def jars(tmp_path):
+    for name in ("kafka-clients-4.4.0", "kafka_2.13-4.4.0", "log4j-core-2.25.4"):
+        (tmp_path / f"{name}.jar").touch()
+    return str(tmp_path)
+
+
+def plays(monkeypatch, *lost):
+    """Let rounds be played without a broker; those that begin with some seeds lose it."""
+
+    def play_round(jars, home, programs, *_):
+        if programs[0].seed in lost:
+            raise Lost("no answer within 30 s")
+        judged = Judged(Report(2, (ACCEPTED, DOUBTED), (), (), ()), {}, {}, None)
+        return Round(tuple(programs), len(programs), judged, {})
+
+    monkeypatch.setattr(rounds, "play_round", play_round)
+
+
+def test_seeds_and_reasons_are_told(jars, monkeypatch, capsys):
+    plays(monkeypatch)
+    assert main(["conform", "--kafka", jars, "--programs", "60", "--seed", "7"]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == (
+        "Kafka 4.4.0, one broker, seeds 7 to 66: 60 programs, 4 responses compared: 2 accepted, 0 refused, "
+        "2 that cannot be judged."
+    )
+    assert second.split() == ["2", "cannot", "be", "judged:", "PRODUCE,", "no", "evidence"]
+
+
+def test_a_round_whose_broker_is_lost_costs_itself_only(jars, monkeypatch, capsys):
+    plays(monkeypatch, 1)
+    assert main(["conform", "--kafka", jars, "--programs", "60", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["lost"] == ["seeds 1 to 50: no answer within 30 s"]
+    assert told["seeds"] == list(range(51, 61))
+    assert told["doubts"] == {"PRODUCE, no evidence": 1}
+
+
+def test_where_every_round_is_lost_there_is_nothing_to_tell(jars, monkeypatch, capsys):
+    plays(monkeypatch, 1, 51)
+    assert main(["conform", "--kafka", jars, "--programs", "60"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no answer within 30 s" in line
