@@ -17,11 +17,11 @@ from enum import StrEnum
 from kipviz.clients import kinds
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client, Holder, MemberConsumer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.model import Event
 from kipviz.core.table import Table

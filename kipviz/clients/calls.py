@@ -18,15 +18,15 @@ from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.subscribing import subscription_of
-from kipviz.clients.kinds import Client, Holder, MemberConsumer, end_transaction, send
+from kipviz.clients.kinds import Client, Holder, MemberConsumer, end_transaction
 from kipviz.clients.operators import admin as administering
 from kipviz.clients.operators.acl_calls import OF_ACLS, READ_OF_ACLS
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.group_calls import OF_ANY_GROUP, READ_BY_OPERATORS
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.sending import awaited_topics, stray_records
-from kipviz.clients.sending import plain_producer as plain
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending import appending, awaited_topics
+from kipviz.clients.sending import producer as producing
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import session_calls, session_votes
 from kipviz.clients.sessions import transaction_session as sessions
 from kipviz.clients.sessions.transaction_session import TransactionSession
@@ -34,12 +34,10 @@ from kipviz.clients.shares import draining, share_holding
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
 from kipviz.clients.transactions import external_database as databases
-from kipviz.clients.transactions import producer as transactional
 from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, STORED, ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Value
@@ -149,7 +147,7 @@ def _begin_transaction(me: Application, line: Line, rules: ClientRules) -> Appli
 def _send(me: Application, line: Line, rules: ClientRules) -> Application:
     to, outputs = _outputs(me, line)
     producer = _producer(me, line)
-    return me.with_client(send(producer, to, outputs))
+    return me.with_client(producing.send(producer, to, outputs))
 
 
 def _outputs(me: Application, line: Line) -> tuple[str, tuple[DataRecord, ...]]:
@@ -170,15 +168,15 @@ def left_behind(me: Application, line: Line) -> Application:
     to, outputs = _outputs(me, line)
     if producer.manager.session or awaited_topics.is_unknown(producer.metadata, to):
         return me
-    if stray_records.goes_along(producer, to):
-        return me.with_client(send(producer, to, outputs))
-    return me.with_client(stray_records.left_behind(producer, to, outputs))
+    if appending.goes_along(producer, to):
+        return me.with_client(producing.send(producer, to, outputs))
+    return me.with_client(appending.left_behind(producer, to, outputs))
 
 
 def _flush(me: Application, line: Line, rules: ClientRules) -> Application:
     producer = _producer(me, line)
-    assert isinstance(producer, PlainProducer), "commitTransaction() does that for a transaction"
-    return me.with_client(plain.flush(producer))
+    assert not producer.is_transactional, "commitTransaction() does that for a transaction"
+    return me.with_client(producing.flush(producer))
 
 
 def _reader(me: Application) -> Consumer | MemberConsumer | ShareConsumer:
@@ -312,7 +310,7 @@ def _prepare_transaction(me: Application, line: Line, rules: ClientRules) -> App
     if isinstance(holder, TransactionSession):
         return me.with_client(sessions.prepare(holder))
     votes_first = rules.prepare_waits(stagings.unanswered(holder.manager))
-    return me.with_client(transactional.prepare_transaction(holder, votes_first=votes_first))
+    return me.with_client(producing.prepare_transaction(holder, votes_first=votes_first))
 
 
 def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -324,7 +322,7 @@ def _complete_transaction(me: Application, line: Line, rules: ClientRules) -> Ap
         stored = PreparedTxnState()
     if isinstance(holder, TransactionSession):
         return me.with_client(sessions.complete(holder, stored))
-    return me.with_client(transactional.complete_transaction(holder, stored))
+    return me.with_client(producing.complete_transaction(holder, stored))
 
 
 # -- of the database ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
 from kipviz.clients.exceptions import ABORTS, COMMIT_FAILED, class_of, thrown, told
 from kipviz.clients.kinds import Holder
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.producer_errors import ABORTABLE
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -83,7 +83,9 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
     call that waited for the answer throws that itself.
     """
     client = client_of(me, line)
-    transactional = isinstance(client, Holder) and not isinstance(client, PlainProducer)
+    transactional = isinstance(client, Holder) and (
+        not isinstance(client, Producer) or client.is_transactional
+    )
     if isinstance(client, Holder) and not me.waiting and client.manager.state in IN_ERROR:
         return KAFKA_EXCEPTION
     request, error = told(raised)

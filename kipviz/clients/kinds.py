@@ -15,21 +15,18 @@ from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
-from kipviz.clients.sending import in_flight, pipelined_producer, plain_producer
+from kipviz.clients.sending import in_flight, producer, sender
 from kipviz.clients.sending.outgoing import OutgoingBatch
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import transaction_session
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer, share_member
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions import external_database, producer
+from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
-from kipviz.records.batches import DataRecord
 
 # A consumer that is a member of a regular group, by either protocol.
 MemberConsumer: TypeAlias = GroupConsumer | ClassicConsumer
@@ -70,8 +67,6 @@ class Kind(Protocol):
 
 KINDS: dict[type, Kind] = {
     Producer: producer,
-    PlainProducer: plain_producer,
-    PipelinedProducer: pipelined_producer,
     Consumer: consumer,
     GroupConsumer: group_consumer,
     ClassicConsumer: classic_consumer,
@@ -90,9 +85,7 @@ def next_request(me: Client) -> Message | None:
 
 def has_room(me: Client, broker: int) -> bool:
     """Say whether a client may send one more request to a broker (max.in.flight.requests.per.connection)."""
-    if not isinstance(me, PipelinedProducer | PlainProducer):
-        return True
-    return in_flight.has_room(me, broker)
+    return in_flight.has_room(me, broker) if isinstance(me, Producer) else True
 
 
 def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
@@ -158,11 +151,6 @@ def on_missed_poll(me: Any) -> Any:
     return getattr(KINDS[type(me)], "on_missed_poll")(me)  # noqa: B009  not every kind has it
 
 
-def send(me: Any, partition: str, records: tuple[DataRecord, ...]) -> Any:
-    """Hand records to a producer for a partition."""
-    return getattr(KINDS[type(me)], "send")(me, partition, records)  # noqa: B009  producers have it
-
-
 def end_transaction(me: Holder, *, committed: bool) -> Holder:
     """Commit or abort the transaction of whoever holds its manager."""
     if isinstance(me, TransactionSession):
@@ -172,16 +160,7 @@ def end_transaction(me: Holder, *, committed: bool) -> Holder:
 
 def expiring(me: Client | None) -> OutgoingBatch | None:
     """Give the batch of a producer for which delivery.timeout.ms may be over, if there is one."""
-    if not isinstance(me, Producer):
-        return None
-    ask = getattr(KINDS[type(me)], "expiring", producer.expiring)
-    found: OutgoingBatch | None = ask(me)
-    return found
-
-
-def expired(me: Any) -> Any:
-    """Let a producer give a batch up after delivery.timeout.ms."""
-    return getattr(KINDS[type(me)], "expired")(me)  # noqa: B009  producers have it
+    return sender.expiring(me) if isinstance(me, Producer) else None
 
 
 def restarted(me: C, life: int) -> C:

@@ -16,9 +16,9 @@ from kipviz.clients.groups import consumer_threads
 from kipviz.clients.kinds import Client, Holder, MemberConsumer
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.rules import ClientRules, Entry
-from kipviz.clients.sending import blocked_sends
+from kipviz.clients.sending import producer as producing
 from kipviz.clients.sending.awaited_topics import released
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import binding, session_threads
 from kipviz.clients.sessions.session_calls import (
     GIVEN,
@@ -31,10 +31,9 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database, group_identity, results
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.transactions.producer_timers import topic_ids_given_up
-from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING, TIMING_OUT
+from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING, times_out
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 
@@ -70,9 +69,9 @@ def why_no_time_out(me: Application) -> str | None:
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
         return f"{me.name} is in no call that it waits for"
-    if line.call is Call.SEND and blocked_sends.waits(client):
+    if line.call is Call.SEND and producing.send_waits(client):
         return None
-    if type(client) not in TIMING_OUT or line.call not in (*REMEMBERED, FORGOTTEN):
+    if not times_out(client) or line.call not in (*REMEMBERED, FORGOTTEN):
         names = ", ".join(call.value for call in (*REMEMBERED, FORGOTTEN))
         return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
     return f"{line.call.value}() of {me.name} has its result" if _is_over(me, client) else None
@@ -97,7 +96,7 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
     assert isinstance(client, Producer), line
     result = results.of_thread(me, client)
     if line.call is Call.SEND:
-        given_up, raised = blocked_sends.timed_out(client), blocked_sends.why_no_error_state(client)
+        given_up, raised = producing.send_timed_out(client), producing.why_no_error_state(client)
         me = me.with_client(given_up)
         gone = me if result is None else results.left(me, given_up, result)
         return _leave(gone, line, raised, ())
@@ -175,7 +174,7 @@ def _called(
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
-    if waits or (line.call is Call.SEND and blocked_sends.waits(client_of(me, line))):
+    if waits or (line.call is Call.SEND and producing.send_waits(client_of(me, line))):
         return results.entered(me, line).but(waiting=True), (*started, *told)
     told += (*session_told(me, line), *databases_changed(before, me))
     return _leave(me, line, "", (*started, *told))
@@ -204,7 +203,7 @@ def _raised_on_entry(me: Application, line: Line) -> str:
 def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
     """Give the exception of a call that is not legal in this state, or nothing."""
     client = client_of(me, line)
-    if isinstance(client, PlainProducer):
+    if isinstance(client, Producer) and not client.is_transactional:
         return _why_not_plain(line)
     if isinstance(client, ExternalDatabase) and line.call is Call.DATABASE_COMMIT:
         return external_database.why_stale(client)
@@ -275,9 +274,9 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     if result is not None and isinstance(client, Producer):
         return _with_result(me, line, client, result)
     if isinstance(client, Producer) and client.metadata.held:
-        client = blocked_sends.gone_on(client)
+        client = producing.send_goes_on(client)
         me = me.with_client(client)
-        if blocked_sends.waits(client):
+        if producing.send_waits(client):
             return me, ()
     if line.call is Call.POLL:
         assert not isinstance(client, Holder | ExternalDatabase | ShareMember)
@@ -300,7 +299,7 @@ def _with_result(
     why = results.why_not_sent(waiting.manager)
     if why:
         return _leave(left_behind(me.with_client(released(waiting)), line), line, why, ())
-    return _leave(me.with_client(blocked_sends.gone_on(waiting)), line, "", ())
+    return _leave(me.with_client(producing.send_goes_on(waiting)), line, "", ())
 
 
 def _leave(

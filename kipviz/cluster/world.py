@@ -29,8 +29,7 @@ from kipviz.clients.operators import admin as administering
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.group_calls import groups_of
 from kipviz.clients.sending.awaited_topics import KnownTopics
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_member
@@ -38,7 +37,6 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import NOBODY_ASKS, TOLD, ShareConsumer
 from kipviz.clients.transactions.external_database import NAME as DATABASE
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.cluster.specs.session_config import SESSION, SessionSpec
@@ -427,7 +425,7 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
 def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
     name = f"{a.name}/producer"
     if a.plain is not None:
-        return PlainProducer(
+        return Producer(
             name,
             TransactionManager(""),
             idempotence=a.plain.idempotence,
@@ -444,7 +442,7 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
         backs_off=backs_off,
         finds=spec.acls is not None,
     )
-    return (Producer if a.max_in_flight == 1 else PipelinedProducer)(
+    return Producer(
         name,
         manager,
         RecordAccumulator(buffer=a.buffer, backs_off=backs_off),

@@ -467,7 +467,7 @@ KIP = Kip(
             "Follow-up KIP: external databases as participants",
             "Two-phase commit with a database.",
             MODELLED,
-            handler="clients.transactions.producer.prepare_transaction",
+            handler="clients.sending.producer.prepare_transaction",
             scenario="kip-1289-database",
             test="studies/test_databases.py::test_no_crash_at_any_step_tears_the_three_apart",
             note="the text has the title alone: KIP-939's dual write with a staging in it is our inference",

@@ -221,7 +221,7 @@ AS_IMPLEMENTED = (
     _flink(
         "one transaction, completed by the checkpoint that is older",
         "KIP-939 aborts a transaction that the checkpoint does not hold, and the record comes again.",
-        "clients.transactions.producer.complete_transaction",
+        "clients.sending.producer.complete_transaction",
         "kip-1289-flink-stale-handle",
     ),
     _flink(

@@ -15,10 +15,10 @@ HANDLERS = {
     "Session Lifecycle": f"{SESSION}.next_request",
     "Session Resume": f"{SESSION}.resume",
     "Producer Fencing": f"{BINDING}.why_not_now",
-    "Backward Compatibility": "clients.transactions.producer.next_request",
+    "Backward Compatibility": "clients.sending.producer.next_request",
     "Epoch Fencing": "brokers.transactions.transaction_coordinator.on_init_producer_id",
     "Resume and commit from different process": f"{SESSION}.resume",
-    "Legacy Producer": "clients.transactions.producer.next_request",
+    "Legacy Producer": "clients.sending.producer.next_request",
 }
 TEST_PLAN = (
     *(

@@ -85,7 +85,7 @@ KIP = Kip(
             "Producer-Side: error handling",
             "UNKNOWN_TOPIC_ID is tried again, the other two end the transaction.",
             MODELLED,
-            handler="clients.transactions.producer.on_timer",
+            handler="clients.sending.producer.on_timer",
             scenario="kip-1319-remade",
             test="clients/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
             note="whoever waits for an id that is gone can neither commit nor abort: found by this row (finding 1319-A)",

@@ -156,7 +156,7 @@ KIP = Kip(
             "A client learns the level with a new connection and changes between two transactions; the "
             "way up bumps its epoch first.",
             MODELLED,
-            handler="clients.transactions.producer.connected",
+            handler="clients.sending.producer.connected",
             scenario="kip-890-upgrade",
             test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
             page="20-requests-that-arrive-late-kip-890",

@@ -46,7 +46,7 @@ KIP = Kip(
             "prepareTransaction()",
             "Flushes, then PREPARED_TRANSACTION and a PreparedTxnState; no request is sent.",
             MODELLED,
-            "clients.transactions.producer.prepare_transaction",
+            "clients.sending.producer.prepare_transaction",
             "kip-939-dual-write",
             STORES + "preparing_is_known_to_the_client_alone",
             page=PAGE,
@@ -64,7 +64,7 @@ KIP = Kip(
             "completeTransaction(state)",
             "Commits if the state is that of the prepared transaction, else aborts.",
             MODELLED,
-            "clients.transactions.producer.complete_transaction",
+            "clients.sending.producer.complete_transaction",
             "kip-939-undone",
             PRODUCER
             + "a_prepared_transaction_commits_if_the_stored_state_is_its_own_and_else_aborts",

@@ -113,7 +113,7 @@ KIP = Kip(
             "retry.backoff.ms of batches (KIP-580)",
             "A batch that was refused goes out again after a while that grows up to retry.backoff.max.ms.",
             MODELLED,
-            handler="clients.sending.pipelined_producer.back_off",
+            handler="clients.sending.producer.back_off",
             test="cluster/test_pipelined_producers.py::"
             "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
             note="on a timed clock with max_in_flight, without the jitter of 20 %",
@@ -124,7 +124,7 @@ KIP = Kip(
             "The sender's order of requests",
             "Transactional requests are sent before batches, and only one is in flight at a time.",
             MODELLED,
-            handler="clients.transactions.producer.next_request",
+            handler="clients.sending.producer.next_request",
             scenario="kip-98-offsets-go-first",
             test="clients/test_sender.py::"
             "test_a_transactional_request_goes_before_a_batch_and_alone",
@@ -259,7 +259,7 @@ KIP = Kip(
             "Producer API: send() and max.block.ms",
             "send() waits for the metadata of its topic; what it throws stands in its Future.",
             MODELLED,
-            handler="clients.sending.blocked_sends.timed_out",
+            handler="clients.sending.producer.send_timed_out",
             scenario="kip-98-topic-awaited",
             test="clients/test_awaited_topics.py::"
             "test_after_max_block_ms_send_returns_and_the_next_call_throws",
@@ -279,7 +279,7 @@ KIP = Kip(
             "AddPartitionsToTxnRequest of clients",
             "Below transaction version 2 a batch waits until its partition is added.",
             MODELLED,
-            handler="clients.transactions.producer.next_request",
+            handler="clients.sending.producer.next_request",
             scenario="kip-890-late-commit",
             test="clients/test_older_transaction_versions.py::test_a_batch_waits_until_its_partition_is_added",
             page="20-requests-that-arrive-late-kip-890",
@@ -288,7 +288,7 @@ KIP = Kip(
             "AddOffsetsToTxnRequest of clients",
             "Below transaction version 2 offsets are added before they are committed.",
             MODELLED,
-            handler="clients.transactions.producer.next_request",
+            handler="clients.sending.producer.next_request",
             scenario="kip-890-late-commit",
             test="clients/test_older_transaction_versions.py::test_offsets_are_added_before_they_are_committed",
             page="20-requests-that-arrive-late-kip-890",
@@ -360,7 +360,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="clients.sending.in_flight.next_batches",
             scenario="kip-98-in-flight",
-            test="clients/test_plain_producer.py::test_what_is_sent_again_goes_alone_and_in_order",
+            test="clients/test_idempotent_epoch.py::test_what_is_sent_again_goes_alone_and_in_order",
             page="10-transactions-kip-98",
             note="requests of a connection, transactional ones too; a batch of another broker waits behind one "
             "that has no room",
@@ -370,7 +370,7 @@ KIP = Kip(
             "A commit sends what is left, an abort waits for what a leader can have, and the batches "
             "behind one that is failed for good take its place.",
             MODELLED,
-            handler="clients.sending.pipelined_producer.on_response",
+            handler="clients.sending.sender.on_response",
             scenario="kip-98-in-flight-transaction",
             test="cluster/test_pipelined_producers.py::"
             "test_whatever_goes_wrong_each_record_is_committed_once_and_in_order",
@@ -381,9 +381,9 @@ KIP = Kip(
             "delivery.timeout.ms of a batch on the wire (KIP-91)",
             "It ends the waiting, not the request: what is in the network may come after the abort.",
             MODELLED,
-            handler="clients.sending.pipelined_producer.expired",
+            handler="clients.sending.sender.expired",
             scenario="kip-98-in-flight-given-up",
-            test="clients/test_pipelined_producer.py::"
+            test="clients/test_several_in_flight.py::"
             "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
             note="with max_in_flight; the other producers give up only what waits to be sent",
             page="15-producer-ids-and-epochs-kip-98",
@@ -392,9 +392,9 @@ KIP = Kip(
             "enable.idempotence=false",
             "A producer without idempotence asks for no identity, and its batches have no sequence.",
             MODELLED,
-            handler="clients.sending.plain_producer.on_response",
+            handler="clients.sending.idempotent_epoch.on_refused",
             scenario="kip-98-in-flight-without",
-            test="clients/test_plain_producer.py::"
+            test="clients/test_idempotent_epoch.py::"
             "test_without_idempotence_it_asks_for_nothing_and_numbers_nothing",
             page="10-transactions-kip-98",
         ),
@@ -404,7 +404,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             scenario="kip-98-in-flight-unknown",
-            test="clients/test_plain_producer.py::"
+            test="clients/test_idempotent_epoch.py::"
             "test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0",
             page="10-transactions-kip-98",
         ),
@@ -479,7 +479,7 @@ KIP = Kip(
             "max.block.ms, buffer.memory: send()",
             "It waits for room, and throws nothing when its time is over: the next call does.",
             MODELLED,
-            handler="clients.sending.pipelined_producer.send_timed_out",
+            handler="clients.sending.producer.send_timed_out",
             scenario="kip-98-buffer-full",
             test="clients/test_max_block.py::"
             "test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws",
@@ -521,7 +521,7 @@ KIP = Kip(
             "Several threads at one transactional producer: a send() appends before it is asked whether a "
             "transaction is open.",
             MODELLED,
-            handler="clients.sending.stray_records.left_behind",
+            handler="clients.sending.appending.left_behind",
             scenario="kip-98-threads-stray-record",
             test="clients/test_shared_producer.py::"
             "test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction",
@@ -532,7 +532,7 @@ KIP = Kip(
             "Producer API: thread safe, and a commit",
             "EndTxn waits for a record that no transaction takes along: the commit hangs until it expires.",
             MODELLED,
-            handler="clients.sending.stray_records.left_behind",
+            handler="clients.sending.appending.left_behind",
             scenario="kip-98-threads-stuck-commit",
             test="clients/test_shared_producer.py::"
             "test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_expires",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.sending.producer import Producer
 from kipviz.cluster.actions import DeleteAcls, InstallRelease
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged, MessageDelivered, TopicCreated, TopicDeleted

@@ -15,9 +15,9 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.clients.exceptions import thrown
 from kipviz.clients.groups import consumer
 from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.sending import producer
 from kipviz.clients.shares import share_consumer
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions import producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster import rejections
 from kipviz.cluster.dispatch import HANDLERS

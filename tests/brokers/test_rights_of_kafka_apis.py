@@ -16,14 +16,12 @@ from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups import group_consumer
 from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
-from kipviz.clients.sending import pipelined_producer
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.sending import producer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import binding, transaction_session
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer, share_member
 from kipviz.clients.shares.share_member import ShareMember
-from kipviz.clients.transactions import producer
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
@@ -271,7 +269,6 @@ def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:
     ("kind", "module"),
     [
         (Producer, producer),
-        (PipelinedProducer, pipelined_producer),
         (TransactionSession, transaction_session),
     ],
 )

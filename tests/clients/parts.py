@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 
 H = TypeVar("H", bound=Producer | TransactionSession)
-P = TypeVar("P", bound=Producer)
 
 PARTS: dict[str, type] = {
     "manager": TransactionManager,
@@ -23,13 +21,9 @@ PARTS: dict[str, type] = {
 }
 
 
-def producer_of(
-    source: str, transactional_id: str = "", kind: type[P] = Producer, **fields: Any
-) -> P:
-    """Return a producer with some fields of its parts, or of its own; by Kafka's default 5 may be in flight."""
-    if kind is not Producer:
-        fields = {"max_in_flight": MAX_IN_FLIGHT, **fields}
-    return changed(kind(source, TransactionManager(transactional_id)), **fields)
+def producer_of(source: str, transactional_id: str = "", **fields: Any) -> Producer:
+    """Return a producer with some fields of its parts, or of its own."""
+    return changed(Producer(source, TransactionManager(transactional_id)), **fields)
 
 
 def session_of(source: str, transactional_id: str) -> TransactionSession:

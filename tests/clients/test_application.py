@@ -13,7 +13,6 @@ from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.group_consumer import MemberState as GroupState
-from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
@@ -208,9 +207,7 @@ def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_
 
 @pytest.mark.parametrize("call", [C.BEGIN_TRANSACTION, C.COMMIT_TRANSACTION, C.INIT_TRANSACTIONS])
 def test_a_producer_without_a_transactional_id_has_no_transactions(call):
-    me, _ = step(
-        process(call, C.SEND, producer=producer_of("app-1/producer", "", kind=PlainProducer))
-    )
+    me, _ = step(process(call, C.SEND, producer=producer_of("app-1/producer", "")))
     assert me.ended == (
         f"{call.value}() threw IllegalStateException: "
         f"{call.value}() on a non-transactional producer"

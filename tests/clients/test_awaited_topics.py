@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clients import kinds
 from kipviz.clients.sending import awaited_topics
+from kipviz.clients.sending import producer as sending
 from kipviz.clients.sending.awaited_topics import KnownTopics
 from kipviz.clients.transactions.producer_errors import said
 from kipviz.cluster.actions import (
@@ -153,7 +153,7 @@ def test_room_may_be_missing_when_the_topic_has_come():
 
 
 def _sent(producer, batch):
-    return kinds.send(producer, *batch)
+    return sending.send(producer, *batch)
 
 
 def test_on_a_timed_clock_the_back_off_takes_its_time():

@@ -9,8 +9,9 @@ from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS
 from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.sending import producer as transactional
+from kipviz.clients.sending import sender
 from kipviz.clients.sessions.binding import settle
-from kipviz.clients.transactions import producer as transactional
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.designs.catalogue import design
@@ -146,7 +147,7 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     assert isinstance(request, Produce)
     working, _ = transactional.sent(working, request, 3)
     end = AddPartitionsToTxn("t", 8, 0, ("out-1",), version=3)
-    fenced = transactional.fail(working, Failure(end, Errors.PRODUCER_FENCED))
+    fenced = sender.fail(working, Failure(end, Errors.PRODUCER_FENCED))
     me = me.but(consumer=me.consumer.but(listening=False)).with_client(fenced)
     me = settle(me, RULES)
     assert me.consumer.listening

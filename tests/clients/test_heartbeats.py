@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import kinds
-from kipviz.clients.transactions import producer as p
+from kipviz.clients.sending import producer as p
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.producer_timers import INTERVAL
 from kipviz.messages.errors import Errors

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients.sending import producer as p
+from kipviz.clients.sending import sender
 from kipviz.clients.sending.outgoing import OutgoingBatch
-from kipviz.clients.transactions import producer as p
 from kipviz.clients.transactions import producer_state
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_errors import POISONED
@@ -276,10 +277,21 @@ def test_what_was_on_a_broken_connection_is_sent_again():
     assert p.next_request(me) == produce
 
 
-def test_a_batch_dropped_by_an_abort_is_not_sent_again_after_a_broken_connection():
-    _, me = sends(p.send(begun(), "out-0", RECORD), 3)
+@pytest.mark.parametrize("most", [1, 5])
+def test_an_abort_sends_again_what_a_leader_may_have_but_where_one_request_is_in_flight(most):
+    """RecordAccumulator.abortUndrainedBatches drops what has no sequence yet; with one we drop more."""
+    asked, me = sends(p.send(changed(begun(), max_in_flight=most), "out-0", RECORD), 3)
     me = p.on_disconnected(p.end_transaction(me, committed=False), 3)
-    assert isinstance(p.next_request(me), EndTxn)
+    again, _ = sends(me, 3)
+    assert again == asked if most > 1 else isinstance(again, EndTxn)
+
+
+def test_a_batch_that_came_back_alone_has_the_same_number_when_it_is_sent_again():
+    first, me = sends(p.send(begun(), "out-0", RECORD), 3)
+    me = p.on_disconnected(me, 3)
+    assert (me.accumulator.batches[0].base_sequence, me.partition_map.sequences) == (-1, Table.of())
+    again, me = sends(me, 3)
+    assert (again, me.partition_map.sequences["out-0"]) == (first, 1)
 
 
 @pytest.mark.parametrize(("state", "target"), [(s, t) for s in S for t in S])
@@ -308,7 +320,7 @@ def test_a_batch_that_expires_while_the_transaction_is_aborted_is_only_given_up(
     _, me = sends(me)
     me = p.end_transaction(me, committed=False)
     me = changed(me, batches=tuple(b.but(broker=-1) for b in me.accumulator.batches))
-    me = p.expired(me)
+    me = sender.expired(me)
     assert (me.manager.state, me.error, me.accumulator.batches) == (S.ABORTING_TRANSACTION, "", ())
     request, _ = sends(me)
     assert request == EndTxn("t", 9, 0, committed=False)
@@ -318,8 +330,8 @@ def test_a_batch_that_expires_while_the_transaction_is_aborted_is_only_given_up(
 def test_a_batch_that_expires_after_it_was_sent_asks_for_a_bump_only_below_version_2(version, bump):
     """TransactionManager.maybeResolveSequences: whether it arrived is not known (KIP-360)."""
     me = p.send(begun(), "out-0", RECORD)
-    sent = tuple(b.but(sent=True, broker=-1) for b in me.accumulator.batches)
-    me = p.expired(changed(me, version=version, batches=sent))
+    sent = tuple(b.but(sent=True, retried=True, broker=-1) for b in me.accumulator.batches)
+    me = sender.expired(changed(me, version=version, batches=sent))
     assert (me.manager.state, me.accumulator.batches, me.manager.bump) == (
         S.ABORTABLE_ERROR,
         (),
@@ -333,8 +345,10 @@ def test_a_batch_that_expires_in_an_abort_asks_for_a_bump_only_if_it_can_have_ar
     _, me = sends(p.send(begun(), "out-0", RECORD))
     me = p.end_transaction(me, committed=False)
     assert (me.manager.state, me.manager.bump) == (S.ABORTING_TRANSACTION, False)
-    batches = tuple(b.but(sent=was_sent, broker=-1) for b in me.accumulator.batches)
-    me = p.expired(changed(me, version=1, batches=batches))
+    batches = tuple(
+        b.but(sent=was_sent, retried=was_sent, broker=-1) for b in me.accumulator.batches
+    )
+    me = sender.expired(changed(me, version=1, batches=batches))
     assert (me.accumulator.batches, me.manager.bump) == ((), was_sent)
 
 
@@ -366,8 +380,8 @@ def test_a_client_that_hears_of_version_2_at_its_commit_and_has_to_abort_bumps_i
     _, me = sends(me)
     me = p.end_transaction(changed(me, finalized=2), committed=True)
     assert (me.manager.version, me.manager.bump) == (2, True)
-    sent = tuple(b.but(sent=True, broker=-1) for b in me.accumulator.batches)
-    me = p.expired(changed(me, batches=sent, on_wire=None))
+    sent = tuple(b.but(sent=True, retried=True, broker=-1) for b in me.accumulator.batches)
+    me = sender.expired(changed(me, batches=sent, on_wire=None))
     assert me.manager.state is S.ABORTABLE_ERROR
     me = p.end_transaction(me, committed=False)
     end, me = sends(me)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.sending import pipelined_producer
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.transactions import producer as clients
+from kipviz.clients.sending import producer as clients
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
@@ -122,22 +120,10 @@ def test_an_end_that_is_refused_for_now_rests_and_the_call_waits():
     assert (me.done, clients.timers(me)) == (False, (managing.REST,))
 
 
-def test_the_pipelined_producer_rests_alike():
-    me = producer_of(
-        "app-1/producer", "t", kind=PipelinedProducer, state=S.IN_TRANSACTION, backs_off=True
-    )
-    me = pipelined_producer.send(me, "out-0", RECORD)
-    me = send_offsets(me, *OFFSETS)
-    request = pipelined_producer.next_request(me)
-    me, _ = pipelined_producer.sent(me, request, 1)
-    me = pipelined_producer.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
-    assert pipelined_producer.timers(me) == (managing.REST,)
-    assert pipelined_producer.next_request(me) is None
-    assert (
-        pipelined_producer.next_request(pipelined_producer.on_timer(me, managing.REST)) == request
-    )
-
-
-def test_the_next_process_sends_in_the_same_way():
-    me = clients.restarted(writing(backs_off=True), 1)
-    assert (me.manager.backs_off, me.manager.rests) == (True, "")
+def test_with_several_in_flight_it_rests_alike():
+    me = changed(send_offsets(writing(backs_off=True), *OFFSETS), max_in_flight=5)
+    me, request = goes_out(me, TxnOffsetCommit)
+    me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    assert clients.timers(me) == (managing.REST,)
+    assert clients.next_request(me) is None
+    assert clients.next_request(clients.on_timer(me, managing.REST)) == request

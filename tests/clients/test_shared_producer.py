@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.sending import stray_records
+from kipviz.clients.sending import appending
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.transactions import results
 from kipviz.clients.transactions.producer_state import ProducerState, Result
@@ -274,9 +274,9 @@ def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
 def test_a_record_is_left_where_the_sender_does_not_drop_it(state, ending, kept):
     queue = (EndTxn("t", 1, 1, False, 5),) if ending else ()
     me = producer_of("app-1/producer", "t", state=state, queue=queue)
-    left = stray_records.left_behind(me, "output-A-0", GIVEN)
+    left = appending.left_behind(me, "output-A-0", GIVEN)
     assert bool(left.accumulator.stray) is kept
-    twice = stray_records.left_behind(left, "output-A-0", GIVEN)
+    twice = appending.left_behind(left, "output-A-0", GIVEN)
     assert [len(b.records) for b in twice.accumulator.stray] == ([2] if kept else [])
 
 
@@ -291,17 +291,20 @@ def test_only_a_partition_of_the_transaction_that_ends_takes_a_record_along(vers
         partitions=("output-A-0",) if version < 2 else (),
         sequences=Table.of({"output-A-0": 1}),
     )
-    assert stray_records.goes_along(me, "output-A-0")
-    assert not stray_records.goes_along(me, "output-A-1")
-    assert not stray_records.goes_along(changed(me, queue=()), "output-A-0")
+    assert appending.goes_along(me, "output-A-0")
+    assert not appending.goes_along(me, "output-A-1")
+    assert not appending.goes_along(changed(me, queue=()), "output-A-0")
 
 
 def test_a_transaction_takes_along_what_is_left_in_its_partitions_alone():
-    me = stray_records.left_behind(producer_of("p", "t"), "output-A-1", GIVEN)
-    other, records = stray_records.taken_along(me, "output-A-0", GIVEN)
-    assert (other.accumulator.stray, records) == (me.accumulator.stray, GIVEN)
-    taken, records = stray_records.taken_along(me, "output-A-1", GIVEN)
-    assert (taken.accumulator.stray, len(records)) == ((), 2)
+    me = appending.left_behind(producer_of("p", "t"), "output-A-1", GIVEN)
+    other = appending.appended(me, "output-A-0", GIVEN)
+    assert (other.accumulator.stray, other.accumulator.batches[0].records) == (
+        me.accumulator.stray,
+        GIVEN,
+    )
+    taken = appending.appended(me, "output-A-1", GIVEN)
+    assert (taken.accumulator.stray, len(taken.accumulator.batches[0].records)) == ((), 2)
 
 
 # -- sends that wait -----------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import kinds
-from kipviz.clients.transactions import producer as client
+from kipviz.clients.sending import producer as client
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions import topic_ids
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.messages.errors import Errors

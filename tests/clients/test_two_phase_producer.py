@@ -7,7 +7,7 @@ import pytest
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.transactions import producer as p
+from kipviz.clients.sending import producer as p
 from kipviz.clients.transactions.prepared_txn_state import (
     NONE,
     BadPreparedTxnState,

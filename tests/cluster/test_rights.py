@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.authorizer import Acl
+from kipviz.clients.sending.producer import ProducerState, on_response
 from kipviz.clients.shares import share_consumer
-from kipviz.clients.transactions.producer import ProducerState, on_response
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clients.transactions.producer import ProducerState, next_request, on_response
+from kipviz.clients.sending.producer import ProducerState, next_request, on_response
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World

@@ -25,7 +25,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
     TransactionMetadata,
     next_identity,
 )
-from kipviz.clients.transactions import producer as clients
+from kipviz.clients.sending import producer as clients
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

@@ -14,7 +14,7 @@ from kipviz.brokers.membership.classic_membership import FIRST_GENERATION
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.alternative_run import Course
 from kipviz.checking.single_run.permalink import open_link, permalink
-from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF
+from kipviz.clients.sending.producer import BATCH_BACK_OFF
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name, timer_words
 from kipviz.cluster.behaviour.action_name import ON_SCREEN

@@ -24,8 +24,6 @@ from typing import Any
 
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.sending.plain_producer import PlainProducer
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.deadlines import clients_are_timed
@@ -82,7 +80,7 @@ class LoneSteps:
         for name, app in world.applications.items():
             if not app.alive or name in owed:
                 continue
-            if isinstance(app.producer, PipelinedProducer | PlainProducer):
+            if app.producer.max_in_flight > 1:
                 continue
             own = [a for a in enabled if _acts_on(a) == name]
             if len(own) == 1 and self._is_free(world, app, own[0], answers.get(name, 0)):

@@ -13,10 +13,9 @@ from kipviz.clients.application import Application, Line
 from kipviz.clients.calls import CALLS, STAGING, client_of
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.transactions.producer import Producer
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
@@ -25,13 +24,10 @@ from kipviz.messages.events import CallStarted, MessageSent
 # What Kafka calls the classes of clients, and the thread that each has (KIP-1310 3.4 for the last).
 CLASSES: dict[type, tuple[str, str]] = {
     Producer: ("KafkaProducer", "sender thread"),
-    PipelinedProducer: ("KafkaProducer", "sender thread"),
     Consumer: ("KafkaConsumer", "network thread"),
     ShareConsumer: ("KafkaShareConsumer", "network thread"),
     TransactionSession: ("TransactionSession", "network thread"),
 }
-# Those of them that have an accumulator.
-ACCUMULATE = (Producer, PipelinedProducer)
 APPLICATION_THREAD = "application thread"
 
 
@@ -122,7 +118,7 @@ def ledger(trace: Trace) -> Ledger:
             for client in app.clients:
                 records = (
                     sum(len(b.records) for b in client.accumulator.batches)
-                    if isinstance(client, Producer) and type(client) in ACCUMULATE
+                    if isinstance(client, Producer)
                     else 0
                 )
                 waiting[client.source] = max(waiting[client.source], records)
@@ -165,7 +161,7 @@ def _owner(
         )
         for broker in brokers
     )
-    accumulates = type(client) in ACCUMULATE
+    accumulates = isinstance(client, Producer)
     return Owner(
         app.name,
         client.source.partition("/")[2],

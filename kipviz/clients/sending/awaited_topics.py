@@ -21,7 +21,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
 
 if TYPE_CHECKING:
-    from kipviz.clients.transactions.producer import Producer
+    from kipviz.clients.sending.producer import Producer
 
 P = TypeVar("P", bound="Producer")
 # What a batch fails with if its topic may be gone.

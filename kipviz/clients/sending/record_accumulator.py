@@ -1,6 +1,6 @@
 """The record accumulator: what send() has put in and the sender takes out.
 
-WHERE IN KAFKA: RecordAccumulator, BufferPool.
+WHERE IN KAFKA: RecordAccumulator, BufferPool; the correlation ids are NetworkClient's.
 NOT MODELLED: batching by size and time (what one send() brings is one batch), compression.
 """
 
@@ -11,19 +11,26 @@ from kipviz.core.values import Value
 from kipviz.records.batches import DataRecord
 
 
+class Unanswered(Value, frozen=True):
+    """A request on the wire whose batch for a partition expired: its answer is nobody's, but takes its place."""
+
+    broker: int
+    request: int
+    partition: str
+
+
 class RecordAccumulator(Value, frozen=True):
     """The batches that are not through, in the order in which they came; those on the wire are among them.
 
-    `stray` is what a send() that threw has left (`kipviz.clients.sending.stray_records`). `sends` counts the
-    batches that it was given: the number by which an answer is known (the correlation id), whatever sequence a
-    batch had when it was sent. `buffer` is how many batches buffer.memory has room for, 0 for as many as come;
-    `blocked` is what a send() waits with for room. With `backs_off` a batch that was refused rests before it is
-    sent again, each time longer.
+    `stray` is what a send() that threw has left (`kipviz.clients.sending.appending`), `unanswered` what is
+    left on the wire of batches that expired there. `buffer` is how many batches buffer.memory has room for, 0 for
+    as many as come; `blocked` is what a send() waits with for room. With `backs_off` a batch that was refused rests
+    before it is sent again, each time longer.
     """
 
     batches: tuple[OutgoingBatch, ...] = ()
     stray: tuple[OutgoingBatch, ...] = ()
-    sends: int = 0
+    unanswered: tuple[Unanswered, ...] = ()
     buffer: int = 0
     blocked: tuple[tuple[str, tuple[DataRecord, ...]], ...] = ()
     backs_off: bool = False
@@ -42,6 +49,15 @@ class RecordAccumulator(Value, frozen=True):
     def is_full(self) -> bool:
         """Whether one more batch has no room in buffer.memory."""
         return bool(self.buffer) and len(self.batches) + len(self.stray) >= self.buffer
+
+    @property
+    def next_serial(self) -> int:
+        """The number of the next batch: the first that neither a batch nor a request goes by, nor a later one.
+
+        Kafka counts on for ever. Here equal situations have equal numbers, whatever was sent before them.
+        """
+        taken = [n for batch in self.batches for n in (batch.serial, batch.request)]
+        return 1 + max((*taken, *(each.request for each in self.unanswered)), default=0)
 
     @property
     def anew(self) -> RecordAccumulator:

@@ -1,46 +1,245 @@
-"""The sender's batches of a producer that has one of a partition on the wire.
+"""The sender: what a producer puts on the wire next, and what it makes of the answers.
 
-WHO: the sender thread of a producer. WHERE IN KAFKA: Sender.sendProducerData.
+WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, with the TransactionManager's handlers of batches.
+KIPS: KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms), KAFKA-5494 (several requests in flight).
+NOT MODELLED: what `in_flight` leaves out.
+
+A transactional request goes before a batch, and no batch goes while one is on the wire. EndTxn waits until no batch
+is left. A batch that a leader can have is sent until it is through or its time is over, in an abort, too. What a batch
+that fails comes to is a transaction's affair, or, without a transactional id, `idempotent_epoch`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from kipviz.clients.sending import appending, awaited_topics, idempotent_epoch, in_flight
+from kipviz.clients.sending.outgoing import OutgoingBatch, with_batches, without, without_unsent
+from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.clients.transactions.transaction_manager import Failure
+from kipviz.core.table import Table
+from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.features import LAST_PRODUCE
-from kipviz.messages.producing import Produce, in_one_request
+from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.message import Message
+from kipviz.messages.metadata import MetadataResponse
+from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
 
 if TYPE_CHECKING:
-    from kipviz.clients.transactions.producer import Producer
+    from kipviz.clients.sending.producer import Producer
+
+P = TypeVar("P", bound="Producer")
+S = ProducerState
 
 
-def next_batch(me: Producer) -> Produce | None:
-    """Give the batches that go out next: the oldest of each partition that has none in flight.
+# -- what goes out --------------------------------------------------------------------------------
 
-    The first one says to which broker; what another one leads is left out when it is known who leads.
+
+def next_request(me: Producer) -> Message | None:
+    """Give what the sender puts on the wire next, or None when it has nothing to send.
+
+    After an error of the transaction, and in an abort, only those batches are left that a leader
+    can have. Source: Sender.runOnce, RecordAccumulator.abortUndrainedBatches.
     """
-    found = tuple(_next_batches(me))
-    return in_one_request(found) if found else None
+    manager = me.manager
+    if manager.state is S.FATAL_ERROR or manager.rests:
+        return None
+    request = _next_transactional(me)
+    if request is not None or manager.on_wire is not None or not me.accumulator.batches:
+        return request
+    if idempotent_epoch.lacks_identity(me):
+        return idempotent_epoch.ASKING
+    return _next_produce(me)
 
 
-def _next_batches(me: Producer) -> Iterator[Produce]:
-    manager, batches = me.manager, me.accumulator.batches
-    for batch in batches:
-        earlier = (b for b in batches if b.partition == batch.partition)
-        if (
-            batch.broker < 0
-            and next(earlier) is batch
-            and manager.state is not ProducerState.ABORTABLE_ERROR
-            and (manager.implicit or batch.partition in manager.partitions)
-        ):
-            yield Produce(
-                manager.transactional_id,
-                batch.partition,
-                manager.producer_id,
-                manager.producer_epoch,
-                batch.base_sequence,
-                batch.records,
-                13 if manager.implicit else LAST_PRODUCE,
+def _next_transactional(me: Producer) -> Message | None:
+    """Give the transactional request that goes out next, if none is on the wire.
+
+    The question for a topic that a send() waits for goes before all of them: it waits for none, as in Kafka.
+    """
+    manager, batches = me.manager, me.accumulator
+    if manager.on_wire is not None or not (manager.queue or manager.to_add):
+        return None
+    if awaited_topics.asks(me):
+        return manager.queue[0]
+    return managing.next_request(
+        manager, incomplete=batches.has_incomplete, flying=batches.has_flying
+    )
+
+
+def _next_produce(me: Producer) -> Produce | None:
+    """Give the batches that go out next, one of each partition, in one request.
+
+    The first one says to which broker; what another one leads is left out when it is known who leads. Below
+    transaction version 2 a batch waits until its partition is added. Source: Sender.sendProduceRequest.
+    """
+    manager = me.manager
+    partitions = dict.fromkeys(b.partition for b in me.accumulator.batches)
+    allowed = (p for p in partitions if manager.implicit or p in manager.partitions)
+    found = in_flight.next_batches(me, allowed)
+    version = 13 if manager.implicit else LAST_PRODUCE
+    parts = (in_flight.request_of(me, b, version) for b in found)
+    return in_one_request(tuple(parts)) if found else None
+
+
+def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
+    """Note that a request is on the wire to a broker; a new batch has its number now."""
+    if isinstance(request, Produce):
+        return in_flight.put_on_wire(me, request, broker), request
+    if not me.is_transactional:
+        return idempotent_epoch.asked(me, request, broker), request
+    return me.but(manager=managing.sent(me.manager, request, broker)), request
+
+
+# -- what comes back ------------------------------------------------------------------------------
+
+
+def on_response(me: P, message: Message) -> P:
+    """Take an answer: go on, send again, or enter an error state.
+
+    Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
+    """
+    if isinstance(message, ProduceResponse):
+        for part in message.parts:
+            me = _on_produced(me, part)
+    elif me.is_transactional:
+        me = _on_answer(me, message)
+    else:
+        me = idempotent_epoch.on_identity(me, message)
+    return settled(me)
+
+
+def _on_produced(me: P, answer: ProduceResponse) -> P:
+    """Take the answer to a batch; one that was given up has none any more."""
+    asked = (answer.partition, answer.correlation_id)
+    flying = (b for b in me.accumulator.batches if b.broker >= 0)
+    batch = next((b for b in flying if (b.partition, b.request) == asked), None)
+    if batch is None:
+        return in_flight.answered(me, answer)
+    if answer.error is Errors.NONE:
+        return prepared_when_flushed(in_flight.acknowledged(me, batch))
+    if not me.is_transactional:
+        return idempotent_epoch.on_refused(me, batch, answer.error)
+    if answer.error in RETRIABLE or in_flight.comes_early(me, batch, answer.error):
+        return in_flight.taken_back(me, (batch,))
+    me = fail(without(me, batch), Failure(answer, answer.error))
+    return me if me.manager.state is S.FATAL_ERROR else in_flight.closed_up(me, batch)
+
+
+def _on_answer(me: P, message: Message) -> P:
+    """Take the answer to what the transaction manager has asked; a new identity begins to count anew."""
+    before = me.manager
+    manager, failure = managing.on_answer(before, message, incomplete=me.accumulator.has_incomplete)
+    me = me.but(manager=manager)
+    if failure is not None:
+        return fail(me, failure)
+    if manager.identity != before.identity:
+        of_group = isinstance(before.on_wire, InitProducerIdOfGroup)
+        me = with_batches(me, ()) if of_group else me
+        me = me.but(partition_map=me.partition_map.begun_anew)
+    return _on_metadata(me, message) if isinstance(message, MetadataResponse) else me
+
+
+def _on_metadata(me: P, answer: MetadataResponse) -> P:
+    refused = awaited_topics.why_refused(me.metadata, answer)
+    if refused is Errors.NONE:
+        return awaited_topics.told(me, answer)
+    return fail(me, Failure(ProduceResponse(refused, me.metadata.held[0][0], -1), refused))
+
+
+def on_disconnected(me: P, broker: int) -> P:
+    """Send again what was on a broken connection; with their numbers, leaders recognise batches."""
+    me = in_flight.on_disconnected(me, broker)
+    if not me.is_transactional:
+        return idempotent_epoch.on_disconnected(me, broker)
+    return settled(me.but(manager=managing.on_disconnected(me.manager, broker)))
+
+
+# -- delivery.timeout.ms --------------------------------------------------------------------------
+
+
+def expiring(me: Producer) -> OutgoingBatch | None:
+    """Give the batch for which delivery.timeout.ms may be over: the oldest, on the wire or not.
+
+    NOT MODELLED: that it may be over on the wire where one request is in flight at a time, as searches have it. Its
+    request times out before that there (request.timeout.ms is shorter), and then the batch waits. With it a search
+    whose batches expire has three to five times as many states.
+    """
+    kept = me.accumulator
+    late = (b for b in (*kept.stray, *kept.batches) if b.broker < 0 or me.max_in_flight > 1)
+    return next(late, None)
+
+
+def expired(me: P) -> P:
+    """Give a batch up after delivery.timeout.ms: its transaction, if it is in one, can only be aborted.
+
+    Its sequence is not given again, because a leader may have it. If it had to be sent again before, its
+    partition sends nothing new until that is known; below transaction version 2 the client bumps its
+    epoch when the transaction is over, so that its sequences can begin anew (KIP-360). Source:
+    Sender.getExpiredInflightBatches, Sender.failExpiredBatches, TransactionManager.maybeResolveSequences.
+    """
+    batch = expiring(me)
+    assert batch is not None
+    if batch in me.accumulator.stray:
+        me = me.but(accumulator=me.accumulator.but(stray=me.accumulator.stray[1:]))
+    else:
+        me = in_flight.expired(me, batch)
+    if me.is_transactional:
+        why = ProduceResponse(EXPIRED, batch.partition, batch.base_sequence)
+        me = fail(me, Failure(why, EXPIRED))
+    else:
+        me = idempotent_epoch.failed(me, (batch,), EXPIRED)
+    return settled(in_flight.left_open(me, batch) if me.idempotence and batch.retried else me)
+
+
+# -- what follows ---------------------------------------------------------------------------------
+
+
+def fail(me: P, failure: Failure) -> P:
+    """Enter an error state, and drop what no broker can have."""
+    manager = managing.failed(me.manager, failure)
+    if manager is me.manager or manager.state is S.ABORTING_TRANSACTION:
+        return me.but(manager=manager)
+    me = awaited_topics.after_failure(without_unsent(me), failure.about, failure.error)
+    return me.but(accumulator=me.accumulator.but(stray=()), manager=manager)
+
+
+def prepared_when_flushed(me: P) -> P:
+    """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
+    if not me.manager.preparing:
+        return me
+    incomplete = me.accumulator.has_incomplete
+    return me.but(manager=managing.prepared_when_flushed(me.manager, incomplete=incomplete))
+
+
+def settled(me: P) -> P:
+    """Resolve what was open once nothing of a partition is on the way; nothing outlives a producer.
+
+    If what was given up is in no log, the transaction can only be aborted, which it can only be
+    already; below version 2 the epoch is bumped after it. Source:
+    TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
+    """
+    if not me.is_transactional:
+        return idempotent_epoch.settled(me)
+    if me.manager.state is S.FATAL_ERROR:
+        known = me.partition_map.but(unresolved=Table.of())
+        return appending.with_room(with_batches(me, ()).but(partition_map=known))
+    for partition in me.partition_map.unresolved:
+        if not in_flight.tracked(me, partition):
+            known, manager = me.partition_map, me.manager
+            resolved = manager.implicit or in_flight.is_resolved(me, partition)
+            me = me.but(
+                partition_map=known.but(unresolved=known.unresolved.without(partition)),
+                manager=manager.but(bump=manager.bump or not resolved),
             )
+    return _ended_locally(appending.with_room(me))
+
+
+def _ended_locally(me: P) -> P:
+    """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
+    if not me.manager.queue:
+        return me
+    manager = managing.ended_locally(me.manager, incomplete=me.accumulator.has_incomplete)
+    return me if manager is me.manager else me.but(manager=manager)

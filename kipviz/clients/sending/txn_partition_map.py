@@ -12,9 +12,11 @@ from kipviz.core.values import Value
 
 
 class TxnPartitionMap(Value, frozen=True):
-    """By partition: the sequence that follows, the last acknowledged one, and the identity with which it counts.
+    """By partition: the sequence that follows, and the last acknowledged one.
 
-    `unresolved` has the sequence behind a batch that was sent and expired: whether a leader has it is open.
+    `of` is the identity with which a partition is counted, where a producer without a transactional id changes its
+    epoch by itself; the transactional one begins all of them anew with its next identity. `unresolved` has the
+    sequence behind a batch that was sent and expired: whether a leader has it is open.
     """
 
     sequences: Table[str, int] = Table.of()

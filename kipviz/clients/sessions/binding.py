@@ -15,7 +15,8 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, client_of
 from kipviz.clients.groups.group_consumer import MemberState
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.sending.outgoing import without_unsent
+from kipviz.clients.sending.outgoing import with_batches, without_unsent
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares import share_member, staged_records
@@ -24,14 +25,11 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import group_identity, results, stagings
 from kipviz.clients.transactions import transaction_manager as managing
-from kipviz.clients.transactions.producer import Producer, with_batches
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure, TransactionManager
-from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import EndTxn
-from kipviz.records.sequences import sequence_after
 
 S = ProducerState
 IN_ERROR = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
@@ -226,7 +224,7 @@ def _told(me: Producer, manager: TransactionManager, rules: ClientRules) -> Prod
 def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:
     """Let a producer take over the next identity of its session, as far as the rules let it.
 
-    A batch that was never sent gets its sequence when it is drained, so it counts anew with the
+    A batch gets its sequence when it is drained, so one that waits counts anew with the
     rest (RecordAccumulator.drainBatchesForOneNode).
     """
     first = me.manager.producer_id < 0
@@ -237,14 +235,8 @@ def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) 
     me = me.but(manager=me.manager.but(producer_id=identity[0], producer_epoch=identity[1]))
     if not anew:
         return me
-    batches, sequences = [], Table[str, int].of()
-    for batch in me.accumulator.batches:
-        at = sequences.get(batch.partition, 0)
-        if batch.broker < 0:
-            sequences = sequences.set(batch.partition, sequence_after(at, len(batch.records)))
-        batches.append(batch.but(base_sequence=at) if batch.broker < 0 else batch)
-    counted = me.partition_map.but(sequences=sequences)
-    return with_batches(me, tuple(batches)).but(partition_map=counted)
+    waiting = (b.but(base_sequence=-1) if b.broker < 0 else b for b in me.accumulator.batches)
+    return with_batches(me, tuple(waiting)).but(partition_map=me.partition_map.begun_anew)
 
 
 def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:

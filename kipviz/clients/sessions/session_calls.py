@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending import producer as producing
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import transaction_session as sessions
 from kipviz.clients.sessions.transaction_session import TransactionSession
-from kipviz.clients.transactions import producer as transactional
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, NAME, STORED, ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
-from kipviz.clients.transactions.producer import Producer
 from kipviz.core.model import Event
 from kipviz.messages.events import SessionGiven
 
@@ -143,7 +142,7 @@ def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
     """Make a session, and for it the producers that were bound to the one before."""
     for client in me.clients:
         if isinstance(client, Producer) and client.manager.session:
-            me = me.with_client(transactional.restarted(client, me.life))
+            me = me.with_client(producing.restarted(client, me.life))
     return me.with_client(_made_anew(session_of(me), me.life))
 
 
@@ -171,7 +170,7 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
     """
     name = _identity_of(me, line, rules)
     bound = name == session_of(me).manager.transactional_id
-    fresh = transactional.restarted(me.producer, me.life)
+    fresh = producing.restarted(me.producer, me.life)
     manager = fresh.manager.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
     return me.but(producer=fresh.but(manager=manager))
 
@@ -182,7 +181,7 @@ def given(me: Application) -> Producer | TransactionSession | None:
     A producer with a transactional.id is its own session here, because it has that one's state and calls.
     Clause: KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
     """
-    if isinstance(me.producer, PlainProducer):
+    if not me.producer.is_transactional:
         return None
     return me.session if me.producer.manager.session else me.producer
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.transactions.managed_client import ManagedClient
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.clients.transactions.transaction_manager import TransactionManager
-from kipviz.core.values import Part, Value
+from kipviz.core.values import Value
 from kipviz.messages.features import LAST_END_TXN, Features
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import AcknowledgementBatch
@@ -60,7 +60,7 @@ SENDERS: tuple[Sender, ...] = (
 )
 
 
-class TransactionSession(Part, frozen=True):
+class TransactionSession(ManagedClient, frozen=True):
     """A transaction manager on its own, with a connection of its own.
 
     `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is
@@ -68,33 +68,11 @@ class TransactionSession(Part, frozen=True):
     transaction.session.timeout.ms, -1 for no heartbeats. `closing` says that close() aborts first.
     """
 
-    source: str
-    manager: TransactionManager
     resumed: bool = False
     held_back_by: tuple[str, ...] = ()
     closed: bool = False
     session_timeout_ms: int = -1
     closing: bool = False
-
-    @property
-    def on_wire(self) -> Message | None:
-        """The request that is on the wire."""
-        return self.manager.on_wire
-
-    @property
-    def on_wire_broker(self) -> int:
-        """The broker that it went to."""
-        return self.manager.on_wire_broker
-
-    @property
-    def done(self) -> bool:
-        """Whether the call that the application waits for has ended."""
-        return self.manager.done
-
-    @property
-    def error(self) -> str:
-        """What it is in error for, or nothing."""
-        return self.manager.error
 
     @property
     def state_name(self) -> str:

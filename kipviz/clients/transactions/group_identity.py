@@ -11,7 +11,8 @@ from __future__ import annotations
 from kipviz.clients.application import Application, Call
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.classic_consumer import MemberState as S
-from kipviz.clients.transactions.producer import Producer, with_batches
+from kipviz.clients.sending.outgoing import with_batches
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions.producer_state import OF_A_GROUP, ProducerState
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 

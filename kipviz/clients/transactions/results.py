@@ -15,9 +15,7 @@ from __future__ import annotations
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.sending import awaited_topics
-from kipviz.clients.sending.blocked_sends import waits
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.sending.producer import Producer, send_waits
 from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups import TxnOffsetCommit
@@ -31,8 +29,6 @@ REMEMBERED = (
 )
 # The one that may come back without its result, too, and is forgotten: what it asked for goes on.
 FORGOTTEN = Call.SEND_OFFSETS
-# Whose calls they are, as far as they time out here.
-TIMING_OUT = (Producer, PipelinedProducer)
 # A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
 THROWING = (
     ProducerState.ABORTABLE_ERROR,
@@ -43,10 +39,15 @@ THROWING = (
 ENDING = (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION)
 
 
+def times_out(client: object) -> bool:
+    """Say whether the calls of a client time out here: those of a producer that has transactions."""
+    return isinstance(client, Producer) and client.is_transactional
+
+
 def entered(me: Application, line: Line) -> Application:
     """Note what a thread waits for that has just entered a blocking call."""
     client = client_of(me, line)
-    if not me.workers or not isinstance(client, Producer) or type(client) not in TIMING_OUT:
+    if not me.workers or not isinstance(client, Producer) or not times_out(client):
         return me
     result = Result(line.call.value, (me.thread,))
     return me.with_client(_keeping(client, (*client.manager.results, result)))
@@ -83,7 +84,7 @@ def why_not_sent(me: TransactionManager) -> str:
 def why_it_waits(me: Application) -> str | None:
     """Say that the send() of a thread stands behind another one's, or None."""
     line = me.program[me.line]
-    if line.call is not Call.SEND or not me.workers or not waits(client_of(me, line)):
+    if line.call is not Call.SEND or not me.workers or not send_waits(client_of(me, line)):
         return None
     return f"send() of {me.name} waits behind the send() of another thread"
 
@@ -129,7 +130,7 @@ def _is_over(me: Producer, result: Result) -> bool:
     if result.call == Call.SEND:
         held = me.metadata.held
         known = bool(held) and not awaited_topics.is_unknown(me.metadata, held[0][0])
-        return known or not waits(me)
+        return known or not send_waits(me)
     if result.call == Call.PREPARE_TRANSACTION:
         return not me.manager.preparing
     return me.manager.done and me.manager.state not in ENDING

@@ -20,11 +20,12 @@ from kipviz.clients.kinds import (
 )
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.program_source import number_in_source
+from kipviz.clients.sending import sender
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import binding
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch, topic_authorization
 from kipviz.cluster.actions import (
@@ -300,7 +301,9 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
     def apply(self, turn: Turn, action: ExpireBatch) -> None:
         name = host_of(action.source)
         app = turn.applications[name]
-        gone = kinds.expired(app.client_at(action.source))
+        client = app.client_at(action.source)
+        assert isinstance(client, Producer)
+        gone = sender.expired(client)
         after = binding.settle(app.with_client(gone), turn.client_rules)
         turn.applications = turn.applications.set(name, after)
 
@@ -311,7 +314,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         batch = expiring(world.applications[host_of(action.source)].client_at(action.source))
         if batch is not None:
             yield "batch", f"{len(batch.records)} records for {short_name(batch.partition)}"
-            yield "was sent before", "yes" if batch.sent else "no, or irrelevant"
+            yield "was sent before", "yes" if batch.sent else "no"
         yield "expiries left", str(world.budget.delivery_timeout)
 
     def name(self, world: World, action: ExpireBatch) -> ActionName:

@@ -17,7 +17,7 @@ from kipviz.brokers.transactions import (
     transaction_liveness,
 )
 from kipviz.clients.groups import group_reading
-from kipviz.clients.sending import pipelined_producer
+from kipviz.clients.sending import producer
 from kipviz.clients.transactions import topic_ids, transaction_manager
 
 NAMES = (
@@ -40,7 +40,7 @@ NAMES = (
     group_reading.BACK_OFF,
     group_reading.FETCH_WAIT,
     group_reading.RESET_WAIT,
-    pipelined_producer.BATCH_BACK_OFF,
+    producer.BATCH_BACK_OFF,
     transaction_manager.REST,
     transaction_manager.SHORT_REST,
     topic_ids.MAX_BLOCK,

@@ -24,6 +24,8 @@ from kipviz.brokers.transactions.transaction_coordinator import (
 )
 from kipviz.clients.application import Call
 from kipviz.clients.kinds import expiring, has_room, next_request
+from kipviz.clients.sending.in_flight import number_of
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.workers import every_thread
 from kipviz.cluster.actions import (
@@ -132,8 +134,12 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
 
 def _batch_of(world: World, source: str) -> Place | None:
     app = world.applications.get(host_of(source))
-    batch = expiring(app.client_at(source)) if app is not None else None
-    return None if batch is None else (timers.BATCH, (source, batch.partition, batch.number))
+    client = app.client_at(source) if app is not None else None
+    batch = expiring(client)
+    if batch is None:
+        return None
+    assert isinstance(client, Producer)
+    return (timers.BATCH, (source, batch.partition, number_of(client, batch)))
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:

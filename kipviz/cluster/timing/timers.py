@@ -36,11 +36,11 @@ from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.kinds import Client, Holder, awaits_poll, running
 from kipviz.clients.operators.admin import filters_of
-from kipviz.clients.sending.pipelined_producer import BATCH_BACK_OFF, PipelinedProducer, back_off
+from kipviz.clients.sending.in_flight import number_of
+from kipviz.clients.sending.producer import BATCH_BACK_OFF, Producer, back_off
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
 from kipviz.clients.transactions import topic_ids, transaction_manager
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import every_thread
 from kipviz.cluster import dispatch
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
@@ -352,7 +352,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             if isinstance(client, Producer) and gives_batches_up(spec):
                 left = spec.durations.delivery_timeout_ms
                 for batch in (*client.accumulator.batches, *client.accumulator.stray):
-                    place = (client.source, batch.partition, batch.number)
+                    place = (client.source, batch.partition, number_of(client, batch))
                     yield Deadline(BATCH, place, left, _late(left, pause))
     if gives_up(spec):
         left = spec.durations.request_timeout_ms
@@ -369,7 +369,7 @@ def _late(left: int, pause: int) -> int:
 def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
     """Give how long a timer of a client takes that begins now."""
     durations = spec.durations
-    if isinstance(client, PipelinedProducer) and timer.startswith(BATCH_BACK_OFF):
+    if isinstance(client, Producer) and timer.startswith(BATCH_BACK_OFF):
         return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)
     if timer in transaction_manager.RESTS:
         return transaction_manager.rest_ms(timer, durations.retry_backoff_ms)

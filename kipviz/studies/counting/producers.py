@@ -12,7 +12,7 @@ from collections import Counter
 
 from kipviz.clients.application import Line
 from kipviz.clients.kinds import network_of
-from kipviz.clients.transactions.producer import Producer
+from kipviz.clients.sending.producer import Producer
 from kipviz.cluster.actions import Step
 from kipviz.cluster.specs.spec import ClusterSpec, Placement
 from kipviz.cluster.world import host_of

@@ -268,6 +268,7 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
     producer, log = app.producer, world.logs[spec.output]
     mine = [batch for batch in producer.accumulator.batches if batch.partition == spec.output]
     sent = producer.partition_map.sequences.get(spec.output, 0)
+    sent += sum(len(batch.records) for batch in mine if not batch.sent)
     client = "nothing sent"
     if sent:
         waiting = sum(len(batch.records) for batch in mine)
@@ -281,6 +282,7 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
         (*identity, batch.base_sequence) == (b.producer_id, b.producer_epoch, b.base_sequence)
         for b in log.batches
         for batch in mine
+        if batch.sent
     )
     if there:
         words = "Records that the client counts as unacknowledged are already in the log."

@@ -28,9 +28,9 @@ from kipviz.clients.application import Application
 from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Client, Holder, next_request
 from kipviz.clients.program_source import number_in_source
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.thread import why_no_step
-from kipviz.clients.transactions.producer import Producer
 from kipviz.cluster import dispatch
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel

@@ -12,9 +12,9 @@ from kipviz.clients.kinds import Holder, MemberConsumer, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.transactions.producer import Producer
 from kipviz.clients.workers import every_thread, seen_by
 from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of

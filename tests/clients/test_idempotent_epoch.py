@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.sending import plain_producer as clients
-from kipviz.clients.sending.plain_producer import PlainProducer
+from kipviz.clients.sending import producer as clients
+from kipviz.clients.sending import sender
+from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
+from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -17,26 +19,26 @@ GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 RETRY = Errors.NOT_LEADER_OR_FOLLOWER
 
 
-def producer(**changes: object) -> PlainProducer:
-    me = producer_of("app-1/producer", "", kind=PlainProducer, **changes)
+def producer(**changes: object) -> Producer:
+    me = producer_of("app-1/producer", "", **{"max_in_flight": MAX_IN_FLIGHT, **changes})
     for value in "abcdefg":
         me = clients.send(me, "out-0", (DataRecord(value),))
     return me
 
 
-def ready(**changes: object) -> PlainProducer:
+def ready(**changes: object) -> Producer:
     me, _ = out(producer(**changes))
     return clients.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0))
 
 
-def out(me: PlainProducer, broker: int = 1):
+def out(me: Producer, broker: int = 1):
     """Put the next request on the wire."""
     request = clients.next_request(me)
     assert request is not None
     return clients.sent(me, request, broker)
 
 
-def all_out(me: PlainProducer):
+def all_out(me: Producer):
     """Put on the wire whatever may go, and give the epochs and sequences of it."""
     said = []
     while (request := clients.next_request(me)) is not None:
@@ -46,8 +48,13 @@ def all_out(me: PlainProducer):
     return me, said
 
 
-def answer(me: PlainProducer, sequence: int, error: Errors = Errors.NONE) -> PlainProducer:
-    return clients.on_response(me, ProduceResponse(error, "out-0", sequence))
+def answer(
+    me: Producer, sequence: int, error: Errors = Errors.NONE, partition: str = "out-0"
+) -> Producer:
+    """Answer the request with the batch of a sequence, or one that is not there."""
+    flying = (b for b in me.accumulator.batches if b.partition == partition and b.broker >= 0)
+    number = next((b.request for b in flying if b.base_sequence == sequence), -1)
+    return clients.on_response(me, ProduceResponse(error, partition, -1, correlation_id=number))
 
 
 def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
@@ -55,9 +62,7 @@ def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
     assert isinstance(asked, InitProducerId)
     assert asked.transactional_id is None
     assert clients.next_request(me) is None
-    assert clients.next_request(producer_of("app-1/producer", "", kind=PlainProducer)) is None, (
-        "nothing to send"
-    )
+    assert clients.next_request(producer_of("app-1/producer", "")) is None, "nothing to send"
 
 
 def test_without_idempotence_it_asks_for_nothing_and_numbers_nothing():
@@ -131,9 +136,9 @@ def test_another_partition_keeps_its_epoch_until_nothing_of_it_is_on_the_way():
         ((9, 0), 1),
         ((-1, -1), -1),
     ]
-    me = clients.on_response(me, ProduceResponse(Errors.NONE, "other-0", 0))
+    me = answer(me, 0, partition="other-0")
     assert [r for r in all_out(me)[1] if r == (1, 0)] == [(1, 0)], "only the partition with the gap"
-    me = clients.on_response(me, ProduceResponse(Errors.NONE, "other-0", 1))
+    me = answer(me, 1, partition="other-0")
     me, said = all_out(me)
     assert said.count((1, 0)) == 2
 
@@ -143,7 +148,7 @@ def test_a_batch_that_expired_after_it_was_sent_holds_back_what_is_new():
     me = answer(me, 0)
     me, _ = out(me)
     me = clients.on_disconnected(me, 1)
-    me = clients.expired(me)
+    me = sender.expired(me)
     assert me.failed == ("b",)
     assert me.manager.producer_epoch == 1, (
         "nothing else was on the way: the sequence cannot be trusted"
@@ -153,7 +158,7 @@ def test_a_batch_that_expired_after_it_was_sent_holds_back_what_is_new():
 def test_what_comes_behind_an_expired_batch_shows_whether_it_arrived():
     me, _ = all_out(ready(max_in_flight=2))
     me = clients.on_disconnected(me, 1)
-    me = clients.expired(me)
+    me = sender.expired(me)
     assert me.partition_map.unresolved["out-0"] == 1
     me, said = all_out(me)
     assert said == [(0, 1)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients import kinds
-from kipviz.clients.sending import in_flight
-from kipviz.clients.sending import pipelined_producer as clients
-from kipviz.clients.sending.pipelined_producer import PipelinedProducer
-from kipviz.clients.transactions import producer as transactional
+from kipviz.clients.sending import in_flight, sender
+from kipviz.clients.sending import producer as clients
+from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
+from kipviz.clients.sending.producer import Producer
+from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
@@ -37,13 +38,13 @@ RETRY = Errors.NOT_ENOUGH_REPLICAS
 FOR_GOOD = Errors.TOPIC_AUTHORIZATION_FAILED
 
 
-def writing(values: str = "abcde", version: int = 2, **changes: object) -> PipelinedProducer:
+def writing(values: str = "abcde", version: int = 2, **changes: object) -> Producer:
     """A producer in a transaction to which so many records were given, one batch each."""
     me = changed(
         producer_of(
             "app-1/producer",
             "t",
-            kind=PipelinedProducer,
+            max_in_flight=MAX_IN_FLIGHT,
             finalized=version,
             version=version,
             state=S.IN_TRANSACTION,
@@ -61,14 +62,14 @@ def writing(values: str = "abcde", version: int = 2, **changes: object) -> Pipel
     return clients.on_response(me, AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",)))
 
 
-def out(me: PipelinedProducer, broker: int = 1):
+def out(me: Producer, broker: int = 1):
     """Put the next request on the wire."""
     request = clients.next_request(me)
     assert request is not None
     return clients.sent(me, request, broker)
 
 
-def all_out(me: PipelinedProducer):
+def all_out(me: Producer):
     """Put on the wire every batch that may go; give the values and sequences of them."""
     said = []
     while isinstance(request := clients.next_request(me), Produce):
@@ -77,7 +78,7 @@ def all_out(me: PipelinedProducer):
     return me, said
 
 
-def answer(me: PipelinedProducer, serial: int, error: Errors = Errors.NONE) -> PipelinedProducer:
+def answer(me: Producer, serial: int, error: Errors = Errors.NONE) -> Producer:
     return clients.on_response(me, ProduceResponse(error, "out-0", -1, correlation_id=serial))
 
 
@@ -123,7 +124,7 @@ def test_the_batches_behind_one_that_was_refused_for_good_take_its_place():
 
 def test_an_abort_drops_what_was_never_sent_and_waits_for_what_was():
     me, _ = all_out(writing("abc", max_in_flight=2))
-    me = transactional.end_transaction(me, committed=False)
+    me = clients.end_transaction(me, committed=False)
     assert [b.records[0].value for b in me.accumulator.batches] == ["a", "b"]
     me = answer(me, 1, RETRY)
     assert clients.next_request(me) is not None, "it is sent again, in an abort, too"
@@ -135,7 +136,7 @@ def test_an_abort_drops_what_was_never_sent_and_waits_for_what_was():
 
 
 def test_a_commit_sends_what_is_left_before_it_ends():
-    me = transactional.end_transaction(writing("ab"), committed=True)
+    me = clients.end_transaction(writing("ab"), committed=True)
     me, said = all_out(me)
     assert said == [("a", 0), ("b", 1)]
     assert clients.next_request(me) is None
@@ -152,12 +153,10 @@ def test_no_batch_goes_out_while_a_transactional_request_is_on_the_wire():
 
 def test_the_next_transaction_counts_from_0_with_its_own_epoch():
     me, _ = all_out(writing("a"))
-    me = transactional.end_transaction(answer(me, 1), committed=True)
+    me = clients.end_transaction(answer(me, 1), committed=True)
     me, _ = out(me)
     me = clients.on_response(me, EndTxnResponse(Errors.NONE, 9, 5))
-    assert (me.partition_map.acked, me.partition_map.of, me.partition_map.sequences) == (
-        type(me.partition_map.acked).of(),
-    ) * 3
+    assert me.partition_map == TxnPartitionMap()
     me = clients.send(begin_transaction(me), "out-0", (DataRecord("b"),))
     request = clients.next_request(me)
     assert (request.producer_epoch, request.base_sequence) == (5, 0)
@@ -168,13 +167,14 @@ def test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is
     version, bumps
 ):
     me, _ = all_out(writing("ab", version))
-    me = clients.expired(me)
+    me = sender.expired(me)
     assert (me.manager.state, me.error) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
     assert [b.records[0].value for b in me.accumulator.batches] == ["b"]
     assert me.partition_map.unresolved == type(me.partition_map.unresolved).of(), (
         "it was not sent again"
     )
-    assert answer(me, 1) == me
+    after = answer(me, 1)
+    assert after == me.but(accumulator=me.accumulator.but(unanswered=()))
     assert me.manager.bump is bumps
 
 
@@ -186,7 +186,7 @@ def test_what_expires_after_it_was_sent_again_is_open_until_what_is_behind_it_sh
     me = changed(
         answer(me, 1, RETRY), state=S.ABORTING_TRANSACTION, queue=(EndTxn("t", 9, 4, False),)
     )
-    me = clients.expired(me)
+    me = sender.expired(me)
     assert me.partition_map.unresolved["out-0"] == 1
     me = answer(me, 2, Errors.NONE if through else FOR_GOOD)
     assert me.partition_map.unresolved == type(me.partition_map.unresolved).of()
@@ -195,7 +195,7 @@ def test_what_expires_after_it_was_sent_again_is_open_until_what_is_behind_it_sh
 
 def test_nothing_new_is_sent_behind_a_batch_that_nobody_knows_of():
     me, _ = all_out(writing("ab", 1))
-    me = clients.expired(answer(answer(me, 1, RETRY), 2, GAP))
+    me = sender.expired(answer(answer(me, 1, RETRY), 2, GAP))
     me = clients.send(changed(me, state=S.IN_TRANSACTION), "out-0", (DataRecord("c"),))
     me, said = all_out(me)
     assert said == [("b", 1)], "c waits"
@@ -220,7 +220,7 @@ def test_a_broken_connection_takes_back_batches_and_requests_with_their_numbers(
 
 def test_below_version_2_a_batch_waits_until_its_partition_is_added():
     me = producer_of(
-        "app-1/producer", "t", kind=PipelinedProducer, version=1, state=S.IN_TRANSACTION
+        "app-1/producer", "t", max_in_flight=MAX_IN_FLIGHT, version=1, state=S.IN_TRANSACTION
     )
     me = clients.send(changed(me, producer_id=9, producer_epoch=0), "out-0", (DataRecord("a"),))
     me, asked = out(me)
@@ -235,18 +235,14 @@ def test_the_next_life_has_the_name_and_the_settings_and_nothing_else():
     me, _ = all_out(writing("abc", max_in_flight=3))
     fresh = clients.restarted(me, 2)
     assert (fresh.manager.transactional_id, fresh.max_in_flight) == ("t", 3)
-    assert (fresh.accumulator.batches, fresh.manager.producer_id, fresh.accumulator.sends) == (
-        (),
-        -1,
-        0,
-    )
+    assert (fresh.accumulator.batches, fresh.manager.producer_id) == ((), -1)
     fresh = init_transactions(fresh)
     fresh, _ = out(fresh)
     fresh = clients.on_response(fresh, InitProducerIdResponse(Errors.NONE, 9, 5))
     assert fresh.manager.state is S.READY
 
 
-def full(*values: str) -> PipelinedProducer:
+def full(*values: str) -> Producer:
     """A producer that has room for two batches, both on the wire, and is given more."""
     me, _ = all_out(writing("ab", buffer=2))
     for value in values:
@@ -318,6 +314,28 @@ def test_whatever_is_on_a_connection_counts_against_its_room():
     assert kinds.has_room(producer_of("app-1/producer", "t"), 1)
 
 
+def test_the_request_of_a_batch_that_expired_takes_its_place_until_it_is_answered_or_lost():
+    """InFlightRequests knows requests: that nobody waits for one any more is not its affair."""
+    me, _ = all_out(writing("ab", max_in_flight=2))
+    late = sender.expired(me)
+    assert not kinds.has_room(late, 1)
+    assert kinds.has_room(answer(late, 1), 1)
+    assert kinds.has_room(clients.on_disconnected(late, 1), 1)
+
+
+def test_equal_situations_have_equal_numbers():
+    """What was sent before leaves no trace in the numbers of what is sent now."""
+    me, _ = all_out(writing("ab"))
+    me, _ = all_out(clients.send(answer(answer(me, 1), 2), "out-0", (DataRecord("c"),)))
+    assert [b.serial for b in me.accumulator.batches] == [1]
+    late = clients.send(
+        changed(sender.expired(me), state=S.IN_TRANSACTION), "out-0", (DataRecord("d"),)
+    )
+    assert [b.serial for b in late.accumulator.batches] == [2], (
+        "the answer to number 1 may still come"
+    )
+
+
 def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_each():
     me = clients.send(writing("ab", max_in_flight=2), "out-1", (DataRecord("x"),))
     me, request = out(me)
@@ -350,7 +368,6 @@ def test_a_lost_request_loses_the_batches_of_all_its_partitions():
 def test_the_next_life_has_every_setting_of_this_one():
     me = changed(writing(""), group_id="g", network="app-1/pool", backs_off=True, buffer=2)
     fresh = clients.restarted(me, 2)
-    assert isinstance(fresh, PipelinedProducer)
     assert (fresh.manager.group_id, fresh.network) == ("g", "app-1/pool")
     assert (fresh.manager.backs_off, fresh.accumulator.buffer, fresh.manager.producer_id) == (
         True,
@@ -362,9 +379,9 @@ def test_the_next_life_has_every_setting_of_this_one():
 LAST = 2_147_483_647
 
 
-def near_the_wrap(first: int, *counts: int) -> PipelinedProducer:
+def near_the_wrap(first: int, *counts: int) -> Producer:
     """A producer whose next sequence is `first`, with batches of so many records."""
-    me = changed(writing(""), of=Table.of({"out-0": (9, 4)}), sequences=Table.of({"out-0": first}))
+    me = changed(writing(""), sequences=Table.of({"out-0": first}))
     for count in counts:
         me = clients.send(me, "out-0", tuple(DataRecord("r") for _ in range(count)))
     return me
@@ -404,5 +421,5 @@ def test_sequences_on_both_sides_of_the_wrap_are_not_closed_up():
 def test_what_is_unresolved_behind_the_wrap_is_a_number_of_java():
     """TransactionManager.markSequenceUnresolved: lastSequence() + 1, which is negative there."""
     me, _ = all_out(near_the_wrap(LAST - 1, 4))
-    batch = in_flight.numbered_batches(me)[0]
+    batch = me.accumulator.batches[0]
     assert in_flight.left_open(me, batch).partition_map.unresolved["out-0"] == -(2**31) + 2
