@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import warnings
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,7 +78,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What is thorough runs only when it is asked for by its marker (`make thorough`). The browser comes last of
     all: while Playwright's synchronous interface is open, an event loop runs in this process, and other tests
-    could not start theirs.
+    could not start theirs. Of its files the longest go first, so that neither process waits at the end for the other.
     """
     if "thorough" not in config.option.markexpr:
         kept, left_out = [], []
@@ -85,7 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             (left_out if item.get_closest_marker("thorough") else kept).append(item)
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
-    items.sort(key=_stage)
+    pages = Counter(item.path for item in items if item.get_closest_marker("browser"))
+    items.sort(key=lambda item: (_stage(item), -pages[item.path]))
     chromium = find_chromium()
     if chromium is None and not os.environ.get("CI"):
         for item in items:

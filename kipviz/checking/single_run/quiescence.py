@@ -81,6 +81,8 @@ class TimersAtRest:
         self.cluster = cluster
         self.spec: ClusterSpec = cluster.spec
         self._known: tuple[World | None, _Actions, _Actions] = (None, (), ())
+        # A run asks first whether it rests, then for its timers: the rounds of asking are gone through once.
+        self._asked: tuple[World | None, bool] = (None, False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.cluster,)
@@ -157,6 +159,13 @@ class TimersAtRest:
         return found if found and self._settled(world, own) else ()
 
     def _settled(self, world: World, own: _Actions) -> bool:
+        asked, settled = self._asked
+        if asked is not world:
+            settled = self._brings_nothing(world, own)
+            self._asked = (world, settled)
+        return settled
+
+    def _brings_nothing(self, world: World, own: _Actions) -> bool:
         """Say whether all that asks again and again finds nothing new, in whatever order it asks.
 
         Sessions count their requests, so the worlds behind such rounds need not be equal; when many rounds
