@@ -141,7 +141,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
         "--open": (arguments.open, ("last", "at", "to", "no_browser")),
         "--requests": (arguments.requests is not None, ("utc_offset", "settings")),
         "--open or --requests": (arguments.open or arguments.requests is not None, ("topics",)),
-        "--accept": (arguments.accept, ("spark", "master")),
+        "--accept": (arguments.accept, ("worlds_max", "spark", "master")),
         "a log that is told, or --open": (not arguments.accept, ("topic", "torn_tail")),
     }
     for what, (there, fields) in needed.items():

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kipviz.command.arguments import names
+from kipviz.command.arguments import count, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.campaign import explaining, spark_for
 from kipviz.command.output import Progress, answer
@@ -47,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --requests: settings of the broker that are not Kafka's defaults",
     )
     parser.add_argument(
+        "--worlds-max",
+        type=count,
+        metavar="N",
+        help="with --accept of several brokers: keep so many states of the cluster in memory (20000); fewer take less "
+        "memory and more time",
+    )
+    parser.add_argument(
         "--spark",
         action="store_true",
         help="with --accept: share the requests out on Spark, by transactional ids and groups",
@@ -67,6 +74,7 @@ def run(arguments: argparse.Namespace, folders: list[Path]) -> int:
     from kipviz.recordings.files.request_log import UTC
     from kipviz.recordings.judging.report import report
     from kipviz.recordings.recording_error import RecordingError
+    from kipviz.recordings.request_context.evidence import WORLDS_MAX
 
     settings = dict(_setting(each) for each in arguments.settings)
     logs: list[list[str]] | list[str] | None = arguments.requests
@@ -81,6 +89,7 @@ def run(arguments: argparse.Namespace, folders: list[Path]) -> int:
                 utc_offset=UTC if arguments.utc_offset is None else arguments.utc_offset,
                 settings=settings,
                 judge=judge,
+                worlds_max=arguments.worlds_max or WORLDS_MAX,
             )
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None

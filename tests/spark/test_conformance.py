@@ -15,6 +15,7 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.evidence import of_recording
 from kipviz.spark import conformance
 from kipviz.spark.conformance import judged_on
+from tests.recordings.brokers_folders import brokers_folders
 from tests.recordings.whole_folder import unpacked
 
 pytestmark = pytest.mark.spark
@@ -46,6 +47,20 @@ def test_a_broker_s_own_logs_are_judged_on_spark_by_the_same_command(spark, tmp_
     assert main([*words, "--spark"]) == 0
     assert json.loads(capsys.readouterr().out) == one
     assert one["accepted"] == 74
+
+
+def test_the_folders_of_several_brokers_are_judged_on_spark_by_the_same_command(
+    spark, tmp_path, capsys
+):
+    found = brokers_folders(RELEASE / "leader-move", tmp_path)
+    requests = [word for _, path in found for word in ("--requests", str(path))]
+    words = ["log", *(str(logs) for logs, _ in found), "--accept", *requests, "--json"]
+    assert main(words) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert main([*words, "--spark", "--worlds-max", "50"]) == 0
+    assert json.loads(capsys.readouterr().out) == one
+    assert one["accepted"] >= 20
+    assert one["refused"] == []
 
 
 def test_evidence_that_cannot_be_judged_is_a_row_with_its_place(monkeypatch):

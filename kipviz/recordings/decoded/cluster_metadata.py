@@ -1,4 +1,4 @@
-"""The log of a KRaft cluster's metadata, `__cluster_metadata-0`: topics, leaders, settings, feature levels.
+"""The log of a KRaft cluster's metadata, `__cluster_metadata-0`: topics, leaders, settings, feature levels, ACLs.
 
 Its data records are a frame version, the type and version of a record, and the record; what the quorum of the
 controllers writes for itself is in control records. Records of other kinds keep their place and their name.
@@ -18,6 +18,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from kipviz.core.values import Value
+from kipviz.recordings.decoded import acl_records
+from kipviz.recordings.decoded.acl_records import (
+    LoggedAccessControlEntry,
+    LoggedRemoveAccessControlEntry,
+)
 from kipviz.recordings.decoded.elections import Decision, brokers_of
 from kipviz.recordings.files.segments import (
     LoggedBatch,
@@ -52,8 +57,6 @@ OTHER_KINDS = {
     14: "ClientQuota",
     15: "ProducerIds",
     17: "BrokerRegistrationChange",
-    18: "AccessControlEntry",
-    19: "RemoveAccessControlEntry",
     20: "NoOp",
     21: "ZkMigrationState",
     22: "RemoveUserScramCredential",
@@ -128,7 +131,14 @@ class LoggedMetadata(Value, frozen=True):
 
 
 LoggedOfCluster: TypeAlias = (
-    LoggedTopic | LoggedRemoval | LoggedLeadership | LoggedConfig | LoggedFeature | LoggedMetadata
+    LoggedTopic
+    | LoggedRemoval
+    | LoggedLeadership
+    | LoggedConfig
+    | LoggedFeature
+    | LoggedAccessControlEntry
+    | LoggedRemoveAccessControlEntry
+    | LoggedMetadata
 )
 
 
@@ -137,7 +147,8 @@ class ClusterMetadata(Value, frozen=True):
 
     `topics` and `removed` are (topic, id); `configs` are (kind of resource, its name, key, value) as they are at
     the end, `config_changes` (time in ms, kind, name, key, value) one after the other, with None for a setting that is
-    taken back; `levels` are (feature, level) one after the other.
+    taken back; `levels` are (feature, level) one after the other. `acls` are those at the end, `acl_changes` (time in ms, the
+    ACL, whether it is made) one after the other.
     """
 
     topics: tuple[tuple[str, str], ...] = ()
@@ -146,6 +157,8 @@ class ClusterMetadata(Value, frozen=True):
     configs: tuple[tuple[str, str, str, str], ...] = ()
     levels: tuple[tuple[str, int], ...] = ()
     config_changes: tuple[tuple[int, str, str, str, str | None], ...] = ()
+    acls: tuple[LoggedAccessControlEntry, ...] = ()
+    acl_changes: tuple[tuple[int, LoggedAccessControlEntry, bool], ...] = ()
 
     def settings_of(self, resource: str, name: str) -> tuple[tuple[str, str], ...]:
         """Return the settings (key, value) of one topic, broker or group."""
@@ -261,6 +274,8 @@ READERS: dict[int, Callable[[int, Fields, int], LoggedOfCluster]] = {
     5: _change,
     9: _removal,
     12: _feature,
+    18: acl_records.entry,
+    19: acl_records.removal,
 }
 
 
@@ -325,6 +340,8 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
     decisions: list[Decision] = []
     levels: list[tuple[str, int]] = []
     changes: list[tuple[int, str, str, str, str | None]] = []
+    acls: dict[str, LoggedAccessControlEntry] = {}
+    acl_changes: list[tuple[int, LoggedAccessControlEntry, bool]] = []
     for at, each in told:
         if isinstance(each, LoggedConfig):
             changes.append((at, each.resource, each.name, each.key, each.value))
@@ -350,6 +367,11 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
                 configs[each.resource, each.name, each.key] = value
             case LoggedFeature(feature=feature, level=level):
                 levels.append((feature, level))
+            case LoggedAccessControlEntry(acl_id=acl_id):
+                acls[acl_id] = each
+                acl_changes.append((at, each, True))
+            case LoggedRemoveAccessControlEntry(acl_id=acl_id) if acl_id in acls:
+                acl_changes.append((at, acls.pop(acl_id), False))
             case _:
                 pass
     return ClusterMetadata(
@@ -359,6 +381,8 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
         tuple((*place, value) for place, value in configs.items()),
         tuple(levels),
         tuple(changes),
+        tuple(acls.values()),
+        tuple(acl_changes),
     )
 
 

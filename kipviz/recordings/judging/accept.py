@@ -48,7 +48,6 @@ from kipviz.recordings.decoded.elections import (
     brokers_of,
     elected_of,
     known_between,
-    seated,
     terms_of,
     worlds_of,
 )
@@ -59,6 +58,7 @@ from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said
 from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
 from kipviz.recordings.judging.questions import questions
 from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.judging.seated_worlds import SeatedWorlds
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles import leaders
@@ -130,9 +130,7 @@ class Acceptor(RequestBook):
         self._indexed = evidence.indexed
         self._decisions = evidence.decisions
         self._led = evidence.led
-        # What was known between two times: an exchange has many moments, and one such span.
-        self._known: dict[tuple[int, int], tuple[Known, ...]] = {}
-        self._in_office: dict[tuple[int, int], tuple[World, World]] = {}
+        self._seats = SeatedWorlds(self._decisions, evidence.worlds_max)
         self._admission = Admission(evidence.allowed)
         self._brought: dict[tuple[str, int], int] = {}
         self._producer_expiry_ms = evidence.producer_expiry_ms
@@ -462,34 +460,17 @@ class Acceptor(RequestBook):
 
     def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
         """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
-        if not self._decisions:
-            return ()
-        times = span_of(exchange)
-        if times not in self._known:
-            self._known[times] = tuple(known_between(self._decisions, *times))
-        return self._known[times]
+        return self._seats.known_between(*span_of(exchange))
 
     def _views(
         self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None
     ) -> list[tuple[int, World]]:
         """Give the worlds of some moments, as they may look to who is asked."""
-        worlds = [
-            (at, admitting(world, acls))
-            for at, world in self._at(moments, exchange, ends)
-            for acls in self._admission.acls_of(exchange)
-        ]
-        known = self._known_at(exchange)
-        if not known:
-            return worlds
-        return [(at, self._seated(world, each)) for (at, world), each in product(worlds, known)]
-
-    def _seated(self, world: World, known: Known) -> World:
-        """Give a world in which those lead who are known to; many exchanges ask about the same one."""
-        place = id(world), known.heard
-        if place not in self._in_office:
-            # The world is kept beside it, so that no other one gets its number.
-            self._in_office[place] = world, seated(world, known)
-        return self._in_office[place][1]
+        worlds = list(self._at(moments, exchange, ends))
+        if known := self._known_at(exchange):
+            worlds = [(at, self._seats.of(w, each)) for (at, w), each in product(worlds, known)]
+        admitted = self._admission.acls_of(exchange)
+        return [(at, admitting(w, acls)) for (at, w), acls in product(worlds, admitted)]
 
     def _produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == PRODUCE:

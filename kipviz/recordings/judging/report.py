@@ -19,6 +19,7 @@ from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
 from kipviz.recordings.request_context.clocks import hours_apart, shifted
 from kipviz.recordings.request_context.evidence import (
     NO_SETTINGS,
+    WORLDS_MAX,
     BrokerFiles,
     Evidence,
     of_brokers,
@@ -133,6 +134,7 @@ def report(
     utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
     judge: Judge = in_this_process,
+    worlds_max: int = WORLDS_MAX,
 ) -> Report:
     """Say whether the model could have given a broker's answers.
 
@@ -140,6 +142,8 @@ def report(
     kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
     that are not Kafka's defaults, by their names there. Several brokers of one cluster are several folders, and `requests`
     has for each of them its request log, or a list of its files. `judge` puts the requests to the model (`spark.conformance` shares them out).
+    Of several brokers at most `worlds_max` states of the cluster are kept for requests of the same time: more is faster and
+    takes more memory.
 
     Example:
         >>> import kipviz
@@ -149,15 +153,14 @@ def report(
 
     Raises:
         RecordingError: if logs or requests cannot be read.
-        ValueError: if the offset is none, or a recording is given what it brings itself.
+        ValueError: if the offset is none, a recording is given what it brings itself, or `worlds_max` is less than 1.
     """
+    if worlds_max < 1:
+        raise ValueError(f"at least 1 state of the cluster is kept, not {worlds_max}")
     if isinstance(folder, list | tuple):
         told = _of_several(folder, requests)
-        return _told_of(
-            of_brokers(told, topics=topics, utc_offset=utc_offset, settings=settings),
-            utc_offset,
-            judge,
-        )
+        evidence = of_brokers(told, topics=topics, utc_offset=utc_offset, settings=settings)
+        return _told_of(evidence.but(worlds_max=worlds_max), utc_offset, judge)
     place = path_given("the folder of logs", folder)
     if (place / ABOUT).exists():
         if requests is not None or topics or settings or utc_offset != UTC:
@@ -176,7 +179,7 @@ def report(
         files = BrokerFiles(place, _request_logs(requests))
         evidence = of_brokers((files,), topics=topics, utc_offset=utc_offset, settings=settings)
         return _told_of(evidence, utc_offset, judge)
-    return of_evidence(evidence, judge)
+    return of_evidence(evidence.but(worlds_max=worlds_max), judge)
 
 
 def _of_several(folders: Sequence[str | Path], requests: Any) -> tuple[BrokerFiles, ...]:

@@ -3,17 +3,25 @@
 A broker's authorizer is asked before any role is, so what it refuses changes nothing: such a request is not
 handed to those who follow members (`joining`, `sharing`). Who came over the listener of the brokers is a
 super user. Where an ACL changes, a request of that time is asked with both.
+
+Of a broker's own logs the ACLs stand in `__cluster_metadata`. They do not say who is a super user (super.users stands in the
+broker's configuration), so there each request may also be one of a super user.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
-from kipviz.brokers.authorizer import CLUSTER_NAME, ERROR_OF, Acl, may
+from kipviz.brokers.authorizer import ANYBODY, CLUSTER_NAME, ERROR_OF, Acl, may
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.acls import PREFIXED, USER
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.recordings.decoded.acl_records import LoggedAccessControlEntry
+from kipviz.recordings.decoded.elections import LEARNS_MS
 from kipviz.recordings.recorded import Call, Exchange, Recording
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.placement import topic_of
@@ -30,14 +38,24 @@ OF_KEYS = {
     2: (Operation.CLUSTER_ACTION, Resource.CLUSTER),
 }
 Acls = tuple[Acl, ...]
+_CONNECTION = re.compile(r".+:\d+-(.+):\d+-\d+(?:-\d+)?")
 
 
 class Allowed(Value, frozen=True):
-    """The ACLs from some time on: they may have been known since `begin_ms`, and no others after `known_ms`."""
+    """The ACLs from some time on: they may have been known since `begin_ms`, and no others after `known_ms`.
+
+    `of_hosts` are ACLs of one host each; `super_users` says that whoever asks may be one.
+    """
 
     begin_ms: int
     known_ms: int
     acls: Acls
+    of_hosts: tuple[tuple[str, Acl], ...] = ()
+    super_users: bool = False
+
+    def at(self, host: str) -> Acls:
+        """Return the ACLs for who comes from a host."""
+        return (*self.acls, *(acl for each, acl in self.of_hosts if each == host))
 
 
 def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
@@ -50,6 +68,48 @@ def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
             after = _changed(found[-1].acls, call)
             found.append(Allowed(call.called_ms, call.returned_ms, after))
     return tuple(found)
+
+
+def allowed_by(
+    changes: Iterable[tuple[int, LoggedAccessControlEntry, bool]],
+) -> tuple[Allowed, ...]:
+    """Give the ACLs of a metadata log one after the other; none where there never was one.
+
+    Args:
+        changes: time in ms, the ACL, and whether it is made.
+    """
+    now: dict[str, LoggedAccessControlEntry] = {}
+    found = [Allowed(0, 0, (), super_users=True)]
+    for at, entry, made in changes:
+        if made:
+            now[entry.acl_id] = entry
+        else:
+            now.pop(entry.acl_id, None)
+        known = [(each.host, acl) for each in now.values() if (acl := _acl_of(each)) is not None]
+        found.append(
+            Allowed(
+                at,
+                at + LEARNS_MS,
+                tuple(acl for host, acl in known if host == ANYBODY),
+                tuple(each for each in known if each[0] != ANYBODY),
+                super_users=True,
+            )
+        )
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _acl_of(entry: LoggedAccessControlEntry) -> Acl | None:
+    """Return an ACL as the model has it, None for one that no request of the model is held against."""
+    if entry.operation not in set(Operation) or entry.resource not in set(Resource):
+        return None
+    star = ANYBODY if entry.pattern == PREFIXED else ""
+    return Acl(
+        entry.principal.removeprefix(USER),
+        Operation(entry.operation),
+        Resource(entry.resource),
+        f"{entry.name}{star}",
+        entry.permission == "ALLOW",
+    )
 
 
 def _changed(acls: Acls, call: Call) -> Acls:
@@ -69,6 +129,12 @@ def _acl(view: Table[str, Any]) -> Acl:
     )
 
 
+def host_of(connection: str) -> str:
+    """Return the client's host of a connection, as brokers write it (host:port-host:port-number); "" if it is none."""
+    found = _CONNECTION.fullmatch(connection)
+    return found[1] if found else ""
+
+
 class Admission:
     """What the authorizer of a recorded broker may have said to whoever asked."""
 
@@ -81,11 +147,15 @@ class Admission:
             return (None,)
         begin, end = span_of(exchange)
         later = (*(each.known_ms for each in self._allowed[1:]), end)
-        return tuple(
-            each.acls
+        known = [
+            each
             for each, over in zip(self._allowed, later, strict=True)
             if each.begin_ms <= end and over >= begin
-        )
+        ]
+        host = host_of(exchange.connection)
+        found: list[Acls | None] = [each.at(host) for each in known]
+        # Who may do everything comes last: what ACLs allow is the nearer reason.
+        return (*dict.fromkeys(found), *([None] if any(each.super_users for each in known) else []))
 
     def of_group(self, exchange: Exchange) -> tuple[bool, ...]:
         """Say whether a member gets past the authorizer with what it asks of its group."""

@@ -34,7 +34,7 @@ from kipviz.recordings.files.request_log import UTC, exchanges_in, in_order
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.request_context.admission import Allowed, allowed_in
+from kipviz.recordings.request_context.admission import Allowed, allowed_by, allowed_in
 from kipviz.recordings.request_context.handmade_requests import Sent, sent_in
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.setting_changes import KAFKA_NAMES
@@ -49,6 +49,8 @@ PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 # index.interval.bytes: a log that is shorter has no entry in its index.
 INDEX_INTERVAL = 4_096
+# Each is a few kilobytes beside the world that it was made from.
+WORLDS_MAX = 20_000
 # Whose requests name a share group.
 OF_SHARE_GROUPS = ("SHARE_GROUP_HEARTBEAT", "SHARE_FETCH", "SHARE_ACKNOWLEDGE")
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -67,7 +69,7 @@ class Evidence(Value, frozen=True):
     often a share coordinator deletes what is redundant. `removed` are (topic, id) of topics that were deleted, `led`
     says who led every partition of the cluster, `not_read` says what of the logs could not be read, and `damaged` are
     the partitions that lack batches for it. `config_changes` are what share groups were set to one after the other,
-    from what `configs` say.
+    from what `configs` say, and `worlds_max` is how many worlds of several brokers are kept beside those of the logs.
     """
 
     file: str
@@ -94,6 +96,7 @@ class Evidence(Value, frozen=True):
     not_read: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     config_changes: tuple[ConfigChange, ...] = ()
+    worlds_max: int = WORLDS_MAX
 
 
 def of_recording(folder: Path) -> Evidence:
@@ -214,6 +217,7 @@ def of_brokers(
         levels=known.levels_of("transaction.version") or TRANSACTION_VERSIONS[::-1],
         decisions=decisions,
         min_insync_replicas=_more_replicas(known) if led else (),
+        allowed=allowed_by(known.acl_changes),
         removed=known.removed,
         led=led,
         not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in found.unread)),
