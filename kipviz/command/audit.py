@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("name an event log, or brokers' folders after --logs")
     if arguments.logs is not None:
         return audit_logs.run(arguments)
-    if arguments.topics or arguments.no_checksums or arguments.spark:
-        raise Refused("--topics, --no-checksums and --spark are for --logs")
+    if arguments.topics or arguments.no_checksums or arguments.spark or arguments.part_mb:
+        raise Refused("--topics, --no-checksums, --part-mb and --spark are for --logs")
     with Progress() as progress, explaining():
         from kipviz.spark.audit import audit_log
 

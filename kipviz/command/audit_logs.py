@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kipviz.command.arguments import names
+from kipviz.command.arguments import count, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.campaign import explaining, spark_for
 from kipviz.command.output import Progress, answer
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Of one kind so many are told in full; JSON has all of them.
 TOLD = 10
+PART_MB = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-checksums", action="store_true", help="with --logs: trust every batch; reads faster"
     )
     parser.add_argument(
-        "--spark", action="store_true", help="with --logs: share the partitions out on Spark"
+        "--spark", action="store_true", help="with --logs: share the logs out on Spark"
+    )
+    parser.add_argument(
+        "--part-mb",
+        type=count,
+        metavar="N",
+        help=f"with --logs: hold so many MB of a log at once in each process (default: {PART_MB})",
     )
 
 
@@ -47,7 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.recordings.auditing.log_audit import audit_logs
     from kipviz.recordings.recording_error import RecordingError
 
-    how: dict[str, Any] = {"check_crc": not arguments.no_checksums}
+    how: dict[str, Any] = {
+        "check_crc": not arguments.no_checksums,
+        "part_bytes": (arguments.part_mb or PART_MB) << 20,
+    }
     try:
         with Progress() as progress:
             if arguments.spark or arguments.master:
@@ -55,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
                     from kipviz.spark.log_audit import audit_logs_on
 
                     spark = spark_for(arguments.master)
-                    found = audit_logs_on(spark, arguments.logs, arguments.topics, **how)
+                    found = audit_logs_on(
+                        spark, arguments.logs, arguments.topics, on_progress=progress.tasks, **how
+                    )
             else:
 
                 def told(done: int, there_are: int) -> None:

@@ -1,14 +1,17 @@
 """The audit of a cluster's logs, shared out on Spark: the same evidence and the same rules as in one process.
 
-First each task reads whole partitions, large ones first; then what has one producer id is brought together, and each
-task judges some producer ids. Evidence travels by the thousand: producer ids share a bucket, and what a task has found for a
-bucket is one row of bytes, because a row of its own for each transaction costs more than reading the log. The number of
-buckets goes with the size of the log, so that what a task judges at once does not. Only where the logs end, and the
-findings, come to the driver. A partition is not divided: it is read in ranges, one after the other, within one task.
+First each task reads stretches of partitions, a range of bytes of a large one, so that one partition takes as many tasks as
+many small ones; then what has one producer id is brought together, the stretches' open ends are joined in the order of
+their logs, and each task judges some producer ids. What goes by names (transactional ids, share-partitions) is joined before
+that, if a partition of such a topic was cut at all. Evidence travels by the thousand: producer ids share a bucket, and what
+a task has found for a bucket is one row of bytes, because a row of its own for each transaction costs more than reading the log.
+The number of buckets goes with the size of the log, so that what a task judges at once does not. Only where the
+stretches end, and the findings, come to the driver.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import pyarrow as pa
 
+from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.recordings.auditing.audit_evidence import (
     Damaged,
     Decision,
@@ -24,9 +28,12 @@ from kipviz.recordings.auditing.audit_evidence import (
     Held,
     Irregular,
     Latest,
+    OpenEnds,
     PartitionEnd,
+    ProducerEnds,
+    ShareEnds,
     ShareState,
-    evidence_of,
+    TransactionEnds,
 )
 from kipviz.recordings.auditing.audit_findings import LogFinding
 from kipviz.recordings.auditing.audit_rules import (
@@ -37,25 +44,40 @@ from kipviz.recordings.auditing.audit_rules import (
     surroundings,
 )
 from kipviz.recordings.auditing.log_audit import AuditPlan, LogAudit, audit_of, audit_plan
-from kipviz.recordings.files.log_parts import LogPart
+from kipviz.recordings.auditing.partition_fold import NAMED_TOPICS, joined, joined_extent
+from kipviz.recordings.auditing.stretches import (
+    ExtentIn,
+    OpenIn,
+    Stretch,
+    read_stretch,
+    stretches_of,
+)
+from kipviz.recordings.files.log_parts import PART_BYTES
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.spark.campaign import spark_schema
+from kipviz.spark.failures import explained
 from kipviz.spark.package_archive import ship
+from kipviz.spark.progress import watched
 from kipviz.spark.session import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# `kind` of a row: evidence of a bucket of producer ids, where partitions end, findings, a failure.
-EVIDENCE, ENDS, FINDINGS, FAILURE = range(4)
+# `kind` of a row: evidence of a bucket of producer ids, open ends of a bucket of names, where stretches end, findings, a failure.
+EVIDENCE, NAMED, EXTENTS, FINDINGS, FAILURE = range(5)
 ROWS = pa.schema([("kind", pa.int32()), ("bucket", pa.int64()), ("said", pa.binary())])
 JUDGED = pa.schema([("said", pa.binary())])
 # A transaction leaves about as much as a small batch has, so a bucket's evidence is less than this.
 BUCKET_BYTES = 16 << 20
+# A smaller stretch is not worth a task; a larger one is long to read again where its task is lost.
+STRETCH_LEAST, STRETCH_MOST = 4 << 20, 1 << 30
 _AT_ONCE = 50_000
-_Any: TypeAlias = Held | Irregular | Decision | Latest | ShareState | Damaged | PartitionEnd
+_Any: TypeAlias = (
+    Held | Irregular | Decision | Latest | ShareState | Damaged | PartitionEnd | ProducerEnds
+)
 _EVIDENCE = msgspec.msgpack.Decoder(list[_Any])
-_ENDS = msgspec.msgpack.Decoder(list[PartitionEnd])
+_NAMED = msgspec.msgpack.Decoder(list[TransactionEnds | ShareEnds])
+_EXTENTS = msgspec.msgpack.Decoder(list[ExtentIn])
 _FINDINGS = msgspec.msgpack.Decoder(list[LogFinding])
 _encode = msgspec.msgpack.encode
 
@@ -66,6 +88,9 @@ def audit_logs_on(
     topics: Sequence[str] = (),
     *,
     check_crc: bool = True,
+    part_bytes: int = PART_BYTES,
+    on_progress: OnProgress | None = None,
+    switch: CancelSwitch | None = None,
 ) -> LogAudit:
     """Audit the logs of one or several brokers on Spark; workers must see the folders at the same places.
 
@@ -74,15 +99,31 @@ def audit_logs_on(
         paths: the brokers' folders, or a folder that holds them.
         topics: only these topics, internal ones included; default: all.
         check_crc: compare every batch's checksum.
+        part_bytes: how many bytes of a log a worker holds at once.
+        on_progress: gets Spark's tasks done and known so far.
+        switch: turned by whoever wants to cancel.
 
     Raises:
         RecordingError: a place is no folder, holds no log, or cannot be read.
+        ValueError: `part_bytes` is less than 1.
+        Cancelled: the switch was turned.
+        CampaignFailed: Spark failed; in one sentence.
     """
+    plan = audit_plan(paths, topics, part_bytes)
+    try:
+        return watched(spark, partial(_audited, spark, plan, check_crc), on_progress, switch)
+    except RecordingError:
+        raise
+    except Exception as error:
+        raise explained(error) from error
+
+
+def _audited(spark: SparkSession, plan: AuditPlan, check_crc: bool) -> LogAudit:
     ship(spark)
-    plan = audit_plan(paths, topics)
     at_once = 4 * cores(spark)
-    shares = _shares(plan, max(1, min(len(plan.partitions), at_once)))
     size = sum(part.end - part.start for parts in plan.partitions for part in parts)
+    stretches = stretches_of(plan, min(max(STRETCH_LEAST, size // at_once), STRETCH_MOST))
+    shares = _shares(stretches, max(at_once, size // STRETCH_MOST))
     buckets = max(at_once, size // BUCKET_BYTES)
     body = partial(
         read_shares, shares=tuple(map(_encode, shares)), buckets=buckets, check_crc=check_crc
@@ -91,52 +132,63 @@ def audit_logs_on(
     read = places.mapInArrow(body, spark_schema(ROWS)).persist()
     try:
         told: dict[int, list[bytes]] = {}
-        for row in read.where(f"kind <> {EVIDENCE}").toArrow().to_pylist():
+        for row in read.where(f"kind >= {EXTENTS}").toArrow().to_pylist():
             told.setdefault(row["kind"], []).append(row["said"])
         if FAILURE in told:
             problem = msgspec.msgpack.decode(min(told[FAILURE]), type=tuple[str, int, str])
             raise RecordingError(*problem)
-        ends = (end for said in told.get(ENDS, ()) for end in _ENDS.decode(said))
-        around = surroundings(ends, plan.coordinators)
-        judged = (
-            read.where(f"kind = {EVIDENCE}")
-            .repartition(at_once, "bucket")
-            .sortWithinPartitions("bucket")
-            .mapInArrow(
-                partial(judge_buckets, buckets=buckets, around=_encode(around)),
-                spark_schema(JUDGED),
-            )
-            .toArrow()
-        )
+        around = surroundings(extents(told.get(EXTENTS, ())), plan.coordinators)
+        evidence = read.where(f"kind = {EVIDENCE}")
+        if any(not each.only and each.parts[0].topic in NAMED_TOPICS for each in stretches):
+            named = read.where(f"kind = {NAMED}").repartition(at_once, "bucket")
+            body = partial(join_names, buckets=buckets)
+            named = named.sortWithinPartitions("bucket").mapInArrow(body, spark_schema(ROWS))
+            named = named.persist()
+            for row in named.where(f"kind = {FINDINGS}").toArrow().to_pylist():
+                told.setdefault(FINDINGS, []).append(row["said"])
+            evidence = evidence.unionByName(named.where(f"kind = {EVIDENCE}"))
+        judge = partial(judge_buckets, buckets=buckets, around=_encode(around))
+        gathered = evidence.repartition(at_once, "bucket").sortWithinPartitions("bucket")
+        judged = gathered.mapInArrow(judge, spark_schema(JUDGED)).toArrow()
     finally:
         read.unpersist()
     said = (*told.get(FINDINGS, ()), *judged["said"].to_pylist())
     return audit_of((each for some in said for each in _FINDINGS.decode(some)), plan, around)
 
 
-def _shares(plan: AuditPlan, tasks: int) -> list[tuple[tuple[LogPart, ...], ...]]:
-    """Give each task partitions of about as many bytes: the largest one left to the task with the fewest."""
-    shares: list[list[tuple[LogPart, ...]]] = [[] for _ in range(tasks)]
-    sizes = [0] * tasks
-    for parts in sorted(plan.partitions, key=lambda p: -sum(e.end - e.start for e in p)):
-        least = sizes.index(min(sizes))
-        shares[least].append(parts)
-        sizes[least] += sum(each.end - each.start for each in parts) + 1
+def extents(said: Iterable[bytes]) -> Iterator[PartitionEnd]:
+    """Put together where partitions end, of all their stretches."""
+    found: dict[str, list[ExtentIn]] = {}
+    for each in (each for some in said for each in _EXTENTS.decode(some)):
+        found.setdefault(each.extent.partition, []).append(each)
+    for stretches in found.values():
+        stretches.sort(key=lambda each: each.number)
+        yield joined_extent(each.extent for each in stretches)
+
+
+def _shares(stretches: list[Stretch], tasks: int) -> list[tuple[Stretch, ...]]:
+    """Give each task stretches of about as many bytes: the largest one left to the task with the fewest."""
+    shares: list[list[Stretch]] = [[] for _ in range(tasks)]
+    sizes = [(0, task) for task in range(tasks)]
+    for stretch in sorted(stretches, key=lambda each: -each.bytes):
+        least, task = sizes[0]
+        shares[task].append(stretch)
+        heapq.heapreplace(sizes, (least + stretch.bytes + 1, task))
     return [tuple(share) for share in shares if share]
 
 
-_SHARE = msgspec.msgpack.Decoder(tuple[tuple[LogPart, ...], ...])
+_SHARE = msgspec.msgpack.Decoder(tuple[Stretch, ...])
 
 
 def read_shares(
     batches: Iterable[pa.RecordBatch], *, shares: Sequence[bytes], buckets: int, check_crc: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Read the partitions of some shares and return what an audit goes by.
+    """Read the stretches of some shares and return what an audit goes by.
 
     Args:
         batches: one column with the numbers of the shares.
-        shares: for each task its partitions, as bytes.
-        buckets: how many buckets the producer ids fall into.
+        shares: for each task its stretches, as bytes.
+        buckets: how many buckets the producer ids, and names, fall into.
         check_crc: compare every batch's checksum.
     """
     for batch in batches:
@@ -144,40 +196,76 @@ def read_shares(
             yield from _read(_SHARE.decode(shares[share]), buckets, check_crc=check_crc)
 
 
-def _read(
-    share: tuple[tuple[LogPart, ...], ...], buckets: int, *, check_crc: bool
-) -> Iterator[pa.RecordBatch]:
-    evidence: dict[int, list[Evidence]] = {}
-    ends: list[PartitionEnd] = []
-    found: list[LogFinding] = []
-    count = 0
+def _read(share: tuple[Stretch, ...], buckets: int, *, check_crc: bool) -> Iterator[pa.RecordBatch]:
+    out = _Rows(buckets)
     try:
-        for each in (each for parts in share for each in evidence_of(parts, check_crc=check_crc)):
-            found += findings_alone(each)
-            if isinstance(each, PartitionEnd):
-                ends.append(each)
-            for bucket in sorted({key % buckets for key in keys_of(each)}):
-                evidence.setdefault(bucket, []).append(each)
-                count += 1
-            if count + len(found) >= _AT_ONCE:
-                yield _rows(evidence, found)
-                evidence, found, count = {}, [], 0
+        for stretch in share:
+            for each in read_stretch(stretch, buckets, check_crc=check_crc):
+                out.add(each)
+                if out.count >= _AT_ONCE:
+                    yield out.taken()
     except RecordingError as problem:
         said = _encode((problem.file, problem.at, problem.why))
         yield _as_batch([(FAILURE, -1, said)])
-    yield _rows(evidence, found)
-    yield _as_batch([(ENDS, -1, _encode(ends))])
+    yield out.taken()
 
 
-def _rows(evidence: dict[int, list[Evidence]], found: list[LogFinding]) -> pa.RecordBatch:
-    rows = [(EVIDENCE, bucket, _encode(some)) for bucket, some in evidence.items()]
-    return _as_batch([*rows, (FINDINGS, -1, _encode(found))])
+class _Rows:
+    """What was found since rows were taken last, by bucket."""
+
+    def __init__(self, buckets: int) -> None:
+        self.buckets = buckets
+        self._begin()
+
+    def _begin(self) -> None:
+        self.count = 0
+        self.evidence: dict[int, list[Evidence | OpenEnds]] = {}
+        self.named: dict[int, list[OpenEnds]] = {}
+        self.extents: list[ExtentIn] = []
+        self.findings: list[LogFinding] = []
+
+    def add(self, each: Evidence | OpenIn | ExtentIn) -> None:
+        """Put one thing where it belongs."""
+        self.count += 1
+        if isinstance(each, ExtentIn):
+            self.extents.append(each)
+        elif isinstance(each, OpenIn):
+            by_bucket = self.evidence if isinstance(each.ends, ProducerEnds) else self.named
+            by_bucket.setdefault(each.bucket, []).append(each.ends)
+        else:
+            self.findings += findings_alone(each)
+            for bucket in {key % self.buckets: None for key in keys_of(each)}:
+                self.evidence.setdefault(bucket, []).append(each)
+
+    def taken(self) -> pa.RecordBatch:
+        """Return the rows, and begin again with none."""
+        rows = [(EVIDENCE, bucket, _encode(some)) for bucket, some in self.evidence.items()]
+        rows += [(NAMED, bucket, _encode(some)) for bucket, some in self.named.items()]
+        rows += [(EXTENTS, -1, _encode(self.extents)), (FINDINGS, -1, _encode(self.findings))]
+        self._begin()
+        return _as_batch(rows)
 
 
 def _as_batch(rows: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
     kinds, in_buckets, said = zip(*rows, strict=True)
     columns = (pa.array(kinds, pa.int32()), pa.array(in_buckets, pa.int64()))
     return pa.RecordBatch.from_arrays([*columns, pa.array(said, pa.binary())], schema=ROWS)
+
+
+def join_names(batches: Iterable[pa.RecordBatch], *, buckets: int) -> Iterator[pa.RecordBatch]:
+    """Join the open ends of buckets of names, whose rows come sorted by bucket; return rows of evidence and findings.
+
+    Args:
+        batches: the columns of `ROWS`.
+        buckets: how many buckets of producer ids there are.
+    """
+    out = _Rows(buckets)
+    for _, said in _by_bucket(batches):
+        for each in joined(each for some in said for each in _NAMED.decode(some)):
+            out.add(each)
+            if out.count >= _AT_ONCE:
+                yield out.taken()
+    yield out.taken()
 
 
 def judge_buckets(
@@ -191,21 +279,31 @@ def judge_buckets(
         around: the `Surroundings`, as bytes.
     """
     known = msgspec.msgpack.decode(around, type=Surroundings)
-    for bucket, evidence in _by_bucket(batches):
+    for bucket, said in _by_bucket(batches):
         together: dict[int, list[Evidence]] = {}
-        for each in evidence:
-            for key in keys_of(each):
-                if key % buckets == bucket:
-                    together.setdefault(key, []).append(each)
+        ends: list[ProducerEnds] = []
+        for each in (each for some in said for each in _EVIDENCE.decode(some)):
+            if isinstance(each, ProducerEnds):
+                ends.append(each)
+            else:
+                _put(each, together, bucket, buckets)
+        for each in joined(ends):
+            _put(each, together, bucket, buckets)
         found = [f for key in sorted(together) for f in findings_together(together[key], known)]
         for first in range(0, len(found), _AT_ONCE):
-            said = pa.array([_encode(found[first : first + _AT_ONCE])], pa.binary())
-            yield pa.RecordBatch.from_arrays([said], schema=JUDGED)
+            told = pa.array([_encode(found[first : first + _AT_ONCE])], pa.binary())
+            yield pa.RecordBatch.from_arrays([told], schema=JUDGED)
 
 
-def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Evidence]]]:
+def _put(each: Evidence, together: dict[int, list[Evidence]], bucket: int, buckets: int) -> None:
+    for key in keys_of(each):
+        if key % buckets == bucket:
+            together.setdefault(key, []).append(each)
+
+
+def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[bytes]]]:
     now = -1
-    group: list[Evidence] = []
+    group: list[bytes] = []
     for batch in batches:
         in_buckets = batch.column("bucket").to_pylist()
         for bucket, said in zip(in_buckets, batch.column("said").to_pylist(), strict=True):
@@ -213,6 +311,6 @@ def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Ev
                 yield now, group
                 group = []
             now = bucket
-            group += _EVIDENCE.decode(said)
+            group.append(said)
     if group:
         yield now, group

@@ -1,7 +1,9 @@
-"""How many batches of real logs are read and audited a second: python tests/bench/bench_logs.py [batches] [--spark].
+"""How many batches of real logs are read and audited a second: python tests/bench/bench_logs.py [batches] [--spark] [--audits].
 
 The log is made on the spot in a temporary folder, with right checksums: transactions of ten batches in each of four
-partitions, of which one in a thousand hangs. What is compared is printed as a ratio to the plain walk over the bytes.
+partitions, of which one in a thousand hangs. What is compared is printed as a ratio to the plain walk over the bytes. On a
+busy machine believe the seconds of the processor, in which Spark's JVM and its workers are counted. `--audits` leaves out
+the reading of rows. Whether an audit is linear shows in two calls with different numbers of batches.
 """
 
 import sys
@@ -10,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from bench_campaign import processor_seconds
 
 from kipviz.recordings.auditing.log_audit import audit_logs
 from kipviz.recordings.files.batch_headers import HEADER, headers_in
@@ -109,17 +112,26 @@ def _set(rows, offsets, pids, sequences, times):
 
 
 def timed(what, work, batches, against=None):
-    """Do some work, print how long it took; return its result and the seconds."""
-    start = time.perf_counter()
+    """Do some work, print how long it took; return its result and the processor's seconds."""
+    start, busy = time.perf_counter(), processor_seconds()
     result = work()
-    seconds = time.perf_counter() - start
-    ratio = f", {seconds / against:.1f} times the walk" if against else ""
+    seconds, busy = time.perf_counter() - start, max(processor_seconds() - busy, 0.01)
+    ratio = f", {busy / against:.1f} times the walk" if against else ""
     print(
-        f"{what}: {seconds:.2f} s, {batches / seconds:,.0f} batches/s, "
-        f"{batches * RECORDS / seconds:,.0f} records/s{ratio}",
+        f"{what}: {seconds:.2f} s, {busy:.2f} s of processor, {batches / busy:,.0f} batches and "
+        f"{batches * RECORDS / busy:,.0f} records for each of these{ratio}",
         flush=True,
     )
-    return result, seconds
+    return result, busy
+
+
+def peak_mb(process):
+    """Return the largest size of a process so far, 0 where there is no /proc."""
+    try:
+        words = Path(f"/proc/{process}/status").read_text().split()
+    except OSError:
+        return 0
+    return int(words[words.index("VmHWM:") + 1]) // 1_024
 
 
 def walk(folder):
@@ -130,7 +142,7 @@ def walk(folder):
     )
 
 
-def main(batches: int, *, on_spark: bool) -> None:
+def main(batches: int, *, on_spark: bool, only_audits: bool) -> None:
     """Make the log, read and audit it in several ways, and open a window of it."""
     with tempfile.TemporaryDirectory(prefix="kipviz-bench-") as place:
         folder = Path(place)
@@ -138,7 +150,7 @@ def main(batches: int, *, on_spark: bool) -> None:
         print(f"{sum(f.stat().st_size for f in folder.glob('*/*.log')) / 1e6:,.0f} MB")
         there, floor = timed("walk", lambda: walk(folder), batches)
         parts = log_folders([folder]).parts
-        for check_crc in (False, True):
+        for check_crc in () if only_audits else (False, True):
             crc = "with" if check_crc else "without"
             rows, _ = timed(
                 f"rows of batches, {crc} checksums, one process",
@@ -153,14 +165,14 @@ def main(batches: int, *, on_spark: bool) -> None:
         kinds = [each.kind for each in found.findings]
         assert kinds == ["hanging"] * hanging, (len(kinds), hanging, found.findings[:3])
         if on_spark:
-            spark_too(folder, there, floor, found)
+            spark_too(folder, there, floor, found, only_audits=only_audits)
         places = [(late.partition, late.offset) for late in found.findings[-1:]]
         at = (places or [("orders-0", 0)])[0]
         timed("window in the stepper", lambda: run_of_logs(folder, at=at), there, floor)
 
 
-def spark_too(folder, there, floor, found):
-    """Read and audit the same log on Spark, cold and warm."""
+def spark_too(folder, there, floor, found, *, only_audits):
+    """Read and audit the same log on Spark, cold and warm, and print what the driver took."""
     from kipviz.spark.kafka_log import register
     from kipviz.spark.log_audit import audit_logs_on
     from kipviz.spark.session import session, stop
@@ -168,7 +180,7 @@ def spark_too(folder, there, floor, found):
     spark, _ = timed("Spark starts", session, there)
     register(spark)
     for turn in ("cold", "warm"):
-        for checksums_too in ("false", "true"):
+        for checksums_too in () if only_audits else ("false", "true"):
             frame = spark.read.format("kafka-log").option("checksums", checksums_too)
             counted, _ = timed(
                 f"kafka-log on Spark, {turn}, checksums {checksums_too}",
@@ -181,9 +193,16 @@ def spark_too(folder, there, floor, found):
             f"audit on Spark, {turn}", lambda: audit_logs_on(spark, [folder]), there, floor
         )
         assert same == found
+    # In local mode the JVM is the driver and the executor, and the workers are its children.
+    jvm = spark.sparkContext._gateway.proc.pid
+    print(f"driver: {peak_mb('self')} MB of Python, {peak_mb(jvm)} MB of JVM at most", flush=True)
     stop()
 
 
 if __name__ == "__main__":
     numbers = [int(each) for each in sys.argv[1:] if each.isdecimal()]
-    main(numbers[0] if numbers else 1_000_000, on_spark="--spark" in sys.argv)
+    main(
+        numbers[0] if numbers else 1_000_000,
+        on_spark="--spark" in sys.argv,
+        only_audits="--audits" in sys.argv,
+    )

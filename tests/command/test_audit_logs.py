@@ -78,7 +78,10 @@ def test_logs_without_a_finding_are_status_0(tmp_path, capsys):
     ("arguments", "why"),
     [
         ([], "name an event log, or brokers' folders after --logs"),
-        (["log", "--topics", "a"], "--topics, --no-checksums and --spark are for --logs"),
+        (
+            ["log", "--topics", "a"],
+            "--topics, --no-checksums, --part-mb and --spark are for --logs",
+        ),
         (["--logs", "nowhere"], "This is no folder"),
         (["--logs", "{folder}", "--topics", "b"], "There is no log of a topic 'b' here."),
     ],

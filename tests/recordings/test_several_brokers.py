@@ -11,7 +11,6 @@ from kipviz.command.main import main
 from kipviz.recordings.decoded.elections import brokers_of
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.report import report
-from kipviz.recordings.judging.seated_worlds import SeatedWorlds
 from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.request_context.evidence import (
     BrokerFiles,
@@ -19,6 +18,7 @@ from kipviz.recordings.request_context.evidence import (
     of_brokers,
     of_recording,
 )
+from kipviz.recordings.request_context.seated_worlds import SeatedWorlds
 from tests.recordings.brokers_folders import brokers_folders
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

@@ -28,6 +28,8 @@ PROGRAM = """
     from kipviz.recordings.judging.report import of_evidence
     from kipviz.spark.audit import audit, audit_log
     from kipviz.spark.conformance import judged_on
+    from kipviz.recordings.auditing.log_audit import audit_logs
+    from kipviz.spark import log_audit
     from kipviz.campaigns.plan import make_plan
     from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
     {start}
@@ -42,6 +44,8 @@ PROGRAM = """
     print((found.runs, found.count("duplicate") > 0) == (18, True))
     evidence = of_recording(Path({recording!r}))
     print(of_evidence(evidence, partial(judged_on, spark)) == of_evidence(evidence))
+    log_audit.STRETCH_LEAST = log_audit.STRETCH_MOST = 500
+    print(log_audit.audit_logs_on(spark, [{recording!r}]) == audit_logs([{recording!r}]))
     switch = CancelSwitch()
     threading.Timer(1, switch.cancel).start()
     try:
@@ -69,7 +73,7 @@ def run_elsewhere(tmp_path, start, variables):
         timeout=200,
         check=False,
     )
-    assert done.stdout.split() == [*["True"] * 5, "cancelled", "18"], done.stderr[-2000:]
+    assert done.stdout.split() == [*["True"] * 6, "cancelled", "18"], done.stderr[-2000:]
 
 
 def test_the_package_that_is_shipped_has_what_a_worker_imports_and_no_pages(tmp_path):

@@ -9,20 +9,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from kipviz.recordings.auditing.audit_evidence import PartitionEnd
 from kipviz.recordings.auditing.audit_findings import LogFinding
 from kipviz.recordings.auditing.audit_rules import surroundings
 from kipviz.recordings.auditing.log_audit import audit_logs, audit_of, audit_plan
+from kipviz.recordings.auditing.stretches import stretches_of
 from kipviz.recordings.files.log_parts import log_folders
 from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
 from kipviz.recordings.files.request_log import exchanges_in
+from kipviz.spark import log_audit
 from kipviz.spark.kafka_log import register
 from kipviz.spark.log_audit import (
-    ENDS,
     EVIDENCE,
+    EXTENTS,
     FAILURE,
     FINDINGS,
+    NAMED,
     audit_logs_on,
+    join_names,
     judge_buckets,
     read_shares,
 )
@@ -111,45 +114,61 @@ def broken(tmp_path_factory):
 
 
 def test_an_audit_on_spark_finds_what_an_audit_in_one_process_finds(spark, whole, broken):
+    seen = []
     for folder in (broken, whole[0]):
-        assert audit_logs_on(spark, [folder]) == audit_logs([folder])
+        audited = audit_logs_on(spark, [folder], on_progress=lambda *now: seen.append(now))
+        assert audited == audit_logs([folder])
+    assert 0 < seen[-1][0] <= seen[-1][1]
     kinds = {each.kind for each in audit_logs([broken]).findings}
     assert kinds == {"hanging", "missing-marker", "wrong-marker", "damaged"}
 
 
+def test_on_spark_many_tasks_read_one_partition(spark, whole, broken, monkeypatch):
+    monkeypatch.setattr(log_audit, "STRETCH_LEAST", 150)
+    monkeypatch.setattr(log_audit, "STRETCH_MOST", 2_000)
+    for folder in (broken, whole[0]):
+        assert audit_logs_on(spark, [folder]) == audit_logs([folder])
+
+
+def rows_of_shares(plan, bytes_each, shares_of=lambda stretches: [stretches]):
+    """Read all stretches of a plan as tasks would."""
+    shares = [msgspec.msgpack.encode(s) for s in shares_of(stretches_of(plan, bytes_each))]
+    places = pa.record_batch({"id": list(range(len(shares)))})
+    read = read_shares([places], shares=shares, buckets=3, check_crc=True)
+    return pa.Table.from_batches(read)
+
+
+def in_bucket_order(rows, kind):
+    chosen = rows.filter(pc.equal(rows["kind"], kind)).sort_by("bucket")
+    return chosen.to_batches(max_chunksize=1)
+
+
 def test_a_log_that_cannot_be_read_on_spark_is_refused_with_its_place(spark, broken):
-    parts = audit_plan([broken]).partitions[0]
-    gone = tuple(part.but(path=part.path + ".gone") for part in parts)
-    place = pa.record_batch({"id": [0]})
-    shares = (msgspec.msgpack.encode((gone,)),)
-    rows = pa.Table.from_batches(read_shares([place], shares=shares, buckets=3, check_crc=True))
+    plan = audit_plan([broken])
+    gone = tuple(part.but(path=part.path + ".gone") for part in plan.partitions[0])
+    rows = rows_of_shares(plan.but(partitions=(gone,)), 1 << 20)
     (said,) = (row["said"] for row in rows.to_pylist() if row["kind"] == FAILURE)
     file, at, why = msgspec.msgpack.decode(said)
     assert file.endswith(".gone")
     assert (at, why) == (0, "The file cannot be read (No such file or directory).")
 
 
-def test_evidence_of_a_log_of_many_transactions_travels_in_few_rows(broken):
+@pytest.mark.parametrize("bytes_each", [1 << 20, 200])
+def test_evidence_of_a_log_of_many_transactions_travels_in_few_rows(broken, bytes_each):
     plan = audit_plan([broken])
-    place = pa.record_batch({"id": [0]})
-    shares = (msgspec.msgpack.encode(plan.partitions),)
-    batches = list(read_shares([place], shares=shares, buckets=3, check_crc=True))
-    rows = pa.Table.from_batches(batches).sort_by([("bucket", "ascending")])
-    assert [row["kind"] for row in rows.to_pylist()].count(EVIDENCE) == 3
-    assert {row["bucket"] for row in rows.to_pylist() if row["kind"] == EVIDENCE} == {0, 1, 2}
-    ends = [
-        end
-        for each in rows.to_pylist()
-        if each["kind"] == ENDS
-        for end in msgspec.msgpack.decode(each["said"], type=list[PartitionEnd])
-    ]
-    around = msgspec.msgpack.encode(surroundings(ends, plan.coordinators))
-    evidence = rows.filter(pc.equal(rows["kind"], EVIDENCE)).to_batches(max_chunksize=1)
-    judged = pa.Table.from_batches(judge_buckets(evidence, buckets=3, around=around))
-    alone = (each["said"] for each in rows.to_pylist() if each["kind"] == FINDINGS)
-    found = [
-        f
-        for said in (*alone, *judged["said"].to_pylist())
-        for f in msgspec.msgpack.decode(said, type=list[LogFinding])
-    ]
-    assert audit_of(found, plan, surroundings(ends, plan.coordinators)) == audit_logs([broken])
+    rows = rows_of_shares(plan, bytes_each, lambda all_: [all_[::2], all_[1::2]])
+    named = pa.Table.from_batches(join_names(in_bucket_order(rows, NAMED), buckets=3))
+    if bytes_each == 200:
+        assert {row["bucket"] for row in rows.to_pylist() if row["kind"] == NAMED}
+    rows = pa.concat_tables([rows, named])
+    buckets = [row["bucket"] for row in rows.to_pylist() if row["kind"] == EVIDENCE]
+    assert set(buckets) == {0, 1, 2}
+    assert len(buckets) <= 3 * 3
+    told = [row["said"] for row in rows.to_pylist() if row["kind"] == EXTENTS]
+    around = surroundings(log_audit.extents(told), plan.coordinators)
+    evidence = in_bucket_order(rows, EVIDENCE)
+    judged = judge_buckets(evidence, buckets=3, around=msgspec.msgpack.encode(around))
+    said = [row["said"] for row in rows.to_pylist() if row["kind"] == FINDINGS]
+    said += pa.Table.from_batches(judged)["said"].to_pylist()
+    found = [f for each in said for f in msgspec.msgpack.decode(each, type=list[LogFinding])]
+    assert audit_of(found, plan, around) == audit_logs([broken])

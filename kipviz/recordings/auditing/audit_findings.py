@@ -133,10 +133,10 @@ class LogFinding(Value, frozen=True):
         return f"kipviz log {quote(folder)} --open --at {self.partition}:{self.offset}"
 
 
-def order_of(finding: LogFinding) -> tuple[int, str, str, int, int]:
+def order_of(finding: LogFinding) -> tuple[int, str, str, int, int, str]:
     """Sort findings: what is wrong first, then by kind and place."""
     wrong = finding.weight == WRONG
-    place = (finding.partition, finding.offset, finding.producer_id)
+    place = (finding.partition, finding.offset, finding.producer_id, finding.what)
     return (int(not wrong), finding.kind, *place)
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 from kipviz.core.values import Value
-from kipviz.recordings.auditing.audit_evidence import Evidence, PartitionEnd, evidence_of
+from kipviz.recordings.auditing.audit_evidence import Evidence, PartitionEnd
 from kipviz.recordings.auditing.audit_findings import WRONG, LogFinding, order_of
 from kipviz.recordings.auditing.audit_rules import (
     Surroundings,
@@ -16,13 +16,14 @@ from kipviz.recordings.auditing.audit_rules import (
     keys_of,
     surroundings,
 )
+from kipviz.recordings.auditing.partition_fold import evidence_of
 from kipviz.recordings.decoded.cluster_metadata import (
     CLUSTER_METADATA,
     ClusterMetadata,
     partitions_of,
 )
 from kipviz.recordings.files.broker_folder import SetAside
-from kipviz.recordings.files.log_parts import LogFolders, LogPart, log_folders
+from kipviz.recordings.files.log_parts import PART_BYTES, LogFolders, LogPart, log_folders
 from kipviz.records.placement import TRANSACTION_STATE
 
 
@@ -64,13 +65,18 @@ class LogAudit(Value, frozen=True):
 OnPartition = Callable[[int, int], None]
 
 
-def audit_plan(paths: Iterable[str | os.PathLike[str]], topics: Sequence[str] = ()) -> AuditPlan:
+def audit_plan(
+    paths: Iterable[str | os.PathLike[str]],
+    topics: Sequence[str] = (),
+    part_bytes: int = PART_BYTES,
+) -> AuditPlan:
     """Choose what to audit: of a partition that several brokers have, the leader's copy, or the longest.
 
     Raises:
         RecordingError: see `log_folders`.
+        ValueError: see `log_folders`.
     """
-    found = log_folders(paths, topics)
+    found = log_folders(paths, topics, part_bytes)
     copies: dict[str, dict[tuple[int, str], list[LogPart]]] = {}
     for part in found.parts:
         if part.topic != CLUSTER_METADATA:
@@ -103,6 +109,7 @@ def audit_logs(
     topics: Sequence[str] = (),
     *,
     check_crc: bool = True,
+    part_bytes: int = PART_BYTES,
     on_partition: OnPartition | None = None,
 ) -> LogAudit:
     """Audit the logs of one or several brokers of a cluster.
@@ -111,12 +118,14 @@ def audit_logs(
         paths: the brokers' folders, or a folder that holds them.
         topics: only these topics, internal ones included; default: all.
         check_crc: compare every batch's checksum.
+        part_bytes: how many bytes of a log are held at once.
         on_partition: gets how many partitions are read, and how many there are.
 
     Raises:
         RecordingError: a place is no folder, holds no log, or cannot be read.
+        ValueError: `part_bytes` is less than 1.
     """
-    plan = audit_plan(paths, topics)
+    plan = audit_plan(paths, topics, part_bytes)
     alone: list[LogFinding] = []
     ends: list[PartitionEnd] = []
     together: dict[int, list[Evidence]] = {}

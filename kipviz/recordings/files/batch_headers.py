@@ -100,6 +100,11 @@ def headers_in(
     while True:
         while at < ends:
             places, at, why = _chain(data, view, at, ends, least_offset)
+            if check_crc:
+                places, wrong, resumed = _right(data, view, places, at, least_offset)
+                damages += wrong
+                if resumed >= 0:
+                    at, why = resumed, ""
             stretches.append(places)
             if why:
                 following = _next_batch(data, view, at + 1, least_offset)
@@ -113,21 +118,45 @@ def headers_in(
         ends = good
     positions = np.concatenate(stretches) if stretches else np.zeros(0, np.int64)
     fields = _fields(view, positions)
-    if check_crc and len(positions):
-        sizes = fields["length"].astype(np.int64) + _BEFORE_LENGTH_ENDS
-        computed = checksums(view, positions + _CHECKED_FROM, positions + sizes)
-        wrong = np.flatnonzero(computed != fields["crc"])
-        damages += [
-            Damage(
-                int(positions[k]),
-                int(positions[k] + sizes[k]),
-                f"its checksum is {int(fields['crc'][k]):08x}, its bytes give {int(computed[k]):08x}",
-            )
-            for k in wrong
-        ]
-        kept = computed == fields["crc"]
-        positions, fields = positions[kept], fields[kept]
     return Headers(positions, fields, tuple(sorted(damages)), at >= len(data))
+
+
+def _right(
+    data: bytes, view: Numbers, places: Numbers, end: int, least_offset: int
+) -> tuple[Numbers, list[Damage], int]:
+    """Compare the checksums of a chain of batches that ends before `end`.
+
+    A batch whose checksum is wrong may say a wrong length. So the next right batch is looked for behind its first byte,
+    whatever the chain says: then it does not matter where a range of bytes begins.
+
+    Returns:
+        The batches that are right; the others; where to read on if that is not where the chain ends, else -1.
+    """
+    fields = _fields(view, places)
+    sizes = fields["length"].astype(np.int64) + _BEFORE_LENGTH_ENDS
+    if not len(places):
+        return places, [], -1
+    computed = checksums(view, places + _CHECKED_FROM, places + sizes)
+    wrong = np.flatnonzero(computed != fields["crc"])
+    kept = np.ones(len(places), bool)
+    damages: list[Damage] = []
+    done = 0
+    for k in wrong.tolist():
+        if k < done:
+            continue
+        following = _next_batch(data, view, int(places[k]) + 1, least_offset)
+        done = int(np.searchsorted(places, following))
+        for j in range(k, done):
+            stored, found = int(fields["crc"][j]), int(computed[j])
+            ends = int(places[j] + sizes[j]) if j + 1 < done else min(following, end)
+            why = f"its checksum is {stored:08x}, its bytes give {found:08x}"
+            damages.append(Damage(int(places[j]), ends, why))
+        kept[k:done] = False
+        if done < len(places) and places[done] != following:
+            return places[:done][kept[:done]], damages, following
+        if done == len(places) and following < end:
+            return places[kept], damages, following
+    return places[kept], damages, -1
 
 
 def _chain(
@@ -207,9 +236,10 @@ def _is_tail(view: Numbers, at: int) -> bool:
 def _next_batch(data: bytes, view: Numbers, at: int, least_offset: int) -> int:
     """Return the place of the next whole batch with a right checksum, the end of the data if there is none."""
     last = len(data) - HEADER_SIZE
-    piece = 1 << 20
+    piece = 1 << 12  # it is mostly near
     while at <= last:
         until = min(at + piece, last + 1)
+        piece = min(4 * piece, 1 << 20)
         places = (
             np.flatnonzero(view[at + _MAGIC_AT : until + _MAGIC_AT] == MAGIC).astype(np.int64) + at
         )

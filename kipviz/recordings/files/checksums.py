@@ -29,9 +29,13 @@ Numbers: TypeAlias = NDArray[Any]
 
 def checksums(data: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
     """Return the CRC-32C of each stretch of some bytes (uint8); stretches have at least four bytes."""
+    if not len(starts):
+        return np.zeros(0, np.uint32)
     # A block may begin before the first message does.
-    data = np.concatenate((np.zeros(_LONGEST_BLOCK, np.uint8), data))
-    starts, ends = starts + _LONGEST_BLOCK, ends + _LONGEST_BLOCK
+    lack = max(0, _LONGEST_BLOCK - int(starts.min()))
+    if lack:
+        data = np.concatenate((np.zeros(lack, np.uint8), data[: int(ends.max())]))
+        starts, ends = starts + lack, ends + lack
     sums = np.zeros(len(starts), np.uint32)
     sizes = ends - starts
     least = 0

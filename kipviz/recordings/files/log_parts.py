@@ -178,7 +178,7 @@ def read_part(part: LogPart, *, check_crc: bool = True) -> PartContent:
             data,
             begins=-1 if part.start else 0,
             ends=part.end - part.start,
-            least_offset=_first_offset(part.segment),
+            least_offset=first_offset_of(part.segment),
             check_crc=check_crc,
             torn_tail=part.last,
         )
@@ -188,6 +188,7 @@ def read_part(part: LogPart, *, check_crc: bool = True) -> PartContent:
         behind *= 8
 
 
-def _first_offset(segment: str) -> int:
+def first_offset_of(segment: str) -> int:
+    """Return the offset that a segment's file is named after, 0 if it has another name."""
     name = segment.removesuffix(".log")
     return int(name) if name.isdecimal() and len(name) == 20 else 0

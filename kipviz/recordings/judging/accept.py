@@ -58,7 +58,6 @@ from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said
 from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
 from kipviz.recordings.judging.questions import questions
 from kipviz.recordings.judging.request_book import RequestBook
-from kipviz.recordings.judging.seated_worlds import SeatedWorlds
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles import leaders
@@ -90,6 +89,7 @@ from kipviz.recordings.request_context.logged_effects import Effects
 from kipviz.recordings.request_context.office import Office
 from kipviz.recordings.request_context.producer_expiry import forgetting
 from kipviz.recordings.request_context.verification_memory import VerificationMemory
+from kipviz.recordings.request_context.seated_worlds import SeatedWorlds
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")

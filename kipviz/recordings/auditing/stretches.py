@@ -1,0 +1,93 @@
+"""Partitions cut into stretches of about the same size, so that one large partition is read by many tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kipviz.core.values import Value
+from kipviz.recordings.auditing.audit_evidence import Evidence, PartitionEnd
+from kipviz.recordings.auditing.log_audit import AuditPlan
+from kipviz.recordings.auditing.partition_fold import Ends, PartitionFold
+from kipviz.recordings.files.log_parts import LogPart
+
+
+class Stretch(Value, frozen=True):
+    """Parts of one partition that follow each other; `number` is their place among its stretches, `only` that there are no others."""
+
+    number: int
+    only: bool
+    parts: tuple[LogPart, ...]
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of the log it has."""
+        return sum(part.end - part.start for part in self.parts)
+
+
+class OpenIn(Value, frozen=True):
+    """Open ends of a stretch that fall into one bucket of producer ids, or of names."""
+
+    bucket: int
+    ends: Ends
+
+
+class ExtentIn(Value, frozen=True):
+    """From where to where a stretch goes."""
+
+    number: int
+    extent: PartitionEnd
+
+
+def stretches_of(plan: AuditPlan, bytes_each: int) -> list[Stretch]:
+    """Cut the partitions of a plan into stretches of at most about so many bytes; a smaller partition is one stretch.
+
+    Raises:
+        ValueError: `bytes_each` is less than 1.
+    """
+    if bytes_each < 1:
+        raise ValueError(f"a stretch has at least 1 byte, not {bytes_each}")
+    found: list[Stretch] = []
+    for parts in plan.partitions:
+        groups: list[list[LogPart]] = [[]]
+        filled = 0
+        for piece in (piece for part in parts for piece in _cut(part, bytes_each)):
+            size = piece.end - piece.start
+            if groups[-1] and filled + size > bytes_each:
+                groups.append([])
+                filled = 0
+            groups[-1].append(piece)
+            filled += size
+        found += [Stretch(k, len(groups) == 1, tuple(each)) for k, each in enumerate(groups)]
+    return found
+
+
+def _cut(part: LogPart, bytes_each: int) -> Iterator[LogPart]:
+    size = part.end - part.start
+    pieces = max(1, -(-size // bytes_each))
+    edges = [part.start + size * k // pieces for k in range(pieces + 1)]
+    for k in range(pieces):
+        yield part.but(start=edges[k], end=edges[k + 1])
+
+
+def read_stretch(
+    stretch: Stretch, buckets: int, *, check_crc: bool = True
+) -> Iterator[Evidence | OpenIn | ExtentIn]:
+    """Read a stretch and return what is known for certain, what is open at its ends, and its extent.
+
+    Args:
+        stretch: what is read.
+        buckets: into how many buckets open ends are divided.
+        check_crc: compare every batch's checksum.
+
+    Raises:
+        RecordingError: a file cannot be read.
+    """
+    fold = PartitionFold(stretch.parts[0], begins=stretch.number == 0)
+    for part in stretch.parts:
+        yield from fold.read(part, check_crc=check_crc)
+    if stretch.only:
+        yield from fold.end()
+    else:
+        for bucket, ends in fold.open_ends(stretch.number, buckets):
+            yield OpenIn(bucket, ends)
+    yield ExtentIn(stretch.number, fold.extent)
