@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -21,6 +21,14 @@ class CampaignResult(ABC):
     def rows(self, *columns: str) -> Sequence[dict[str, Any]]:
         """The verdicts as flat rows with these columns of `verdict_rows.COLUMNS`, or with all."""
 
+    def each_row(self, *columns: str) -> Iterator[dict[str, Any]]:
+        """The same rows one after the other, so that a million of them need not be there at once."""
+        yield from self.rows(*columns)
+
+    def rows_except(self, *statuses: str) -> list[dict[str, Any]]:
+        """The rows whose status is none of these."""
+        return [row for row in self.each_row() if row["status"] not in statuses]
+
     @cached_property
     def verdicts(self) -> tuple[Any, ...]:
         """The rows as ``Verdict`` values, each with the task that opens it again."""
@@ -32,11 +40,11 @@ class CampaignResult(ABC):
 
     def summary(self, by: str = "design") -> tuple[SummaryRow, ...]:
         """How many runs of each design (scenario, fault profile) hold, break what, or failed."""
-        return summarised(self.rows, by, self.plan)
+        return summarised(self.each_row, by, self.plan)
 
     def jobs_with(self, *statuses: str) -> tuple[int, ...]:
         """The job numbers of the runs with one of these statuses, for ``write_events``."""
-        return tuple(r["job"] for r in self.rows("job", "status") if r["status"] in statuses)
+        return tuple(r["job"] for r in self.each_row("job", "status") if r["status"] in statuses)
 
     def first(self, design: str, broken: str = "") -> Any:
         """The first verdict of a design that broke a property (any, if none is named), to be opened.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from kipviz.campaigns.plan import Plan
 
@@ -45,7 +45,7 @@ class SummaryRow(Value, frozen=True):
 
 
 def summarised(
-    rows: Callable[..., Sequence[dict[str, Any]]], by: str, plan: Plan
+    rows: Callable[..., Iterable[dict[str, Any]]], by: str, plan: Plan
 ) -> tuple[SummaryRow, ...]:
     """The summary in the order the plan names things; properties in alphabetical order.
 

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         metavar="DIR",
-        help="save finished parts in this folder, and continue from those already there",
+        help="save finished parts in this folder, and continue from those already there (`kipviz runs DIR` lists them)",
     )
     parser.add_argument("--events", metavar="DIR", help="write every event of every run as Parquet")
     parser.add_argument(
@@ -73,11 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
                 progress.say(f"{name} was damaged, so its runs were made again", last=True)
             if arguments.events is not None:
                 _write_events(arguments, work, progress)
-        rows = list(result.rows())
-        broken = _broken(rows)
+        broken = result.rows_except("holds", "program")
         stories = _stories(broken, arguments.steps_max) if arguments.shrink else []
         coverage = _coverage(result, progress) if arguments.coverage else None
-    document, lines = _document(arguments, result, rows), [*_lines(result, broken)]
+    document = _document(arguments, result, broken) if arguments.json else {}
+    lines = [] if arguments.json else [*_lines(result, broken)]
     if arguments.shrink:
         document["stories"] = stories
         lines += [line for story in stories for line in _story_lines(story)]
@@ -129,21 +129,20 @@ def _campaign(arguments: argparse.Namespace) -> Campaign | LoopCampaign:
         return LoopCampaign(*settings, arguments.seed, arguments.steps_max)
     from kipviz.spark.campaign import Campaign
 
-    # First without Spark: a wrong word shall not wait for a JVM.
-    words = {"folder": arguments.resume}
-    work = Campaign(*settings, arguments.seed, arguments.steps_max, way=arguments.way, **words)
-    if arguments.way != "spark":
-        return work
-    spark = spark_for(arguments.master)
-    return Campaign(*settings, arguments.seed, arguments.steps_max, spark=spark, **words)
+    # It starts Spark itself, and makes the first runs meanwhile.
+    return Campaign(
+        *settings,
+        arguments.seed,
+        arguments.steps_max,
+        way=arguments.way,
+        folder=arguments.resume,
+        master=arguments.master,
+    )
 
 
 @contextmanager
 def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterator[None]:
-    """Let the first ^C cancel a campaign: what its workers say of their own end is not told.
-
-    Spark's session takes ^C for itself when it starts, so this comes after it.
-    """
+    """Let the first ^C cancel a campaign: what its workers say of their own end is not told."""
     from kipviz.campaigns.cancellation import Cancelled
 
     def cancel(_: int, __: object) -> None:
@@ -171,22 +170,16 @@ def _write_events(
     )
 
 
-def _broken(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if row["status"] not in {"holds", "program"}]
-
-
 def _document(
-    arguments: argparse.Namespace, result: CampaignResult, rows: list[dict[str, Any]]
+    arguments: argparse.Namespace, result: CampaignResult, broken: list[dict[str, Any]]
 ) -> dict[str, Any]:
     import msgspec
-
-    broken = _broken(rows)
 
     return {
         "plan": str(result.plan),
         "runs": result.plan.jobs,
         "summary": msgspec.to_builtins(result.summary(), enc_hook=str),
-        "verdicts": [{k: v for k, v in row.items() if k != "job"} for row in rows],
+        "verdicts": [{k: v for k, v in row.items() if k != "job"} for row in result.each_row()],
         "broken": [replay_words(row, arguments.steps_max) for row in broken],
         "events": arguments.events,
         "holds": not broken,
@@ -259,7 +252,7 @@ def _lines(result: CampaignResult, broken: list[dict[str, Any]]) -> Iterator[str
         what = f"{row['broken']} breaks" if row["status"] == "breaks" else "error"
         yield f"  {row['design']}: {what}: {row['reason']}"
         yield f"    {replay_words(row, result.plan.steps_max)}"
-    programs = [row for row in result.rows() if row["status"] == "program"]
+    programs = result.rows_except("holds", "breaks", "error")
     if programs:
         yield ""
         yield "the first run of each scenario that only its own program breaks:"

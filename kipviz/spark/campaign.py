@@ -16,21 +16,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.campaigns.loop import made_in_a_loop
 from kipviz.campaigns.plan import TASK_MODULE, Plan, make_plan
 from kipviz.campaigns.result import CampaignResult
 from kipviz.campaigns.verdict_rows import COLUMNS
+from kipviz.spark.cold_start import StartingSession, runs_while_starting
 from kipviz.spark.failures import CampaignFailed, explained
 from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
 from kipviz.spark.saved_runs import KeptRuns
-from kipviz.spark.session import cores, session
+from kipviz.spark.session import cores
 from kipviz.spark.worker_runs import VERDICT_SCHEMA, as_batch, verdict_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +43,7 @@ _RUNS_PER_TASK = 1_000
 _TASKS_MAX = 2_000
 _CHUNKS_LEAST = 40
 _PARTS_LEAST = 20
+_ROWS_AT_ONCE = 10_000
 # So many pools of processes are tried: a run that kills its worker each time is not made.
 WORKER_TRIES = 3
 
@@ -56,7 +59,8 @@ class Campaign:
         seed: the first seed; the others follow it.
         steps_max: where a run is cut.
         way: "spark", "loop" or "processes".
-        spark: the session to use; None takes ``session()`` when the campaign runs.
+        spark: the session to use; None takes ``session(master)`` when the campaign runs, and makes runs here while it starts.
+        master: where Spark works if no session is given; see ``session``.
         partitions: Spark tasks; None chooses, so that a progress bar moves smoothly.
         folder: where finished parts are kept; the same campaign with the same folder goes on from them.
         task_module: the module with ``Task`` and ``run``, imported by name where the work is done.
@@ -79,6 +83,7 @@ class Campaign:
         partitions: int | None = None,
         folder: str | Path | None = None,
         task_module: str = TASK_MODULE,
+        master: str | None = None,
     ) -> None:
         if way not in WAYS:
             raise ValueError(f"A campaign cannot run {way!r}: choose from {', '.join(WAYS)}.")
@@ -86,6 +91,7 @@ class Campaign:
         self.way = way
         self.result: ArrowResult | None = None
         self._spark = spark
+        self._master = master
         self._partitions = partitions
         self._folder = folder
         self.damaged: tuple[str, ...] = ()
@@ -109,10 +115,29 @@ class Campaign:
         elif self.way == "processes":
             table = in_processes(self.plan, 2, on_progress, switch)
         else:
-            spark = self._spark or session()
-            table = on_spark(spark, self.plan, self._partitions, on_progress, switch)
+            table = self._on_spark(on_progress, switch)
         self.result = ArrowResult(self.plan, table)
         return self.result
+
+    def _on_spark(self, on_progress: OnProgress | None, switch: CancelSwitch) -> pa.Table:
+        """Make all runs on Spark; those of the first places here, if Spark has to start first."""
+        if self._spark is not None:
+            return on_spark(self._spark, self.plan, self._partitions, on_progress, switch)
+        starting = StartingSession(self._master)
+        rows = runs_while_starting(self.plan, starting, on_progress, switch)
+        jobs, made = self.plan.jobs, len(rows)
+        here = pa.Table.from_batches([as_batch(rows, VERDICT_SCHEMA)])
+        if made < jobs:
+            further = _further(on_progress, made, jobs - made, jobs)
+            rest = on_spark(
+                starting.result(), self.plan, self._partitions, further, switch, (made, jobs)
+            )
+            here = pa.concat_tables([here, rest])
+        elif starting.ready:
+            starting.result()  # why there is no Spark is told even if it was not needed
+        if on_progress is not None:
+            on_progress(jobs, jobs)
+        return _in_job_order(here)
 
     def _in_parts(
         self, kept: KeptRuns, on_progress: OnProgress | None, switch: CancelSwitch
@@ -131,15 +156,37 @@ class Campaign:
         missing = [place for place, table in parts.items() if table is None]
         if self.way == "processes":
             _in_pools(self.plan, missing, 2, keep, switch)
-        for first, last in missing if self.way != "processes" else ():
-            switch.raise_if_cancelled()
-            if self.way == "loop":
-                table = pa.Table.from_batches(run_places(self.plan, first, last), VERDICT_SCHEMA)
-            else:
-                spark = self._spark or session()
-                table = on_spark(spark, self.plan, self._partitions, None, switch, (first, last))
-            keep(first, last, table)
+        elif self.way == "loop":
+            for first, last in missing:
+                switch.raise_if_cancelled()
+                batches = run_places(self.plan, first, last)
+                keep(first, last, pa.Table.from_batches(batches, VERDICT_SCHEMA))
+        else:
+            self._parts_on_spark(missing, keep, on_progress, switch)
         return _in_job_order(pa.concat_tables([one for one in parts.values() if one is not None]))
+
+    def _parts_on_spark(
+        self,
+        missing: list[tuple[int, int]],
+        keep: Callable[[int, int, pa.Table], None],
+        on_progress: OnProgress | None,
+        switch: CancelSwitch,
+    ) -> None:
+        """Make the missing parts, several of them in one job of Spark: a cluster has more cores than a part has tasks."""
+        if not missing:
+            return
+        # By a thread, because Spark takes ^C for itself where the main one starts it.
+        spark = self._spark or StartingSession(self._master).result()
+        made = self.plan.jobs - sum(last - first for first, last in missing)
+        for several in together(missing, 2 * cores(spark)):
+            switch.raise_if_cancelled()
+            first, last = several[0][0], several[-1][1]
+            here = _further(on_progress, made, last - first, self.plan.jobs)
+            table = on_spark(spark, self.plan, self._partitions, here, switch, (first, last))
+            for part in several:
+                jobs = pa.array([self.plan.job_at(place) for place in range(*part)], pa.int64())
+                keep(*part, table.filter(pc.is_in(table["job"], jobs)))
+            made += last - first
 
     def cancel(self) -> None:
         """Stop the run that is under way; any thread may call it, and it returns at once."""
@@ -158,8 +205,17 @@ class ArrowResult(CampaignResult):
 
     def rows(self, *columns: str) -> list[dict[str, Any]]:
         """The verdicts as flat rows with these columns, or with all."""
-        found: list[dict[str, Any]] = self.table.select(columns or COLUMNS).to_pylist()
-        return found
+        return list(self.each_row(*columns))
+
+    def each_row(self, *columns: str) -> Iterator[dict[str, Any]]:
+        """The same rows one after the other, so that a million of them need not be there at once."""
+        for batch in self.table.select(columns or COLUMNS).to_batches(max_chunksize=_ROWS_AT_ONCE):
+            yield from batch.to_pylist()
+
+    def rows_except(self, *statuses: str) -> list[dict[str, Any]]:
+        """The rows whose status is none of these."""
+        named = pc.is_in(self.table["status"], pa.array(statuses, pa.string()))
+        return ArrowResult(self.plan, self.table.filter(pc.invert(named))).rows()
 
 
 def verdict_frame(
@@ -188,11 +244,12 @@ def on_spark(
     check_partitions(partitions)
     try:
         frame = verdict_frame(spark, plan, partitions, places)
-        table = watched(spark, frame.toArrow, in_runs(on_progress, plan.jobs), switch)
+        first, last = places or (0, plan.jobs)
+        table = watched(spark, frame.toArrow, in_runs(on_progress, last - first), switch)
     except Exception as error:
         raise explained(error) from error
     if on_progress is not None:
-        on_progress(plan.jobs, plan.jobs)  # a Connect server does not tell of the last tasks
+        on_progress(last - first, last - first)  # a Connect server does not tell of the last tasks
     return _in_job_order(table)
 
 
@@ -291,6 +348,18 @@ def stretches(jobs: int) -> list[tuple[int, int]]:
     return _chunks(jobs, max(_PARTS_LEAST, -(-jobs // _RUNS_PER_TASK)))
 
 
+def together(parts: list[tuple[int, int]], most: int) -> Iterator[list[tuple[int, int]]]:
+    """Put parts that follow each other together, at most so many."""
+    several: list[tuple[int, int]] = []
+    for part in parts:
+        if several and (len(several) == most or several[-1][1] != part[0]):
+            yield several
+            several = []
+        several.append(part)
+    if several:
+        yield several
+
+
 def run_places(plan: Plan, first: int, last: int) -> list[pa.RecordBatch]:
     """The verdicts of the places from ``first`` to before ``last``; runs in a worker process."""
     places = pa.record_batch([pa.array(range(first, last), pa.int64())], names=["id"])
@@ -310,6 +379,18 @@ def in_runs(on_progress: OnProgress | None, runs: int) -> OnProgress | None:
 
     def listener(done: int, known: int) -> None:
         on_progress(runs * done // known, runs)
+
+    return listener
+
+
+def _further(on_progress: OnProgress | None, made: int, runs: int, jobs: int) -> OnProgress | None:
+    """A listener for one job of several that tells another one about all runs."""
+    if on_progress is None:
+        return None
+
+    def listener(done: int, known: int) -> None:
+        if done < known == runs:
+            on_progress(made + done, jobs)  # the last ones count when they are kept
 
     return listener
 

@@ -9,24 +9,81 @@ are not there. A file that was damaged is told with its name, and its stretch is
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 
 import kipviz
+from kipviz.campaigns.plan import Plan
 from kipviz.core import atomic_write, untrusted_file
 from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.worker_runs import VERDICT_SCHEMA
-
-if TYPE_CHECKING:
-    from kipviz.campaigns.plan import Plan
 
 # Changes with what a file holds.
 _FORMAT = b"kipviz runs 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _PLAN = "campaign.json"
+_PART = re.compile(r"places-(\d+)-(\d+)\.verdicts")
+
+
+class _About(msgspec.Struct):
+    """What stands in the file about a campaign."""
+
+    version: str
+    plan: Plan
+    brought: tuple[str, ...] = ()
+
+
+class SavedCampaign(NamedTuple):
+    """What a folder has of a campaign: its plan, the version of kipviz that made it, and the verdicts so far, in job order.
+
+    `damaged` names the files that are not what was written.
+    """
+
+    plan: Plan
+    version: str
+    table: pa.Table
+    damaged: tuple[str, ...]
+
+
+def saved_campaign(folder: str | Path) -> SavedCampaign:
+    """Read what a folder has of a campaign, of whatever version of kipviz; nothing is run or written.
+
+    Raises:
+        ValueError: it is no folder of a campaign.
+        OSError: it cannot be read.
+    """
+    place = Path(folder)
+    try:
+        about = msgspec.json.decode(untrusted_file.read(place / _PLAN), type=_About)
+    except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
+        raise ValueError(
+            f"{folder} keeps no campaign: name the folder of `kipviz campaign --resume`."
+        ) from None
+    tables, damaged = [VERDICT_SCHEMA.empty_table()], []
+    for file in sorted(place.glob("places-*.verdicts")):
+        named = _PART.fullmatch(file.name)
+        table = _verdicts_in(file, int(named[2]) - int(named[1])) if named else None
+        if table is None:
+            damaged.append(file.name)
+        else:
+            tables.append(table)
+    table = pa.concat_tables(tables).sort_by("job").combine_chunks()
+    return SavedCampaign(about.plan, about.version, table, tuple(damaged))
+
+
+def _verdicts_in(file: Path, rows: int) -> pa.Table | None:
+    """Read the verdicts of a finished part, None if they are not what was written."""
+    data = untrusted_file.read(file)
+    digest, content = data[len(_FORMAT) :][:_DIGEST], data[len(_FORMAT) + _DIGEST :]
+    if data.startswith(_FORMAT) and hashlib.sha256(content).digest() == digest:
+        table = pa.ipc.open_stream(content).read_all()
+        if table.schema == VERDICT_SCHEMA and table.num_rows == rows:
+            return table
+    return None
 
 
 class KeptRuns:
@@ -70,16 +127,12 @@ class KeptRuns:
         """Return the verdicts of the places from `first` to before `last`, None if they are not kept whole."""
         file = self._file(first, last)
         try:
-            data = untrusted_file.read(file)
+            table = _verdicts_in(file, last - first)
         except FileNotFoundError:
             return None
-        digest, content = data[len(_FORMAT) :][:_DIGEST], data[len(_FORMAT) + _DIGEST :]
-        if data.startswith(_FORMAT) and hashlib.sha256(content).digest() == digest:
-            table = pa.ipc.open_stream(content).read_all()
-            if table.schema == VERDICT_SCHEMA and table.num_rows == last - first:
-                return table
-        self.damaged = (*self.damaged, file.name)
-        return None
+        if table is None:
+            self.damaged = (*self.damaged, file.name)
+        return table
 
     def keep(self, first: int, last: int, table: pa.Table) -> None:
         """Keep the verdicts of a stretch that is finished.

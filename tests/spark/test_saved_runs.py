@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from kipviz.campaigns.cancellation import Cancelled
@@ -19,8 +20,10 @@ from kipviz.core import atomic_write
 from kipviz.spark import campaign as campaigns
 from kipviz.spark import session as sessions
 from kipviz.spark.campaign import Campaign, in_a_loop, stretches
+from kipviz.spark.campaign_changes import changes_between
 from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.log_digests import LIST, what_is_damaged, write_digests
+from kipviz.spark.saved_runs import saved_campaign
 from tests.spark.conftest import STAND_IN
 
 ROOT = Path(__file__).parents[2]
@@ -300,3 +303,62 @@ def test_an_interruption_at_two_hundred_moments_is_130_and_quiet_and_loses_nothi
             wrong.append((number, words[0], seconds, status, said[-300:]))
         assert kept_is_whole(folder)
     assert wrong == []
+
+
+def test_a_saved_campaign_is_read_without_its_words_whole_or_not(tmp_path):
+    first = campaign(tmp_path, ("right", "twice"))
+
+    def stop(done, runs):
+        if done >= runs // 2:
+            first.cancel()
+
+    with pytest.raises(Cancelled):
+        first.run(stop)
+    saved = saved_campaign(tmp_path)
+    assert saved.plan == first.plan.named()
+    assert 0 < saved.table.num_rows < saved.plan.jobs
+    campaign(tmp_path, ("right", "twice")).run()
+    assert saved_campaign(tmp_path).table.equals(whole())
+    file = parts(tmp_path)[3]
+    file.write_bytes(file.read_bytes()[:-1])
+    saved = saved_campaign(tmp_path)
+    assert (saved.damaged, saved.plan.jobs - saved.table.num_rows) == ((file.name,), 3)
+
+
+@pytest.mark.parametrize("text", [None, "{}", "no json"])
+def test_a_folder_without_a_campaign_is_refused_and_not_written_to(tmp_path, text):
+    if text is not None:
+        (tmp_path / "campaign.json").write_text(text)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="keeps no campaign"):
+        saved_campaign(tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_changed_between_two_campaigns_is_counted_run_by_run():
+    plan = make_plan("copy", ("right", "twice"), "rough", 30, task_module=STAND_IN)
+    before = in_a_loop(plan)
+    more = in_a_loop(make_plan("copy", ("right", "forgets"), "rough", 35, task_module=STAND_IN))
+    rows = more.to_pylist()
+    for row in rows:
+        if (row["design"], row["seed"]) in {("right", 4), ("right", 9)}:
+            row.update(status="breaks", broken="no_loss", reason="gone")
+        if (row["design"], row["seed"]) == ("right", 5):
+            row["fingerprint"] = "other"
+    found = changes_between(before, pa.Table.from_pylist(rows, more.schema))
+    assert (found.same, found.other_steps, found.changed) == (28, 1, 2)
+    assert (found.only_before, found.only_after) == (30, 40)
+    (change,) = found.changes
+    assert (change.design, change.before, change.after) == ("right", "holds", "no_loss")
+    assert (change.count, change.seed, change.reason) == (2, 4, "gone")
+    assert changes_between(before, before).changes == ()
+
+
+def test_parts_that_follow_each_other_are_made_together():
+    parts_ = [(0, 3), (3, 6), (6, 9), (12, 15), (15, 18)]
+    assert list(campaigns.together(parts_, 2)) == [
+        [(0, 3), (3, 6)],
+        [(6, 9)],
+        [(12, 15), (15, 18)],
+    ]
+    assert list(campaigns.together([], 2)) == []
