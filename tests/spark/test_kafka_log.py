@@ -81,6 +81,7 @@ def test_request_logs_are_tables_too(spark, reading, whole):
         ("topics", "nosuch", "There is no log of a topic 'nosuch' here."),
     ],
 )
+@pytest.mark.usefixtures("reading")
 def test_a_wrong_option_is_refused_in_a_sentence(spark, whole, option, value, why):
     with pytest.raises(Exception, match="(?s)" + why):
         spark.read.format("kafka-log").option(option, value).load(str(whole[0])).count()
