@@ -106,14 +106,14 @@ def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
 
 
 def step_of(run: Run, partition: str, offset: int) -> int:
-    """Return the step of a rebuilt run at which the batch with an offset of a partition is read."""
+    """Return the step of a rebuilt run at which the batch with an offset of a partition is read.
+
+    Where no batch has the offset (it is damaged, or was taken away) it is the next one, or else the last one.
+    """
     model: Any = run.model
-    number = next(
-        number
-        for number, entry in enumerate(model.entries)
-        if entry.partition == partition
-        and entry.batch.base_offset <= offset <= entry.batch.last_offset
-    )
+    own = [number for number, e in enumerate(model.entries) if e.partition == partition]
+    behind = (number for number in own if model.entries[number].batch.last_offset >= offset)
+    number = next(behind, own[-1])
     return max(0, number + 1 - model.skipped)
 
 

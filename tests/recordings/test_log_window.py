@@ -81,7 +81,7 @@ def test_a_transaction_that_ended_before_the_window_is_not_in_it(tmp_path):
             0,
             "There is no log of out-1 here; there are __transaction_state-0, out-0, quiet-0.",
         ),
-        ("out-0", 3_000, "out-0 has no batch with offset 3000; they end at 2999."),
+        ("out-0", 3_001, "out-0 has no batch with offset 3001; they end at 2999."),
     ],
 )
 def test_a_place_that_is_not_there_is_one_sentence(long_log, partition, offset, why):
@@ -99,3 +99,24 @@ def test_the_command_that_a_finding_names_opens_the_log_there(long_log, tmp_path
     told = json.loads(capsys.readouterr().out)
     assert page.exists()
     assert 0 < told["step"] <= told["steps"]
+
+
+@pytest.mark.parametrize("damaged", [0, 20, 39])
+@pytest.mark.parametrize("how", ["a wrong checksum", "no header"])
+def test_damage_opens_in_the_stepper_where_it_is_told(tmp_path, capsys, damaged, how):
+    rows = [batch(k, at=START + k) for k in range(40)]
+    file = write(tmp_path / "logs", "out-0", *rows)
+    content, size = bytearray(file.read_bytes()), len(rows[0])
+    begins = damaged * size
+    if how == "no header":
+        content[begins : begins + size] = b"\xfe" * size
+    else:
+        content[begins + 65] ^= 1
+    file.write_bytes(content)
+    assert main(["audit", "--logs", str(tmp_path / "logs"), "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["kind"], found["offset"]) == ("damaged", damaged)
+    words = found["window"].split()[1:]
+    assert main([*words, "--to", str(tmp_path / "page.html"), "--no-browser", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["step"] == min(damaged + 1, 39)

@@ -48,8 +48,10 @@ class _Headers(NamedTuple):
 def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -> Window:
     """Return at most so many batches around an offset of a partition, with what they need.
 
+    An offset that no batch has (it was taken away, or is damaged) stands for the batch behind it.
+
     Raises:
-        RecordingError: if there is no such partition, or no batch with the offset.
+        RecordingError: if there is no such partition, or its log ends before the offset.
     """
     by_name: dict[str, list[LogPart]] = {}
     path = ", ".join(str(each.place) for each in folders.brokers)
@@ -63,7 +65,9 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     own = _headers_of(_around(by_name[partition], offset))
     last = own.fields["base_offset"] + own.fields["last_delta"]
     place = int(np.searchsorted(last, offset))
-    if place == len(last) or own.fields["base_offset"][place] > offset:
+    if len(last) and offset == int(last[-1]) + 1:
+        place -= 1  # behind the last batch something may be damaged, or may come
+    if place == len(last):
         ends = f"they end at {int(last[-1])}" if len(last) else "none is left"
         raise RecordingError(path, 0, f"{partition} has no batch with offset {offset}; {ends}.")
     shares = most // 2 if len(by_name) > 1 else most

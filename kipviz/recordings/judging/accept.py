@@ -88,8 +88,8 @@ from kipviz.recordings.request_context.evidence import Evidence, cluster_of, ele
 from kipviz.recordings.request_context.logged_effects import Effects
 from kipviz.recordings.request_context.office import Office
 from kipviz.recordings.request_context.producer_expiry import forgetting
-from kipviz.recordings.request_context.verification_memory import VerificationMemory
 from kipviz.recordings.request_context.seated_worlds import SeatedWorlds
+from kipviz.recordings.request_context.verification_memory import VerificationMemory
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")
