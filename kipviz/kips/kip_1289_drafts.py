@@ -39,13 +39,10 @@ def _streams(clause: str, says: str, handler: str, story: str, note: str = "") -
     return row.but(clause=f"Streams ingress (draft): {clause}")
 
 
-def _not_known(clause: str, says: str, slot: str) -> Row:
-    return Row(
-        f"As implemented: {clause}",
-        says,
-        OPEN,
-        note=f"not in the sources that are stored; every reading is an option of {slot}",
-    )
+def _not_known(clause: str, says: str, slot: str = "", *, here: str = "") -> Row:
+    reading = here or f"every reading is an option of {slot}"
+    note = f"in no file that we could read; {reading}"
+    return Row(f"As implemented: {clause}", says, OPEN, note=note)
 
 
 AS_IMPLEMENTED = (
@@ -120,8 +117,9 @@ AS_IMPLEMENTED = (
         "before it reads (late), and frees it where it goes by producer id and epoch alone.",
         "brokers.share_leaders.share_loading.refreshed",
         "kip-1289-draft-one-epoch",
-        note="no stored source stages below version 2: the early iteration does not ask for the version, the late one's "
-        "test fixes it; that a cluster does is our inference (staging_transaction_version, slot refresh_match)",
+        note="the late iteration notes the pending records when it reads, one read at a time and none beside a stage write, so the "
+        "response never meets another vote of the same record (seen in source: SharePartitionTxnState and its test); that a cluster "
+        "stages below version 2 is our inference, and so is a leader that goes by the epoch alone",
     ),
     _seen(
         "a closed session releases ACQUIRED records alone",
@@ -185,7 +183,7 @@ AS_IMPLEMENTED = (
     ),
     _not_known(
         "how the leader adds the participant at a remote coordinator",
-        "The tests of the middle and late iterations have three brokers, so it does; the code is not stored.",
+        "The tests of the middle and late iterations have three brokers, so it does; we could not read the code.",
         "enlistment",
     ),
     _not_known(
@@ -200,7 +198,7 @@ AS_IMPLEMENTED = (
     ),
     _not_known(
         "whether the lock timer is armed again after a roll-back",
-        "InFlightState arms none; SharePartition of the late iteration is not stored.",
+        "InFlightState arms none; we could not read SharePartition of the late iteration.",
         "rollback_lock",
     ),
     _not_known(
@@ -216,7 +214,7 @@ AS_IMPLEMENTED = (
     _not_known(
         "what makes the leader read the state again (late)",
         "The refresh is in the source, what triggers it is not. A revision of June 2026 reloaded the share-partition when a transactional acknowledgement found pending records; its author withdrew that (review comment of 17 June).",
-        "the action Refresh, which may happen at any time",
+        here="here it may read at any time (the action Refresh)",
     ),
     _flink(
         "one transaction, completed by the checkpoint that is older",

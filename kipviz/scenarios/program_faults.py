@@ -98,7 +98,7 @@ def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
         yield ProgramFault(
             app.name,
             _causes_of_no_position(app),
-            f"{app.name} sends its outputs {how} and {where}, so a restart sends them again",
+            f"{app.name} sends its outputs {how} and {where}, so {_what_comes_of_it(app)}",
         )
     elif any(line.call.role is Call.SEND_OFFSETS and not line.metadata for line in app.program):
         yield ProgramFault(
@@ -107,6 +107,13 @@ def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
             f"{app.name} stages offsets with nothing but the group's id, so the group coordinator "
             "cannot fence it after a rebalance",
         )
+
+
+def _what_comes_of_it(app: ApplicationSpec) -> str:
+    """Say what follows where outputs and position are apart: only a share group takes a record without its output."""
+    if app.share and _acknowledges(app):
+        return "a record can be acknowledged without its output, or be sent again"
+    return "a restart sends them again"
 
 
 def _causes_of_no_position(app: ApplicationSpec) -> tuple[str, ...]:

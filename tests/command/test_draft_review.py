@@ -8,6 +8,7 @@ from kipviz.checking.single_run import runs
 from kipviz.kips.kip_1289_drafts import AS_IMPLEMENTED
 from kipviz.kips.row import OPEN
 from kipviz.studies.draft_implementation import draft_stories
+from kipviz.views.reports import draft_review
 
 FEW = ("kip-1289-draft-late-stage", "kip-1289-flink-acks-first")
 
@@ -50,10 +51,27 @@ def test_what_is_our_inference_is_marked_where_it_stands(kipviz, tmp_path, few_s
     assert "our inference" in epoch
     told = [line for line in lines if "| draft-late |" in line]
     assert told
-    assert all("our inference" in line for line in told)
-    due = [line for line in lines if "flink-acks-first" in line and "it is lost" in line]
-    assert due
-    assert all("the program, not the design" in line for line in due)
+    assert all("| marker\\_epoch, outcome\\_join |" in line for line in told)
+    ours = [line for line in lines if "| repaired |" in line]
+    assert ours
+    assert all("the design is ours" in line for line in ours)
+
+
+def test_what_breaks_stands_under_whose_doing_it_is(kipviz, tmp_path, few_stories):
+    """An author looks for what is said of the pull request: what we changed, and what a program does, is told apart."""
+    folder = tmp_path / "pack"
+    kipviz("review", "--drafts", "--quick", "--into", str(folder))
+    text = (folder / "review.md").read_text()
+    as_it_is, changed, program = (
+        text.split(f"### {title}")[1].split("\n#")[0]
+        for title in (draft_review.AS_IT_IS, draft_review.CHANGED, draft_review.PROGRAM)
+    )
+    assert "kip-1289-draft-late-stage" in as_it_is
+    assert "flink-acks-first" not in as_it_is + changed
+    due = [line for line in program.splitlines() if "flink-acks-first" in line]
+    assert len(due) == 2
+    assert all("in another, so a crash between the two commits" in line for line in due)
+    assert changed.strip() == "Nothing."
 
 
 @pytest.mark.parametrize(
