@@ -35,6 +35,22 @@ def test_the_guides_figures_are_fresh():
     assert "Six lessons of 10 to 15 minutes" in COURSE
 
 
+def test_a_notebook_whose_title_promises_minutes_has_no_more_by_the_same_count():
+    """A newcomer's first five minutes are five: the README and the page of the course say so, too."""
+    numbers = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    promised = {}
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        title = "".join(cells[0]["source"]).splitlines()[0]
+        if found := re.search(r"(\w+) minutes", title):
+            promised[path.stem] = numbers.index(found[1]) + 1
+            assert figures(path).minutes <= promised[path.stem], path.stem
+    assert promised == {"00-start-here": 5}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "`notebooks/00-start-here.ipynb` (five minutes)" in readme
+    assert "| one transaction and one crash in five minutes | [00-start-here](" in COURSE
+
+
 @pytest.mark.parametrize("minutes", [60, 180])
 def test_each_row_of_a_class_has_room_for_the_lessons_and_labs_that_it_names(minutes):
     (table,) = re.findall(rf"## A class of {minutes} minutes\n\n(.*?)\n\n", GUIDE, re.DOTALL)
