@@ -12,6 +12,9 @@ from html import escape
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.views.exports.breakable import breakable
+from kipviz.views.exports.image import image
+from kipviz.views.exports.svg import beside, svg
 from kipviz.widgets import text_view
 from kipviz.widgets.alignment import (
     OTHERWISE,
@@ -36,8 +39,10 @@ SIGNS = {
     RIGHT: "◇ only here",
     WAITS: "waits",
 }
+# So many steps of each design are drawn: what leads to a difference, and what follows.
+STILL_STEPS = 12
 # A column narrower than this is hard to read; where they do not fit, the table scrolls.
-COLUMN_PX, FIRST_PX = 230, 84
+COLUMN_PX, FIRST_PX = 230, 110
 
 
 class BadColumns(ValueError):
@@ -221,7 +226,25 @@ class Columns:
         return (
             f'<div class="kv-columns"><style>{STYLE}</style><h3>{escape(self._payloads[0]["title"])}</h3>'
             f"<ul>{says}</ul>{self._table('verdicts at the end', self._verdict_rows())}"
-            f"{''.join(map(self._view, self.views))}{body}</div>"
+            f"<p>{image(self.still(), repr(self))}</p>{''.join(map(self._view, self.views))}{body}</div>"
+        )
+
+    def still(self) -> str:
+        """Give a diagram of each design around its first difference, two in a row, as the text of an SVG."""
+        found = [each["at"] for each in self.differences if each is not None]
+        least = min(found, default=0)
+        places = [least, *(least if each is None else each["at"] for each in self.differences)]
+        return beside(
+            [
+                svg(
+                    payload,
+                    cursor=self.rows[at].cells[n].step,
+                    around=STILL_STEPS,
+                    all_lanes=False,
+                    narrow=True,
+                )
+                for n, (payload, at) in enumerate(zip(self._payloads, places, strict=True))
+            ]
         )
 
     def _view(self, view: ViewTable) -> str:
@@ -258,7 +281,7 @@ class Columns:
     def _row(self, at: int, row: Row) -> str:
         cells = "".join(
             f'<td class="kv-{KINDS[cell.mark]}"><b>{SIGNS[cell.mark] if n or cell.mark == WAITS else ""}</b> '
-            f"{escape(self.sentence(row, n))}</td>"
+            f"{breakable(self.sentence(row, n))}</td>"
             for n, cell in enumerate(row.cells)
         )
         return f'<tr><th scope="row">{at}</th>{cells}</tr>'
@@ -269,7 +292,7 @@ class Columns:
             first = row[self.names[0]]
             cells = "".join(
                 f'<td class="kv-{"same" if row[name] == first else "apart"}">'
-                f"{'' if row[name] == first else '<b>◇ differs</b> '}{escape(row[name])}</td>"
+                f"{'' if row[name] == first else '<b>◇ differs</b> '}{breakable(row[name])}</td>"
                 for name in self.names
             )
             found += f'<tr><th scope="row">{escape(row["property"])}</th>{cells}</tr>'
@@ -288,7 +311,7 @@ STYLE = (
     ".kv-columns .kv-scroll{overflow-x:auto}"
     ".kv-columns table{table-layout:fixed;width:100%;border-collapse:collapse;margin:4px 0}"
     ".kv-columns th,.kv-columns td{text-align:left!important;vertical-align:top;white-space:normal;"
-    "overflow-wrap:anywhere;padding:4px 6px;border-bottom:1px solid var(--jp-border-color2,#ccc)}"
+    "overflow-wrap:break-word;padding:4px 6px;border-bottom:1px solid var(--jp-border-color2,#ccc)}"
     f".kv-columns tr>:first-child{{width:{FIRST_PX}px;position:sticky;left:0;background:var(--jp-layout-color0,#fff)}}"
     ".kv-columns .kv-apart{border-left:3px solid currentColor}"
     ".kv-columns .kv-waits{border-left:3px dotted currentColor}"

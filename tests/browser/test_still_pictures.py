@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from playwright.sync_api import Page
 
+import kipviz
 from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import SANS, _wide, svg
 from kipviz.widgets.compare import Compare
@@ -62,7 +63,10 @@ def test_no_text_of_a_still_picture_is_cut(sheet) -> None:
     payload = open_run("kip-1289-lock-expiry", "finding-D").payload
     long = {**payload, "title": "Two transactions are decided, MMMM WWWW is gone: how many? " * 2}
     both = Compare(payload, open_run("kip-1289-lock-expiry", "repaired").payload)
-    for picture in (svg(payload, cursor=33), svg(long, cursor=5, all_lanes=False), both.still()):
+    columns = kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")
+    owners = kipviz.costs("kip-1310-share-producer", "kip-1310-share-session", "kip-98-zombie")
+    pictures = (both.still(), columns.still(), owners.svg)
+    for picture in (svg(payload, cursor=33), svg(long, cursor=5, all_lanes=False), *pictures):
         sheet.set_content(f"<body style='margin:0'>{picture}")
         assert sheet.evaluate(CUT) == []
 

@@ -111,7 +111,7 @@ def test_texts_of_a_payload_are_text_on_the_page_and_never_markup() -> None:
     hostile["steps"] = [{**step, "sentence": "<img src=x onerror=1>"} for step in hostile["steps"]]
     page = Columns([hostile] * 3, ("<b>a</b>", "b", "c")).html()
     assert "<script>" not in page
-    assert "<img" not in page
+    assert page.count("<img") == page.count("<img alt=") == 1, "the picture of the designs"
     assert "<b>a</b>" not in page
 
 
@@ -202,3 +202,19 @@ def test_a_wrong_view_is_told_before_anything_is_played() -> None:
 
 def lambda_like(world, other):
     return {}
+
+
+def test_a_picture_has_every_design_at_its_own_first_difference_two_in_a_row(
+    three: Columns,
+) -> None:
+    picture = three.still()
+    assert picture.count("<title>") == len(DESIGNS)
+    for name, at in zip(DESIGNS, (22, 22, 33), strict=True):
+        assert f"design {name} " in picture
+        n = DESIGNS.index(name)
+        cursor = three.rows[at].cells[n].step
+        assert f">{cursor}. {three.lines[n].steps[cursor]['sentence'].split()[0]}" in picture
+    tops = re.findall(r'<g transform="translate\((\d+) (\d+)\)">', picture)
+    assert [left for left, _ in tops] == [tops[0][0], tops[1][0], tops[0][0]]
+    assert tops[0][1] == tops[1][1] != tops[2][1]
+    assert "<img alt=" in three.html()

@@ -73,15 +73,18 @@ def svg(
     return drawing.text()
 
 
-def beside(pictures: Sequence[str]) -> str:
-    """Return pictures that `svg` made side by side, as the text of one SVG."""
-    sizes = [tuple(map(int, _SIZE.search(one).groups())) for one in pictures]  # type: ignore[union-attr]
-    lefts = [sum(wide + GAP for wide, _ in sizes[:n]) for n in range(len(sizes))]
-    wide, tall = lefts[-1] + sizes[-1][0], max(height for _, height in sizes)
-    inside = "".join(
-        f'<g transform="translate({left} 0)">{one.strip()}</g>'
-        for left, one in zip(lefts, pictures, strict=True)
-    )
+def beside(pictures: Sequence[str], across: int = 2) -> str:
+    """Return pictures that `svg` made side by side, so many in a row, as the text of one SVG."""
+    wide, top, parts = 0, 0, []
+    for first in range(0, len(pictures), across):
+        left, tall = 0, 0
+        for one in pictures[first : first + across]:
+            width, height = map(int, _SIZE.search(one).groups())  # type: ignore[union-attr]
+            parts.append(f'<g transform="translate({left} {top})">{one.strip()}</g>')
+            wide, tall = max(wide, left + width), max(tall, height)
+            left += width + GAP
+        top += tall + GAP
+    tall, inside = top - GAP, "".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{tall}" viewBox="0 0 {wide} {tall}" '
         f'role="img"><rect width="{wide}" height="{tall}" fill="#fff"/>{inside}</svg>\n'
@@ -184,7 +187,7 @@ class _Drawing:
     def sentence(self, text: str) -> None:
         """Write what happens in the step where the reader stands."""
         self.foot = self.y
-        for line in _wrapped(text, self.width - 28, 14, 600):
+        for line in wrapped(text, self.width - 28, 14, 600):
             self.y += 20
             self.parts.append(_label(14, self.y, line, size=14, weight=600, anchor="start"))
 
@@ -202,7 +205,7 @@ class _Drawing:
     def _title(self) -> int:
         """Write the story's title, on as many lines as it needs, and its design; say how far down they reach."""
         room, y = self.width - 28, 5
-        for line in _wrapped(self.payload["title"], room, 15, 700):
+        for line in wrapped(self.payload["title"], room, 15, 700):
             y += 19
             self.parts.append(_label(14, y, line, size=15, weight=700, anchor="start"))
         y += 18
@@ -217,7 +220,7 @@ class _Drawing:
             x, room = self.x[lane["id"]], min(self.gap - 6, 190)
             name = _fit(lane["title"], room, 13, 680)
             self.parts.append(_label(x, above + 24, name, size=13, weight=680))
-            for n, line in enumerate(_wrapped(lane.get("sub", ""), room, 12)):
+            for n, line in enumerate(wrapped(lane.get("sub", ""), room, 12)):
                 below = max(below, above + 40 + 15 * n)
                 self.parts.append(_label(x, above + 40 + 15 * n, line, fill=DIM))
         return below + 10
@@ -236,7 +239,7 @@ class _Drawing:
         )
 
     def _band(self, text: str, ground: str, ink: str) -> None:
-        lines = _wrapped(text, self.width - 28, 12, 650)
+        lines = wrapped(text, self.width - 28, 12, 650)
         height = 8 + 16 * len(lines)
         self.y += 8
         box = f'width="{self.width}" height="{height}" fill="{ground}"'
@@ -414,7 +417,8 @@ def _fit(text: str, room: float, size: int, weight: int = 500) -> str:
     return f"{text}…" if text else ""
 
 
-def _wrapped(text: str, room: float, size: int, weight: int = 500) -> list[str]:
+def wrapped(text: str, room: float, size: int, weight: int = 500) -> list[str]:
+    """Break a text into lines of a width in px; a word that is wider than that ends in an ellipsis."""
     lines = [""]
     for word in str(text).split():
         longer = f"{lines[-1]} {word}".strip()

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from kipviz.checking.timed.ledger import APPLICATION_THREAD, Ledger, Owner
 from kipviz.core.values import Value
-from kipviz.views.exports.svg import EDGE, INK, SANS, plain
+from kipviz.views.exports.svg import EDGE, INK, SANS, plain, wrapped
 
-PANEL, BOX, BROKER, ROW, HEAD = 640, 200, 92, 15, 58
+PANEL, BOX, BROKER, ROW, HEAD = 720, 240, 92, 16, 58
+TITLE = 14
 SHADES = {"TransactionSession": "#fdeecb", "KafkaProducer": "#e8f1f8"}
 OTHER = "#f4f6f8"
 
@@ -108,11 +109,12 @@ def _in_words(box: Box) -> str:
 
 
 def _drawn(drawn: Panel, left: int) -> str:
-    parts = [_text(left + 16, 26, drawn.title, 14, 700)]
+    lines = wrapped(drawn.title, PANEL - 32, TITLE, 700)
+    parts = [_text(left + 16, 26 + 18 * k, line, TITLE, 700) for k, line in enumerate(lines)]
     for process, y, height in drawn.processes:
         parts.append(_rect(left + 12, y, BOX + 28, height, "none", 8))
         parts.append(_text(left + 24, y + 16, process, 12, 650))
-        parts.append(_text(left + 24, y + 31, APPLICATION_THREAD, 11, 400))
+        parts.append(_text(left + 24, y + 31, APPLICATION_THREAD, 12, 400))
     at = dict(drawn.brokers)
     said: list[str] = []
     x, to = left + 24 + BOX, left + PANEL - BROKER - 16
@@ -124,14 +126,14 @@ def _drawn(drawn: Panel, left: int) -> str:
             )
             words = ", ".join(f"{name} {count}" for name, count in sent)
             near = y + (at[broker] - y) * 10 // (to - x) - 4
-            said.append(_text(x + 10, near, words, 10, 500, halo=True))
+            said.append(_text(x + 10, near, words, 12, 500, halo=True))
     parts += said
     for box in drawn.boxes:
         shade = SHADES.get(box.owner.kind, OTHER)
         parts.append(_rect(left + 24, box.y, BOX, box.height, shade, 6))
         for k, line in enumerate(box.lines):
-            weight, size = (650, 12) if not k else (400, 11)
-            parts.append(_text(left + 34, box.y + ROW * (k + 1), line, size, weight))
+            weight = 400 if k else 650
+            parts.append(_text(left + 34, box.y + ROW * (k + 1), line, 12, weight))
     for broker, y in drawn.brokers:
         parts.append(_rect(to, y - 16, BROKER, 32, OTHER, 6))
         parts.append(_text(to + 14, y + 4, f"Broker {broker}", 12, 600))

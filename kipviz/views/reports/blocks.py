@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from kipviz.core.linkcode import PATTERN
+from kipviz.views.exports.breakable import breakable
 from kipviz.views.exports.image import image
 from kipviz.views.exports.markdown import plain, table_row
 
@@ -176,9 +177,9 @@ def _still(block: Block, pictures: Pictures, opened: str) -> str:
             return f"<p>{_CODE.sub(_IN_CODE, words) if code else words}</p>"
         case TextTable() as table:
             caption, heads, rows = astuple(table.fitted())
-            names = "".join(f"<th {LEFT}>{_breakable(head)}</th>" for head in heads)
+            names = "".join(f"<th {LEFT}>{breakable(head)}</th>" for head in heads)
             lines = (f"<tr>{''.join(map(_still_cell, row))}</tr>" for row in rows)
-            head = f"<caption>{_breakable(caption)}</caption>\n<thead><tr>{names}</tr></thead>"
+            head = f"<caption>{breakable(caption)}</caption>\n<thead><tr>{names}</tr></thead>"
             return "\n".join([f"<table>\n{head}\n<tbody>", *lines, "</tbody></table>"])
         case BrokenRun(design, title, steps, why, saved, run):
             parts = [f"<details{opened}><summary>{escape(design)}: {escape(title)}</summary>"]
@@ -199,18 +200,10 @@ LEFT = 'style="text-align:left;white-space:normal"'
 
 
 def _signed(cell: TableCell) -> str:
-    return f"{SIGNS[cell.tone]} {_breakable(cell.text)}".strip()
+    return f"{SIGNS[cell.tone]} {breakable(cell.text)}".strip()
 
 
 def _still_cell(cell: TableCell) -> str:
     if cell.link:
         return f"<td {LEFT}><details><summary>permalink</summary><code>{cell.text}</code></details></td>"
     return f"<td {LEFT}>{_signed(cell)}</td>"
-
-
-# A long name in a narrow column breaks after its parts.
-_JOINT = re.compile(r"(?<=[\w)][_=+@.:/,-])(?=\w)")
-
-
-def _breakable(text: str) -> str:
-    return "<wbr>".join(escape(part, quote=False) for part in _JOINT.split(text))

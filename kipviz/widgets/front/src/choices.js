@@ -1,6 +1,7 @@
 // What can happen next: a button for everything that is possible, greyed words for what is not and
 // why, and the faults in a menu of their own. The digit on a button is its key.
 
+import { name } from "./breakable.js";
 import { Keyed, aria, attr, h, heard, press, show, text } from "./dom.js";
 import { cutForm } from "./cut.js";
 import { Story, pointsOf } from "./whatif.js";
@@ -46,7 +47,7 @@ export class Choices {
   }
 
   make() {
-    const words = h("span.kv-words", h("span.kv-what"), h("small"), h("span.kv-tag-branch"));
+    const words = h("span.kv-words", h("span.kv-what"), h("small", h("span")), h("span.kv-tag-branch"));
     return h("li", h("button", h("kbd"), words));
   }
 
@@ -92,9 +93,9 @@ export class Choices {
     const [kbd, words] = button.children;
     const [what, under, tag] = words.children;
     text(kbd, item.enabled ? key || (item.group === "fault" ? "⚡" : "·") : "–");
-    text(what, item.text);
+    name(what, item.text);
     const sub = item.enabled ? item.sub : item.why || item.sub;
-    text(under, sub);
+    name(under.firstChild, sub || "");
     show(under, Boolean(sub));
     attr(node, "class", item.enabled ? (item.taken ? "kv-taken" : null) : "kv-off");
     attr(button, "aria-disabled", item.enabled ? null : "true");

@@ -323,6 +323,7 @@ export class Compare extends Frame {
     const alarms = [this.left, this.right].flatMap((side) => side.verdicts.broken().map((v) => `⚠ ${side.called}: ${v.reason || v.sentence}`));
     show(sentence.alarm, alarms.length > 0);
     text(sentence.alarm, alarms.join(" · "));
+    sentence.fit(words, alarms.length > 0);
     sentence.at = { ...(mark === ">" ? other : one), sentence: words };
     if (!sentence.why.hidden) sentence.drawWhy(sentence.at);
   }

@@ -1,6 +1,7 @@
 // A table that can be filtered and sorted. Runs are buttons: one of them is in the order of the Tab key, and the
 // arrow keys move between them.
 
+import { breakable } from "./breakable.js";
 import { attr, h, press, s, show, text } from "./dom.js";
 import { LINK } from "./permalink.js";
 
@@ -13,8 +14,6 @@ const SHAPES = {
 };
 const ORDER = { breaks: "0", open: "1", holds: "2", "": "3" };
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
-// A long name breaks after its parts, and a word nowhere.
-const JOINT = /(?<=[\w)][_=+@.:/,-])(?=\w)/;
 
 let made = 0;
 
@@ -123,10 +122,6 @@ export class Grid {
     const next = beside < 0 ? nearest : there[Math.max(0, Math.min(there.length - 1, beside + right))];
     next.querySelector("button[data-run]").focus();
   }
-}
-
-function breakable(words) {
-  return h("span", ...words.split(JOINT).flatMap((part, n) => (n ? [h("wbr"), part] : [part])));
 }
 
 function shape(tone) {

@@ -1,8 +1,14 @@
 // The step in one sentence, large enough for the last row of a lecture hall; why opens above it.
 
+import { pieces } from "./breakable.js";
 import { attr, h, show, text } from "./dom.js";
 import { titleOf } from "./line.js";
 import { tone } from "./words.js";
+
+// How wide a letter is, what stands beside the lines, and what an alarm leaves of them.
+const LETTER = 9.5;
+const SIDES = 36;
+const BESIDE = 0.53;
 
 export class Sentence {
   constructor(app) {
@@ -28,6 +34,7 @@ export class Sentence {
       this.told = words;
       this.words.replaceChildren(...this.explained(words));
     }
+    this.fit(words, broken.length > 0);
     attr(this.element, "data-tone", tone(whole ? "calm" : at.tone));
     show(this.alarm, broken.length > 0);
     text(this.alarm, broken.map((verdict) => `⚠ ${verdict.property}: ${verdict.reason || verdict.sentence}`).join(" · "));
@@ -35,17 +42,29 @@ export class Sentence {
     this.at = at;
   }
 
+  /** Says how long a sentence is for its room, counted in letters: to measure it would cost a layout at every step. */
+  fit(words, alarmed) {
+    const { wide, root } = this.app;
+    const { low, slim } = root.dataset;
+    const letters = ((wide - SIDES) * (alarmed ? BESIDE : 1)) / LETTER;
+    const [whole, bare, more] = low !== undefined ? [2, 2, 2] : slim !== undefined ? [4, 4, 4] : [3, 2, 3.2];
+    const lines = words.length / letters;
+    const heading = this.context.hidden || alarmed ? 0 : Math.ceil(this.context.textContent.length / letters);
+    const size = lines > more ? "many" : lines > bare ? "more" : Math.ceil(lines) + heading > whole ? "alone" : null;
+    attr(this.spoken, "data-lines", size);
+  }
+
   /** A sentence with its terms explained: by hovering over one, and with all others under why. */
   explained(words) {
     this.terms = new Map();
     const { glossary = {} } = this.app.payload.left ?? this.app.payload;
     const terms = Object.keys(glossary).sort((a, b) => b.length - a.length);
-    if (!terms.length) return [words];
+    if (!terms.length) return pieces(words);
     const found = new RegExp(`(?<![\\w.])(${terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})(?!\\w)`);
-    return words.split(found).map((part) => {
-      if (!(part in glossary)) return part;
+    return words.split(found).flatMap((part) => {
+      if (!(part in glossary)) return pieces(part);
       this.terms.set(part, glossary[part]);
-      return h("abbr", { title: glossary[part] }, part);
+      return h("abbr", { title: glossary[part] }, ...pieces(part));
     });
   }
 

@@ -1,5 +1,6 @@
 // Names and values (counters are such, too), and an application's lines.
 
+import { breakable, name } from "../breakable.js";
 import { Keyed, attr, h, show, text } from "../dom.js";
 import { tone } from "../words.js";
 import { fresh, nameOf, rowKey, valueOf } from "./rows.js";
@@ -23,7 +24,7 @@ export class Facts {
     const about = this.card.about ?? {};
     const kafka = about[row.id];
     const title = kafka ?? about[row.id.split(" · ")[0]] ?? "a click pins this row, or lets it go";
-    const label = h("dt", { title, onclick: () => this.cards.pinRow(row) }, h("span"), kafka ? h("small", kafka) : null);
+    const label = h("dt", { title, onclick: () => this.cards.pinRow(row) }, h("span"), kafka ? h("small", breakable(kafka)) : null);
     return h("div", label, h("dd", h("s"), h("span.kv-arrow"), h("b")));
   }
 
@@ -46,11 +47,11 @@ export class Facts {
     const before = was ? valueOf(was) : "";
     const here = row.gone ? "gone" : valueOf(row);
     const differs = was && before !== here;
-    text(label.firstChild, (row.of ? `${row.of}: ` : "") + nameOf(row));
-    text(old, differs ? before : "");
+    name(label.firstChild, (row.of ? `${row.of}: ` : "") + nameOf(row));
+    name(old, differs ? before : "");
     text(arrow, differs ? " → " : "");
     const added = was && this.card.about ? row.cells.value - was.cells.value : 0;
-    text(now, here + (added ? ` (+${added})` : ""));
+    name(now, here + (added ? ` (+${added})` : ""));
     if (row.gone) node.kvRow = undefined;
   }
 }
@@ -77,7 +78,7 @@ export class Application {
     const { text: words, current, waiting } = row.cells;
     attr(node, "class", current ? (waiting ? "kv-lit kv-waiting" : "kv-lit") : null);
     attr(node, "aria-current", current ? "step" : null);
-    text(node.firstChild, words);
+    name(node.firstChild, words);
     show(node.lastChild, Boolean(current && waiting));
   }
 }

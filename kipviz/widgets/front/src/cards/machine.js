@@ -1,5 +1,6 @@
 // A state machine: every box and arrow stands where Python put it; only what is lit changes.
 
+import { breakable } from "../breakable.js";
 import { attr, h, s, text } from "../dom.js";
 
 const HALF = { width: 50, height: 15 };
@@ -15,7 +16,7 @@ export class Machine {
     const nodes = [...this.arrows, ...this.boxes].map((one) => one.node);
     this.svg = s("svg.kv-machine-svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, this.tip(""), this.tip("just"), ...nodes);
     this.said = h("p.kv-now");
-    body.append(this.svg, this.said, h("p.kv-more", `${note} Kafka: ${source}.`));
+    body.append(this.svg, this.said, h("p.kv-more", breakable(`${note} Kafka: ${source}.`)));
   }
 
   tip(kind) {

@@ -1,0 +1,92 @@
+"""No word is broken in the middle and no sentence is cut, at the sizes of a laptop, a beamer and 200 % zoom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kipviz
+from kipviz.widgets.compare import Compare
+from kipviz.widgets.lab import open_run
+
+pytestmark = pytest.mark.browser
+
+STORY = "kip-1289-lock-expiry"
+SIZES = [(833, 800), (800, 800), (592, 768), (1256, 800), (640, 400)]
+# Words of letters whose ends stand in two lines. Java's names are words in a row, and may go on after one of them.
+BROKEN = """() => {
+  const out = [];
+  const walk = document.createTreeWalker(document.querySelector('.kv, .kv-columns'), NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    if (!node.parentElement.checkVisibility() || node.parentElement.closest('style, svg')) continue;
+    for (const found of node.textContent.matchAll(/[A-Z]?[a-z]{3,}|[A-Z]{4,}/g)) {
+      const range = document.createRange();
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      const lines = new Set([...range.getClientRects()].filter((box) => box.width > 0).map((box) => Math.round(box.top)));
+      if (lines.size > 1) out.push(`${found[0]} in ${node.parentElement.className}: ${node.textContent}`);
+    }
+  }
+  return out;
+}"""
+# What of the sentence, and of what breaks, is below the edge of its box; half a line is an underline's room.
+BELOW = """() => {
+  const spoken = document.querySelector('.kv-spoken');
+  const { bottom } = spoken.getBoundingClientRect();
+  return [...spoken.children].filter((node) => node.checkVisibility() && node.getBoundingClientRect().bottom > bottom + 3).map((node) => node.textContent);
+}"""
+CUT = """selector => [...document.querySelectorAll(selector)].filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.textContent)"""
+GO = "step => window.model.set('step', step)"
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+
+
+@pytest.fixture(scope="module")
+def broken() -> dict[str, Any]:
+    return open_run(STORY, "finding-D").payload
+
+
+@pytest.fixture(scope="module")
+def both(broken: dict[str, Any]) -> dict[str, Any]:
+    return Compare(open_run(STORY, "repaired").payload, broken).payload
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_no_step_breaks_a_word_or_cuts_its_sentence_or_what_can_happen_next(
+    show, broken, width, height
+) -> None:
+    page = show(broken, width=width, height=height, theme="light")
+    for step in range(0, len(broken["steps"]), 3):
+        page.evaluate(GO, step)
+        page.evaluate(DRAWN)
+        assert page.evaluate(BROKEN) == [], step
+        assert page.evaluate(BELOW) == [], step
+        assert page.evaluate(CUT, ".kv-next-list .kv-what") == [], step
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES[:4])
+def test_a_comparison_says_whole_what_differs(show, both, width, height) -> None:
+    page = show(both, width=width, height=height, theme="light")
+    for step in [0, *(each["at"] for each in both["differences"])]:
+        page.evaluate(GO, step)
+        page.evaluate(DRAWN)
+        assert page.evaluate(BROKEN) == [], step
+        assert page.evaluate(BELOW) == [], step
+        if width >= 800:
+            assert page.evaluate(CUT, ".kv-side .kv-chip b") == [], step
+
+
+@pytest.mark.parametrize("width", [833, 592])
+def test_designs_in_columns_have_a_picture_and_break_no_word(open_file, tmp_path, width) -> None:
+    file = tmp_path / "columns.html"
+    columns = kipviz.compare(STORY, "repaired", "as-written", "finding-D")
+    file.write_text(f"<!doctype html><body style='font: 13px sans-serif'>{columns.html()}")
+    page = open_file(file, width=width, height=800)
+    page.evaluate(
+        "() => { for (const one of document.querySelectorAll('details')) one.open = true; }"
+    )
+    assert page.evaluate(BROKEN) == []
+    page.wait_for_function("() => document.querySelector('.kv-columns img').naturalWidth > 700")
+    shown = page.locator(".kv-columns img").bounding_box()
+    assert shown["width"] <= width
+    assert shown["y"] < 800, "the picture begins on the first screen"
