@@ -9,7 +9,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class Cancelled(Exception):
-    """The job was cancelled on request; what it had done is thrown away."""
+    """The job was cancelled on request; a loop keeps what it had done, and others what a folder has of it."""
 
 
 class CancelSwitch:

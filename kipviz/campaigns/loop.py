@@ -13,7 +13,7 @@ from kipviz.campaigns.result import CampaignResult
 from kipviz.campaigns.verdict_rows import COLUMNS, verdict_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class LoopResult(CampaignResult):
@@ -71,10 +71,14 @@ class LoopCampaign:
         """Run all jobs and keep the result; ``on_progress`` gets runs done and runs there are.
 
         Raises:
-            Cancelled: ``cancel`` was called meanwhile.
+            Cancelled: ``cancel`` was called meanwhile; ``result`` has the runs that were made.
         """
         self._switch = switch = CancelSwitch()
-        self.result = LoopResult(self.plan, tuple(made_in_a_loop(self.plan, on_progress, switch)))
+        made: list[tuple[Any, ...]] = []
+        try:
+            made.extend(_each(self.plan, on_progress, switch))
+        finally:
+            self.result = LoopResult(self.plan, tuple(made))
         return self.result
 
     def cancel(self) -> None:
@@ -93,12 +97,15 @@ def made_in_a_loop(
     Raises:
         Cancelled: the switch was turned meanwhile.
     """
-    switch = switch or CancelSwitch()
+    return list(_each(plan, on_progress, switch or CancelSwitch()))
+
+
+def _each(
+    plan: Plan, on_progress: OnProgress | None, switch: CancelSwitch
+) -> Iterator[tuple[Any, ...]]:
     every = max(1, plan.jobs // 100)
-    rows = []
     for job in range(plan.jobs):
         switch.raise_if_cancelled()
-        rows.append(verdict_row(plan, job))
+        yield verdict_row(plan, job)
         if on_progress is not None and ((job + 1) % every == 0 or job + 1 == plan.jobs):
             on_progress(job + 1, plan.jobs)
-    return rows

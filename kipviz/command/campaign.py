@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, add_steps_max, count, names, seed
 from kipviz.command.bad_input import Refused
-from kipviz.command.output import Progress, answer, check_place
+from kipviz.command.output import Progress, answer, check_place, cut_short, was_cut_short
 from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
@@ -68,14 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
         with explaining():
             work = _campaign(arguments)
             with _interruptible(work, arguments.resume):
-                result = work.run(progress.runs)
+                work.run(progress.runs)
+            result = work.result
+            assert result is not None
             for name in work.damaged:
                 progress.say(f"{name} was damaged, so its runs were made again", last=True)
-            if arguments.events is not None:
+            if arguments.events is not None and not was_cut_short():
                 _write_events(arguments, work, progress)
         broken = result.rows_except("holds", "program")
-        stories = _stories(broken, arguments.steps_max) if arguments.shrink else []
-        coverage = _coverage(result, progress) if arguments.coverage else None
+        whole = not was_cut_short()
+        stories = _stories(broken, arguments.steps_max) if arguments.shrink and whole else []
+        coverage = _coverage(result, progress) if arguments.coverage and whole else None
     document = _document(arguments, result, broken) if arguments.json else {}
     lines = [] if arguments.json else [*_lines(result, broken)]
     if arguments.shrink:
@@ -153,6 +156,9 @@ def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterato
     try:
         yield
     except Cancelled:
+        if work.result is not None and work.result.rows("job"):
+            cut_short()  # a loop has the runs that it made
+            return
         if folder is not None:
             print(f"kipviz: finished parts are saved in {folder}", file=sys.stderr)
         raise KeyboardInterrupt from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kipviz.command.arguments import count, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.campaign import explaining, spark_for
-from kipviz.command.output import Progress, answer
+from kipviz.command.output import Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
     from kipviz.recordings.judging.report import Judge
@@ -103,7 +103,8 @@ def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
     from kipviz.recordings.judging.report import in_this_process
 
     if not (arguments.spark or arguments.master):
-        yield in_this_process
+        with Progress() as progress, until_interrupted(progress.requests) as go_on:
+            yield partial(in_this_process, go_on=go_on)
         return
     with Progress() as progress, explaining():
         from kipviz.spark.conformance import judged_on

@@ -61,6 +61,10 @@ class Progress:
         """Say how many files are read."""
         self.say(f"{done:,} of {there_are:,} files")
 
+    def requests(self, done: int, there_are: int) -> None:
+        """Say how many requests were put to the model."""
+        self.say(f"{done:,} of {there_are:,} requests")
+
     def tasks(self, done: int, there_are: int) -> None:
         """Say how many of Spark's tasks are done."""
         self.say(f"{done:,} of {there_are:,} tasks")
@@ -129,6 +133,11 @@ def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
 def begin() -> None:
     """Begin a call of the command: nothing of it was cut short yet."""
     _CUT_SHORT.set(False)
+
+
+def cut_short() -> None:
+    """Say that ^C has ended this call's work before its end, and that what was found is told."""
+    _CUT_SHORT.set(True)
 
 
 def was_cut_short() -> bool:

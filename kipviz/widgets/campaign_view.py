@@ -196,20 +196,28 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         return bundle
 
     def _run(self) -> None:
+        before = getattr(self._campaign, "result", None)
         try:
             result = self._campaign.run(self._on_progress)
-            rows = result.summary(self._by)
-            self.table.value = table_html(rows)
-            self.result = result
+            self.status.value = self._keep(result)
             self.bar.value, self.bar.bar_style = self.bar.max, "success"
-            self.status.value = outcome_sentence(rows)
         except Exception as error:  # noqa: BLE001 - shown here and raised again by wait()
             self._error = error
             self.bar.bar_style = "warning" if self._cancelled else "danger"
             self.status.value = str(error) or type(error).__name__
+            kept = getattr(self._campaign, "result", None)
+            if self._cancelled and kept is not None and kept is not before and kept.rows():
+                self.status.value += f" So far: {self._keep(kept)}"
         finally:
             self.run_button.disabled = False
             self.cancel_button.disabled = True
+
+    def _keep(self, result: Result) -> str:
+        """Show the verdicts of a result, and give its sentence."""
+        rows = result.summary(self._by)
+        self.table.value = table_html(rows)
+        self.result = result
+        return outcome_sentence(rows)
 
     def _on_progress(self, done: int, runs: int) -> None:
         self.bar.max, self.bar.value = runs, done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.saving_decisions import Decision, decisions, under
@@ -12,6 +11,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.review import saves_blocks
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import Counted, saying
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
@@ -63,7 +63,7 @@ def saves_of(broken: Breaking, *, search: bool) -> Saves:
     Who interrupts it has every decision tried on this course, and those behind it are not searched.
     """
     bounds = Bounds(states_max=STATES_MAX) if search else None
-    with until_interrupted() as go_on:
+    with saying(Counted(0, "decisions tried")) as go_on:
         return Saves(broken, decisions(broken, bounds, go_on))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged, verdict_table
-from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies
 from kipviz.core.validation import path, several
@@ -18,6 +17,7 @@ from kipviz.views.reports.review import review_blocks, study_blocks, told
 from kipviz.views.reports.review_pack import write_pack
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import Counted, saying
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
@@ -136,7 +136,7 @@ def study(
     """
     names = several("designs", designs, "repaired") if designs else ()
     asked = with_designs(study_named(name), names)
-    with until_interrupted() as go_on:
+    with saying(lambda part, done, of, words: f"{done} of {of} done, {part}: {words}") as go_on:
         return Study(answer(asked, progress=go_on, latencies=latencies))
 
 
@@ -164,7 +164,7 @@ def verdicts(
     """
     designs = several("designs", designs, "repaired")
     bounds = Bounds(states_max=states_max)
-    with until_interrupted() as go_on:
+    with saying(Counted(len(designs), "designs")) as go_on:
         rows = verdict_table(scenario, designs, budget_of(faults), bounds, go_on)
     left = ", ".join(designs[len(rows) :])
     stopped = (Paragraph(f"Stopped before {left}."),) if left else ()

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from kipviz.core.validation import several
 from kipviz.studies.kip_claims import corners as corner_cases
 from kipviz.studies.kip_claims.corners import Told
-from kipviz.studies.review_findings.findings import Shown, shown
+from kipviz.studies.review_findings.findings import Shown, shown_all
 from kipviz.studies.review_findings.reviews import DEFAULT, finding, reviews_of
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.review import corners_blocks, findings_blocks
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import Counted, saying
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
@@ -69,6 +70,8 @@ class Corners(ResultPage):
 def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
     """Show findings of a review, each alone; without names all findings of `kip`, in a few minutes.
 
+    Who interrupts it gets the findings that were computed.
+
     Args:
         names: findings of any KIP, such as "A", "X1" or "1310-A".
         kip: 1289, 1310, 1319, 447 or "all"; not used if findings are named.
@@ -85,11 +88,14 @@ def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
     chosen = tuple(finding(name) for name in names) or tuple(
         known for review in reviews_of(kip) for known in review.findings
     )
-    return Findings(tuple(shown(each) for each in chosen))
+    with saying(Counted(len(chosen), "findings")) as go_on:
+        return Findings(tuple(shown_all(chosen, go_on)))
 
 
 def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
     """Play the corner cases of KIP-1289 and say whether what it claims of them holds.
+
+    Who interrupts it gets the cases that were played.
 
     Example:
         >>> import kipviz
@@ -99,4 +105,11 @@ def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
     Raises:
         ValueError: if a design is unknown, or `designs` is one text and no list.
     """
-    return Corners(tuple(corner_cases.told_all(several("designs", designs, "repaired"))))
+    names = several("designs", designs, "repaired")
+    played: list[Told] = []
+    with saying(lambda done, case: f"{done} cases played, {case}") as go_on:
+        for told in corner_cases.told_all(names):
+            played.append(told)
+            if not go_on(len(played), told.corner.title):
+                break
+    return Corners(tuple(played))

@@ -8,13 +8,13 @@ from kipviz.checking.judging import ablation
 from kipviz.checking.judging import outcomes as counted
 from kipviz.checking.judging.ablation import BUDGETS, RULES, STATES_MAX, Ablated
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.runs import replay
 from kipviz.checking.single_run.violation import breaking
 from kipviz.views.reports.blocks import Blocks, Paragraph
 from kipviz.views.reports.review import ablation_blocks, outcomes_blocks, told
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import Counted, saying
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
@@ -83,11 +83,13 @@ def outcomes(
         if seeds < 1:
             raise ValueError(f"seeds is a number of runs from 1, not {seeds!r}")
         seeds = range(seeds)
-    with until_interrupted() as go_on:
-        if seeds is None:
-            bounds = Bounds(states_max=states_max)
+    if seeds is None:
+        bounds = Bounds(states_max=states_max)
+        with saying(lambda states, depth: f"{states:,} states, depth {depth}") as go_on:
             return Outcomes(counted.of_all(scenario, design, budget_of(faults), bounds, go_on))
-        return Outcomes(counted.of_seeds(scenario, design, faults or "calm", seeds, go_on))
+    asked = tuple(seeds)
+    with saying(lambda done: f"{done:,} of {len(asked):,} runs") as go_on:
+        return Outcomes(counted.of_seeds(scenario, design, faults or "calm", asked, go_on))
 
 
 class Ablation(ResultPage):
@@ -167,7 +169,8 @@ def ablate(
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
     bounds = Bounds(states_max=states_max)
-    with until_interrupted() as go_on:
+    count = 1 + len(rules) + (len(rules) * (len(rules) - 1) // 2 if pairs else 0)
+    with saying(Counted(count, "designs", at_most=True)) as go_on:
         searched = ablation.ablate(
             scenario,
             design,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.repair import DECISIONS_MAX, STATES_MAX, Attempt, Question, Repair
 from kipviz.checking.judging.repair import repair as searched
-from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.core.validation import several
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.repair_page import repair_blocks
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import Counted, saying
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
@@ -104,5 +104,5 @@ def repair(
         decisions_max,
         states_max,
     )
-    with until_interrupted() as go_on:
+    with saying(Counted(0, "designs tried")) as go_on:
         return Repaired(searched(question, go_on))

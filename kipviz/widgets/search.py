@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
-from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.checking.search.reduction_names import reduction
 from kipviz.checking.search.search_result import Counterexample, Explored
 from kipviz.checking.single_run import runs
@@ -25,6 +24,7 @@ from kipviz.scenarios.setting_changes import changed
 from kipviz.views.reports.blocks import Blocks, BrokenRun, Paragraph
 from kipviz.widgets.decisions import Saves, saves_of
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import saying
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
@@ -73,7 +73,7 @@ class Search(ResultPage):
         scenario, design, budget = self._made_from
         designs = (design, *map(design_named, others))
         place = path_given("a module", path)
-        with until_interrupted() as go_on:
+        with saying(_searching(0)) as go_on:
             return write(place, scenario, designs, budget, self._settings, go_on=go_on)
 
     def saves(self, prop: str = "", *, search: bool = True) -> Saves:
@@ -174,6 +174,12 @@ def search(
     changes = (*((f"clock={clock}",) if clock else ()), *settings)
     spec, under = changed(story.spec, chosen, changes)
     model = story.but(spec=spec).model(under, budget)
-    with until_interrupted() as go_on:
+    with saying(_searching(states_max)) as go_on:
         explored = explore(model, states_max, go_on, reductions)
     return Search(story, chosen, budget, explored, changes)
+
+
+def _searching(states_max: int) -> Callable[[int, int], str]:
+    """Make the sentence of a search that is under way; 0 if it has no bound of its own."""
+    most = f" of at most {states_max:,}" if states_max else ""
+    return lambda states, depth: f"{states:,} states{most}, depth {depth}"

@@ -51,7 +51,10 @@ def test_a_loop_tells_how_far_it_is_and_stops_when_it_is_cancelled():
     with pytest.raises(Cancelled, match=r"^The campaign was cancelled\.$"):
         campaign.run(listener)
     assert seen == [(k, 48) for k in range(1, 6)]
-    assert campaign.result is None
+    assert campaign.result is not None
+    assert [row["job"] for row in campaign.result.rows()] == [0, 1, 2, 3, 4], (
+        "what was made is kept"
+    )
     assert len(campaign.run().rows()) == 48, "it can be run again"
 
 

@@ -79,13 +79,18 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
         if cell.cell_type == "code":
             kept = () if "keep-image" in (tags or ()) else IMAGES
-            cell.outputs = [_output(each, kept, models) for each in _joined(cell.outputs)]
+            cell.outputs = [_output(each, kept, models) for each in _joined(_lasting(cell.outputs))]
     return notebook
 
 
 def text(notebook: NotebookNode) -> str:
     """The bytes of the file, as text."""
     return nbformat.writes(notebook).rstrip("\n") + "\n"
+
+
+def _lasting(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Leave out the line of a long call's progress: whether there is one depends on the clock."""
+    return [each for each in outputs if each.get("metadata", {}).get("kipviz") != "progress"]
 
 
 def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:

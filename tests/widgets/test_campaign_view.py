@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import pytest
 from plotly import graph_objects as go
 
+from kipviz.campaigns.cancellation import Cancelled
+from kipviz.campaigns.loop import LoopCampaign
 from kipviz.spark.campaign import Campaign
 from kipviz.widgets.campaign_view import BROKEN, CampaignView, outcome_chart, table_html
 
@@ -228,3 +230,22 @@ class Row:
     broken: tuple
     errors: Cell | None
     program: int = 0
+
+
+def test_a_loop_that_is_cancelled_shows_the_runs_that_it_made():
+    view = CampaignView(LoopCampaign("copy", ("right", "twice"), runs=20, task_module=STAND_IN))
+    tell = view._on_progress
+
+    def cancel_at(done, runs):
+        tell(done, runs)
+        if done == 25:
+            view.cancel()
+
+    view._on_progress = cancel_at
+    with pytest.raises(Cancelled):
+        view.run()
+    assert view.result is not None
+    assert [row.runs for row in view.result.summary("design")] == [20, 5]
+    assert view.status.value.startswith("The campaign was cancelled. So far: ")
+    assert "twice" in view.table.value
+    assert view.bar.bar_style == "warning"

@@ -57,7 +57,7 @@ from kipviz.recordings.decoded.producer_id_blocks import GivenIds, gives_another
 from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said_in, serving
 from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
 from kipviz.recordings.judging.questions import questions
-from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.judging.request_book import STOPPED, GoOn, RequestBook, always
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles import leaders
@@ -187,9 +187,14 @@ class Acceptor(RequestBook):
         # A line may be late, and each request may have written something before its line says that it came.
         return max(bisect_left(self._times, min((first, *brought))) - len(self.exchanges), 0)
 
-    def asked(self) -> tuple[Asked, ...]:
-        """Ask for every answer."""
-        found = tuple(self.ask(range(len(self.exchanges))))
+    def asked(self, go_on: GoOn = always) -> tuple[Asked, ...]:
+        """Ask for every answer; once told not to go on, give those that were asked for."""
+        numbers, found = range(len(self.exchanges)), list[Asked]()
+        for number in numbers:
+            if not go_on(number, len(numbers)):
+                self.unreadable |= dict.fromkeys(numbers[number:], STOPPED)
+                return self.judged(found)
+            found += self.ask((number,))
         return self.judged((*found, *self.followed()))
 
     def ask(self, numbers: Iterable[int]) -> Iterator[Asked]:

@@ -12,7 +12,7 @@ from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import UTC
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.causes import Cause, first_causes, subjects_of
-from kipviz.recordings.judging.request_book import RequestBook
+from kipviz.recordings.judging.request_book import GoOn, RequestBook, always
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
@@ -116,14 +116,16 @@ class Report(Value, frozen=True):
 Judge = Callable[[Evidence], tuple[RequestBook, tuple[Asked, ...]]]
 
 
-def in_this_process(evidence: Evidence) -> tuple[RequestBook, tuple[Asked, ...]]:
-    """Put all requests to the model, one after the other.
+def in_this_process(
+    evidence: Evidence, go_on: GoOn = always
+) -> tuple[RequestBook, tuple[Asked, ...]]:
+    """Put all requests to the model, one after the other, until it is told not to go on.
 
     Raises:
         RecordingError: if a request or an answer lacks what its API has.
     """
     acceptor = Acceptor(evidence)
-    return acceptor, acceptor.asked()
+    return acceptor, acceptor.asked(go_on)
 
 
 def report(

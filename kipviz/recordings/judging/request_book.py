@@ -5,7 +5,7 @@ It needs no logs of partitions. Whoever puts the requests to the model, one proc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from kipviz.recordings.decoded.group_configs import groups_by_duration
@@ -19,6 +19,15 @@ from kipviz.recordings.replayed_roles.fetching import Fetching
 from kipviz.recordings.request_context.arrival import with_earliest
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.recordings.request_context.handmade_requests import by_request, request_of
+
+STOPPED = "stopped before this request"
+# Hears how many requests were put to the model and how many there are, and says whether the next one shall be.
+GoOn = Callable[[int, int], bool]
+
+
+def always(done: int, there_are: int) -> bool:
+    """Go on to the end."""
+    return True
 
 
 class RequestBook:

@@ -1,0 +1,102 @@
+"""What a long call of a notebook has done and has left: one line below its cell from the first second on, until the result is there.
+
+The notebook's own stop button ends such a call, and what it found is kept. The line is one output that is written over and is
+empty at the end; outside a notebook nothing is said.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kipviz.checking.search.interrupted import GoOn, until_interrupted
+
+SECONDS_BEFORE, SECONDS_BETWEEN = 1.0, 1.0
+# Marks the output: it depends on the clock, so whoever compares outputs leaves it out.
+MARK = {"kipviz": "progress"}
+STOP = "The notebook's stop button ends it; what was found is kept."
+
+
+class _Line:
+    """The line below the cell, which is there once something was said."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._said_at = time.monotonic() + SECONDS_BEFORE - SECONDS_BETWEEN
+
+    def say(self, words: str) -> None:
+        now = time.monotonic()
+        if now - self._said_at >= SECONDS_BETWEEN:
+            self._said_at = now
+            self._show(f"{words}. {STOP}")
+
+    def end(self) -> None:
+        if self._handle is not None:
+            self._show("")
+
+    def _show(self, words: str) -> None:
+        from IPython.display import display
+
+        said = {"text/plain": words}
+        if self._handle is None:
+            self._handle = display(said, raw=True, metadata=MARK, display_id=True)
+        else:
+            self._handle.update(said, raw=True, metadata=MARK)
+
+
+@contextmanager
+def saying(words: Callable[..., str]) -> Iterator[GoOn]:
+    """Give what a search asks whether it shall go on: it says how far it is, and is content until somebody interrupts.
+
+    Args:
+        words: makes the sentence from whatever the search tells.
+    """
+    line = _Line() if _in_a_notebook() else None
+    with until_interrupted() as go_on:
+
+        def told(*how_far: object) -> bool:
+            if line is not None and how_far:
+                line.say(words(*how_far))
+            return go_on()
+
+        try:
+            yield told
+        finally:
+            if line is not None:
+                line.end()
+
+
+def _in_a_notebook() -> bool:
+    """Whether a kernel runs this in the thread that a cell is run in."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:  # the core alone
+        return False
+    return hasattr(get_ipython(), "kernel")
+
+
+class Counted:
+    """Counts the names that a search has told of, one after the other: which of how many it is at.
+
+    Args:
+        there_are: how many there will be, or at most; 0 if nobody knows.
+        what: what they are called, such as "designs".
+    """
+
+    def __init__(self, there_are: int, what: str, *, at_most: bool = False) -> None:
+        self._names: list[str] = []
+        self._of = f" of {'at most ' if at_most else ''}{there_are:,}" if there_are else ""
+        self._what = what
+
+    def __call__(self, name: str, states: int, depth: int) -> str:
+        """Say where a search is."""
+        if name not in self._names:
+            self._names.append(name)
+        return (
+            f"{len(self._names):,}{self._of} {self._what}, {name}: {states:,} states, depth {depth}"
+        )

@@ -1,0 +1,138 @@
+"""Every long call of a notebook says what is done and left, is ended by the stop button, and keeps what it found."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+import pytest
+
+import kipviz
+from kipviz.widgets import progress
+from tests.notebooks.canonical import canonical
+
+SMALL = "kip-1289-small"
+# A call, what it says of how far it is, and how much its result has.
+LONG: dict[str, tuple[Callable[[], Any], str, Callable[[Any], int]]] = {
+    "explore": (
+        lambda: kipviz.explore(SMALL, "repaired"),
+        "states of at most 200,000, depth",
+        lambda found: found.explored.states,
+    ),
+    "outcomes": (
+        lambda: kipviz.outcomes(SMALL, "repaired", seeds=30),
+        "of 30 runs",
+        lambda found: sum(group.count for group in found.found.groups),
+    ),
+    "verdicts": (
+        lambda: kipviz.verdicts(SMALL, ["repaired", "finding-I", "finding-A"]),
+        "2 of 3 designs, finding-I: ",
+        lambda found: len(found.page()),
+    ),
+    "ablate": (
+        lambda: kipviz.ablate(SMALL, faults=[""], pairs=False),
+        "2 of at most 6 designs, ",
+        lambda found: len(found.rows),
+    ),
+    "repair": (
+        lambda: kipviz.repair(SMALL, "finding-D", faults="expire_lock=1"),
+        "2 designs tried, ",
+        lambda found: len(found.page()),
+    ),
+    "saves": (
+        lambda: kipviz.saves(
+            kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 3), search=True
+        ),
+        "decisions tried, ",
+        lambda found: len(found.page()),
+    ),
+    "study": (lambda: kipviz.study("B8"), " done, ", lambda found: len(found.page())),
+    "findings": (
+        lambda: kipviz.findings("A", "D", "I"),
+        "2 of 3 findings, ",
+        lambda found: len(found.shown),
+    ),
+    "corners": (
+        lambda: kipviz.corners(["repaired"]),
+        "2 cases played, ",
+        lambda found: len(found.told),
+    ),
+}
+# These draw a bar with Run and Cancel: tests/widgets/test_campaign_view.py and test_landscape.py press them.
+PANELS = {"campaign", "landscape"}
+
+
+class Below:
+    """What stands below a cell: one output that is written over."""
+
+    def __init__(self, interrupt_at: int = 0) -> None:
+        self.said: list[str] = []
+        self._interrupt_at = interrupt_at
+
+    def display(self, data: dict[str, str], **more: Any) -> Below:
+        assert more["metadata"] == progress.MARK
+        self.said.append(data["text/plain"])
+        if len(self.said) == self._interrupt_at:
+            signal.raise_signal(signal.SIGINT)
+        return self
+
+    def update(self, data: dict[str, str], **more: Any) -> None:
+        self.display(data, **more)
+
+
+@pytest.fixture
+def below(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Below]:
+    def put(interrupt_at: int = 0) -> Below:
+        made = Below(interrupt_at)
+        monkeypatch.setattr("IPython.display.display", made.display)
+        return made
+
+    monkeypatch.setattr(progress, "_in_a_notebook", lambda: True)
+    monkeypatch.setattr(progress, "SECONDS_BEFORE", 0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0)
+    return put
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_call_says_how_far_it_is_and_the_stop_button_keeps_what_it_found(
+    name: str, below: Callable[..., Below]
+) -> None:
+    call, words, size = LONG[name]
+    line = below()
+    whole = size(call())
+    assert any(words in said for said in line.said), line.said[:4]
+    assert all(said.endswith(progress.STOP) for said in line.said[:-1])
+    assert line.said[-1] == "", "the result stands there alone"
+    cut = below(interrupt_at=2)
+    assert 0 < size(call()) < whole
+    assert len(cut.said) <= 4
+    assert cut.said[-1] == ""
+
+
+def test_a_call_that_is_over_in_a_second_says_nothing(
+    below: Callable[..., Below], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = below()
+    monkeypatch.setattr(progress, "SECONDS_BEFORE", 1000)
+    kipviz.explore(SMALL, "repaired")
+    assert line.said == []
+
+
+def test_outside_a_notebook_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Below()
+    monkeypatch.setattr("IPython.display.display", line.display)
+    monkeypatch.setattr(progress, "SECONDS_BEFORE", 0)
+    kipviz.explore(SMALL, "repaired")
+    assert line.said == []
+
+
+def test_a_stored_notebook_has_no_line_of_progress() -> None:
+    v4 = nbformat.v4
+    line = v4.new_output("display_data", {"text/plain": ""}, metadata=dict(progress.MARK))
+    result = v4.new_output("execute_result", {"text/plain": "686 states"})
+    cell = v4.new_code_cell("x", outputs=[line, result])
+    made = canonical(v4.new_notebook(cells=[cell]))
+    assert [each.data for each in made.cells[0].outputs] == [{"text/plain": "686 states"}]
