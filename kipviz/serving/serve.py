@@ -97,6 +97,17 @@ class Server:
 
     # -- for the user --------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        """Say where clients connect, how many do, and how to see what they do."""
+        if self._stopping:
+            return f"A simulated cluster under {self._design.name}, stopped; kipviz.open(server) shows its run"
+        count = len(self.clients())
+        connected = "1 connection" if count == 1 else f"{count} connections"
+        return (
+            f"A simulated cluster under {self._design.name}, {connected}: bootstrap.servers is "
+            f"{self.bootstrap_servers}; kipviz.open(server) shows its run"
+        )
+
     @property
     def bootstrap_servers(self) -> str:
         """What a client's bootstrap.servers is: all brokers, on loopback."""

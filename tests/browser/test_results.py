@@ -42,6 +42,8 @@ def test_verdicts_are_shapes_and_one_opens_its_run_below_by_keyboard_alone(
     page.evaluate(AXE_SCRIPT)
     assert page.evaluate(AXE.replace("'.kv'", "'.kr'")) == []
     assert page.evaluate(STICKS_OUT) == 0
+    sentences = designs.locator("td.kr-long")
+    assert sentences.evaluate_all("cells => Math.min(...cells.map(c => c.clientWidth))") > 180
     if PICTURES:
         verdicts.scroll_into_view_if_needed()
         page.screenshot(path=f"{PICTURES}/verdicts-{scheme}.png")

@@ -106,6 +106,15 @@ def test_each_topic_of_a_served_cluster_has_an_id_of_its_own():
     assert len(set(ids)) == 2
 
 
+def test_a_server_says_where_its_clients_connect_and_that_it_is_stopped():
+    with kipviz.serve(time="model") as server:
+        assert repr(server) == (
+            f"A simulated cluster under kafka, 0 connections: bootstrap.servers is {server.bootstrap_servers}; "
+            "kipviz.open(server) shows its run"
+        )
+    assert repr(server).startswith("A simulated cluster under kafka, stopped; ")
+
+
 def test_a_zombie_is_fenced(server):
     zombie = producer(server)
     zombie.init_transactions()

@@ -7,6 +7,7 @@ import { LINK } from "./permalink.js";
 
 // So few rows are seen at once, and need no filter.
 const FEW = 4;
+const SENTENCE = 60;
 const SHAPES = {
   holds: ["holds", "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1zM4.5 8.2l1.2-1.2 1.6 1.6 3.2-3.4 1.2 1.2-4.4 4.7z"],
   breaks: ["breaks", "M5 1h6l4 4v6l-4 4H5l-4-4V5zM5.3 6.5 6.8 8 5.3 9.5l1.2 1.2L8 9.2l1.5 1.5 1.2-1.2L9.2 8l1.5-1.5-1.2-1.2L8 6.8 6.5 5.3z"],
@@ -25,6 +26,8 @@ export class Grid {
   constructor(table, ask) {
     this.ask = ask;
     this.sorted = { column: -1, down: false };
+    // A sentence has the room of one: its column is never a tower of single words.
+    this.long = table.heads.map((_, n) => table.rows.some((cells) => cells[n].text.length > SENTENCE));
     this.lines = table.rows.map((cells, place) => ({ cells, place, words: cells.map((cell) => cell.text).join("\n").toLowerCase(), node: this.line(cells) }));
     this.count = h("span.kr-count", { role: "status" });
     this.filter = h("input", { type: "search", label: `filter ${table.caption}`, placeholder: "filter: words in a row", oninput: () => this.sift(), onkeydown: (event) => this.typed(event) });
@@ -44,7 +47,8 @@ export class Grid {
   line(cells) {
     const nodes = cells.map((cell, n) => {
       const content = this.content(cell);
-      return n === 0 ? h("th", { scope: "row" }, ...content) : h("td", ...content);
+      const props = { class: this.long[n] && !LINK.test(cell.text) ? "kr-long" : null };
+      return n === 0 ? h("th", { scope: "row", ...props }, ...content) : h("td", props, ...content);
     });
     return h("tr", ...nodes);
   }

@@ -8,6 +8,7 @@ import { tone } from "./words.js";
 // How wide a letter is, what stands beside the lines, and what an alarm leaves of them.
 const LETTER = 9.5;
 const SIDES = 36;
+const RAGGED = 4; // letters that a line leaves empty, because its next word does not fit
 const BESIDE = 0.53;
 
 export class Sentence {
@@ -46,7 +47,7 @@ export class Sentence {
   fit(words, alarmed) {
     const { wide, root } = this.app;
     const { low, slim } = root.dataset;
-    const letters = ((wide - SIDES) * (alarmed ? BESIDE : 1)) / LETTER;
+    const letters = ((wide - SIDES) * (alarmed ? BESIDE : 1)) / LETTER - RAGGED;
     const [whole, bare, more] = low !== undefined ? [2, 2, 2] : slim !== undefined ? [4, 4, 4] : [3, 2, 3.2];
     const lines = words.length / letters;
     const heading = this.context.hidden || alarmed ? 0 : Math.ceil(this.context.textContent.length / letters);
