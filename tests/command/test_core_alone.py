@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,34 @@ def test_a_part_that_is_not_installed_is_one_sentence(wish, package, part):
     name = wish.partition("(")[0]
     assert f"MissingPart: kipviz.{name} needs the package {package}" in last
     assert last.endswith(f"pip install 'kipviz[{part}]'")
+
+
+def test_every_public_name_is_there_or_says_in_one_sentence_which_part_it_needs():
+    done = alone(
+        """
+import kipviz
+from kipviz.core.optional_parts import MissingPart
+
+for name in sorted(name for name in dir(kipviz) if not name.startswith("_")):
+    try:
+        getattr(kipviz, name)
+        print(name, "is there")
+    except MissingPart as missing:
+        print(missing)
+"""
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    there = {line.removesuffix(" is there") for line in lines if line.endswith(" is there")}
+    assert {"Cluster", "accept", "costs", "design", "list_designs", "serve", "story"} <= there
+    needs = [line for line in lines if not line.endswith(" is there")]
+    assert len(needs) > 10
+    for line in needs:
+        assert re.fullmatch(
+            r"kipviz\.\w+ needs the package \w+, which is not installed; "
+            r"install it with: pip install 'kipviz\[notebook\]'",
+            line,
+        ), line
 
 
 def test_a_command_of_a_part_that_is_not_installed_is_one_sentence_and_no_traceback(tmp_path):
