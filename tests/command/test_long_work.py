@@ -87,6 +87,7 @@ QUICK = {
     "play",
     "compare",
     "replay",
+    "runs",
     "export",
     "clauses",
     "pains",
