@@ -52,8 +52,19 @@ class GivenIds:
         return tuple(at + more for at in starts for more in range(meanwhile))
 
     def block_is_due(self, exchange: Exchange) -> bool:
-        """Say whether a broker may have no id to give at the time of an exchange."""
-        return (self._following(exchange) or 0) % BLOCK == 0
+        """Say whether a broker may have no id to give at the time of an exchange.
+
+        Its block is used up, or it has started again: then the next id that it gives is of another block than its last one.
+        """
+        following = self._following(exchange)
+        if following is None or following % BLOCK == 0:
+            return True
+        later = [
+            (told, given)
+            for _, told, given, broker in self._given
+            if told >= span_of(exchange)[0] and broker == exchange.broker
+        ]
+        return any(given // BLOCK != (following - 1) // BLOCK for _, given in sorted(later)[:1])
 
     def _following(self, exchange: Exchange) -> int | None:
         """Give the id behind those that were given before an exchange; None if nobody knows."""
