@@ -28,6 +28,13 @@ def test_ids_are_given_one_after_the_other_or_from_the_next_block() -> None:
     assert not ids.block_is_due(given(-1, 5, 6))
 
 
+def test_a_broker_that_gives_from_another_block_next_had_none_before_as_after_a_restart() -> None:
+    restarted = GivenIds((given(0, 0, 1), given(3_000, 9, 10), given(3_001, 11, 12)), 0)
+    assert restarted.block_is_due(given(-1, 5, 6))
+    assert not restarted.block_is_due(given(-1, 13, 14))
+    assert not GivenIds((given(0, 0, 1), given(1, 9, 10)), 0).block_is_due(given(-1, 5, 6))
+
+
 def test_the_first_id_of_a_broker_without_a_past_is_the_first_of_a_block_that_may_be_awaited() -> (
     None
 ):

@@ -81,7 +81,7 @@ from kipviz.recordings.replayed_roles.separate_share_groups import group_by_grou
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.replayed_roles.sharing import MEMBERS, Sharing
 from kipviz.recordings.request_context.admission import Admission
-from kipviz.recordings.request_context.appends import PRODUCE, Appends
+from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of
 from kipviz.recordings.request_context.coordinator_memory import in_transition, remembering_epochs
 from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
@@ -139,6 +139,8 @@ class Acceptor(RequestBook):
         with self._reading("A request or its answer lacks what its API has"):
             batches = leaders.batches_of(self._entries)
             self._appends = Appends(self.exchanges, self.names, batches)
+            known = (self._decisions, self._entries)
+            self._seen_ends = SeenEnds(self.exchanges, self.names, batches, *known)
             self._given = GivenIds(self.exchanges, evidence.first_producer_id)
             self._fronts = Fronts(self.exchanges, evidence.prune_ms)
             self._skipped = self._before_all()
@@ -355,7 +357,7 @@ class Acceptor(RequestBook):
             taken = questions(exchange, self.names)
         moments = tuple(self.moments(exchange, behind_ms))
         with self._taking_apart(number, exchange):
-            yield from self._of_leaders(number, exchange, moments)
+            yield from self._of_leaders(number, exchange, moments, behind_ms)
             yield from self._of_coordinators(number, exchange, moments)
         for question in taken:
             if not self._office.is_here(question.message):
@@ -365,7 +367,7 @@ class Acceptor(RequestBook):
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
 
     def _of_leaders(
-        self, number: int, exchange: Exchange, moments: tuple[int, ...]
+        self, number: int, exchange: Exchange, moments: tuple[int, ...], behind_ms: int
     ) -> Iterator[Asked]:
         """Ask the leaders of partitions."""
         places = self._worlds[0].image.leaders
@@ -391,6 +393,9 @@ class Acceptor(RequestBook):
                 yield Asked(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
+                if behind_ms:
+                    far = max(behind_ms, self._seen_ends.not_shown_ms(read.partition, exchange))
+                    moments = tuple(self.moments(exchange, far))
                 said = tuple(dict.fromkeys(self._told(read, moments, exchange)))
                 yield Asked(number, exchange.api, read.partition, read.recorded, said)
 

@@ -8,15 +8,20 @@ a request that finds no such batch may repeat one that another request of its cl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
+from kipviz.recordings.decoded.elections import Decision, elected_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import named
+from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.batches import Batch
 
 PRODUCE = "PRODUCE"
+# The acks of a request that is answered when all replicas in sync have its batch.
+ALL = -1
 Place = tuple[str, int]
 
 
@@ -97,3 +102,70 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
         for topic in exchange.response["responses"]
         for part in topic["partitionResponses"]
     )
+
+
+class SeenEnds:
+    """How far the answers of a broker show that everybody may read a partition there.
+
+    A new leader takes a while to learn from its followers how far they have copied, however long its machine needs for that. Until
+    then it tells a high watermark that may be lower than the one before. What bounds it is what it has told itself since it
+    was elected: that a batch is with all replicas (acks=all), or a high watermark.
+    Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords.
+    """
+
+    def __init__(
+        self,
+        exchanges: Iterable[Exchange],
+        names: Mapping[str, str],
+        batches: Mapping[Place, Batch],
+        decisions: Iterable[Decision],
+        entries: Sequence[Entry],
+    ) -> None:
+        """Gather what was told: (time of the answer, broker, end), by partition.
+
+        Raises:
+            KeyError, TypeError, ValueError: if a request or its answer lacks what its version has.
+        """
+        self._entries = entries
+        self._elected = elected_of(decisions)
+        self._told: dict[str, list[tuple[int, int, int]]] = {}
+        for exchange in exchanges:
+            for partition, end in _ends_in(exchange, names, batches):
+                told = (exchange.answered_ms, exchange.broker, end)
+                self._told.setdefault(partition, []).append(told)
+
+    def not_shown_ms(self, partition: str, exchange: Exchange) -> int:
+        """Return for how long the oldest batch has stood in a log that who is asked has not shown to anybody yet."""
+        came = exchange.received_ms
+        terms = (at for (name, _), at in self._elected.items() if name == partition and at <= came)
+        elected = max(terms, default=0)
+        end = max(
+            (
+                end
+                for at_ms, broker, end in self._told.get(partition, ())
+                if elected <= at_ms < came and broker == exchange.broker
+            ),
+            default=0,
+        )
+        hidden = (
+            entry.at_ms
+            for entry in self._entries
+            if entry.partition == partition and entry.batch.last_offset >= end
+        )
+        begin = span_of(exchange)[0]
+        return max(0, begin + 1 - min(hidden, default=begin + 1))
+
+
+def _ends_in(
+    exchange: Exchange, names: Mapping[str, str], batches: Mapping[Place, Batch]
+) -> Iterable[tuple[str, int]]:
+    if exchange.api == PRODUCE and exchange.request.get("acks") == ALL:
+        for partition, told in answers_of(exchange, names):
+            batch = batches.get((partition, told["baseOffset"]))
+            if told["errorCode"] == 0 and batch is not None:
+                yield partition, batch.last_offset + 1
+    elif exchange.api == "FETCH" and exchange.request.get("replicaId", -1) < 0:
+        for topic in exchange.response["responses"]:
+            for part in topic["partitions"]:
+                if part["errorCode"] == 0:
+                    yield f"{named(topic, names)}-{part['partitionIndex']}", part["highWatermark"]

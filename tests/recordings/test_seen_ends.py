@@ -1,0 +1,59 @@
+"""How far a new leader has shown a partition: by its own answers, and by no length of time."""
+
+import pytest
+
+from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.core.table import Table
+from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.request_context.appends import SeenEnds
+from kipviz.records.batches import Batch, DataRecord
+
+PLACE = "orders-0"
+OLD, NEW = 3, 2
+ELECTED = 1_000
+BATCHES = {(PLACE, at): Batch(at, (DataRecord("x"),), 7, 0, at) for at in (0, 1)}
+# The second batch stands in the log 4 s before anybody asks.
+ENTRIES = (Entry(PLACE, BATCHES[PLACE, 0], 500, ""), Entry(PLACE, BATCHES[PLACE, 1], 2_000, ""))
+DECISIONS = (
+    Decision(PLACE, OLD, 0, (1, 2, 3), (1, 2, 3), 100),
+    Decision(PLACE, NEW, 1, (1, 2, 3), (1, 2, 3), ELECTED),
+)
+
+
+def produced(offset, at_ms, broker, acks=-1):
+    part = Table.of({"index": 0, "errorCode": 0, "baseOffset": offset})
+    told = (Table.of({"name": "orders", "partitionResponses": (part,)}),)
+    answer = Table.of({"responses": told})
+    asked = Table.of({"acks": acks})
+    return Exchange("PRODUCE", 11, "a", at_ms - 1, at_ms, asked, answer, broker)
+
+
+def read(mark, at_ms, broker):
+    part = Table.of({"partitionIndex": 0, "errorCode": 0, "highWatermark": mark})
+    topics = (Table.of({"topic": "orders", "partitions": (part,)}),)
+    answer = Table.of({"responses": topics})
+    return Exchange("FETCH", 11, "r", at_ms - 1, at_ms, Table.of({}), answer, broker)
+
+
+def hidden_for(*exchanges):
+    seen = SeenEnds(exchanges, {}, BATCHES, DECISIONS, ENTRIES)
+    asks = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
+    return seen.not_shown_ms(PLACE, asks.but(earliest_ms=6_000))
+
+
+@pytest.mark.parametrize(
+    ("told", "age"),
+    [
+        # What the leader before has shown does not bound the new one.
+        ((produced(0, 600, OLD), read(2, 900, OLD)), 5_501),
+        ((produced(0, 1_500, NEW),), 4_001),
+        ((read(1, 1_500, NEW),), 4_001),
+        ((produced(1, 2_500, NEW),), 0),
+        # A batch that is answered before it is copied says nothing.
+        ((produced(1, 2_500, NEW, acks=1),), 5_501),
+        ((), 5_501),
+    ],
+)
+def test_a_batch_may_be_hidden_until_its_leader_has_shown_it(told, age):
+    assert hidden_for(*told) == age
