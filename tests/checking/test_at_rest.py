@@ -190,7 +190,7 @@ def test_no_design_holds_where_its_own_next_steps_break_the_promise() -> None:
     for chosen in CATALOGUE:
         if not chosen.stages_shares:
             continue
-        model = scenario(SMALL).model(chosen, FaultBudget())
+        model = scenario(SMALL).model(chosen, FaultBudget()).remembering()
         search = Search(model, ATOMIC)
         found = search.run(Bounds(states_max=4_000))
         if not found.complete or found.counterexamples:

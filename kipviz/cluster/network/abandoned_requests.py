@@ -13,8 +13,10 @@ def can_be_given_up(connection: Connection) -> bool:
     """Say whether somebody waits on a connection for what may come late."""
     if not connection.open or connection.left:
         return False
+    if not (connection.requests or connection.responses or connection.serving):
+        return False  # most connections are idle, and each is asked at every step
     under_way = [*connection.requests, *connection.responses]
     if connection.serving is not None:
         under_way.append(connection.serving)
     asked = [e.message for e in under_way if not e.message.IS_RESPONSE]
-    return bool(under_way) and all(api_of(message).may_be_late for message in asked)
+    return all(api_of(message).may_be_late for message in asked)

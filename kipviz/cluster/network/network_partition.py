@@ -48,18 +48,9 @@ def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
 
     A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
     """
-    yield from (Cut(one, other) for one, other in pairs(world))
+    yield from _cuts_of_two(world.up, world.applications.keys(), world.cuts)
     named = _named(spec.splits, hosts_of(spec)) if spec.splits else ()
     yield from (cut for cut in named if why_no_cut(spec, world, cut) is None)
-
-
-def pairs(world: World) -> Iterator[tuple[str, str]]:
-    """Give the pairs of hosts that can be cut apart, each in one order: brokers, then clients."""
-    hosts = [*map(broker_host, world.up), *world.applications]
-    for i, one in enumerate(hosts):
-        for other in hosts[i + 1 :]:
-            if one not in world.applications and not (world.cuts and are_apart(world, one, other)):
-                yield one, other
 
 
 def narrowed(cut: Cut) -> Iterator[Cut]:
@@ -73,7 +64,7 @@ def narrowed(cut: Cut) -> Iterator[Cut]:
 
 def are_apart(world: World, one: str, other: str) -> bool:
     """Say whether some cut holds two hosts apart; a host that stands still is cut off from itself."""
-    return any(_parts(cut, one, other) for cut in world.cuts)
+    return _holds_apart(world.cuts, one, other)
 
 
 def is_cut(world: World, source: str, broker: int) -> bool:
@@ -125,6 +116,25 @@ def why_no_heal(world: World, a: Heal) -> str | None:
     if cuts:
         return f"the network partition of {both(a.one, a.other)} heals as a whole: {both(*cuts[0])}"
     return f"{both(a.one, a.other)} are not partitioned"
+
+
+@lru_cache(maxsize=256)
+def _cuts_of_two(
+    up: tuple[int, ...], applications: tuple[str, ...], cuts: tuple[tuple[str, str], ...]
+) -> tuple[Cut, ...]:
+    """Give the cuts between two hosts that talk, brokers first; few steps change who runs and who is apart."""
+    brokers = tuple(map(broker_host, up))
+    hosts = (*brokers, *applications)
+    return tuple(
+        Cut(one, other)
+        for i, one in enumerate(brokers)
+        for other in hosts[i + 1 :]
+        if not _holds_apart(cuts, one, other)
+    )
+
+
+def _holds_apart(cuts: tuple[tuple[str, str], ...], one: str, other: str) -> bool:
+    return any(_parts(cut, one, other) for cut in cuts)
 
 
 @lru_cache(maxsize=64)
