@@ -1,4 +1,4 @@
-"""How many rows a second an audit reads, beside DuckDB: python tests/bench/bench_audit.py [rows].
+"""How many rows a second an audit reads, beside DuckDB: python tests/bench/bench_audit.py [rows] [--without-joins].
 
 Spark makes the log in a temporary folder, with a known number of duplicates, losses and stuck records. It is audited as
 it stands (one pass), and by the joins that a log whose runs are scattered needs. Where the package duckdb is installed, a
@@ -131,7 +131,7 @@ def rows_of(result: AuditResult) -> list[tuple[Any, ...]]:
     return sorted(tuple(row[name] for name in FOUND.names) for row in result.table.to_pylist())
 
 
-def main(rows: int) -> None:
+def main(rows: int, *, joins: bool) -> None:
     """Make the log, audit it in each way twice, and print rows a second and what was found."""
     spark = session()
     with tempfile.TemporaryDirectory(prefix="kipviz-bench-") as folder:
@@ -145,8 +145,9 @@ def main(rows: int) -> None:
         )
         ways: dict[str, Callable[[], list[tuple[Any, ...]]]] = {
             "one pass": lambda: rows_of(audit_log(spark, path)),
-            "by joins": lambda: rows_of(by_joins(read_events(spark, path))),
         }
+        if joins:
+            ways["by joins"] = lambda: rows_of(by_joins(read_events(spark, path)))
         if importlib.util.find_spec("duckdb"):
             ways["DuckDB"] = lambda: by_duckdb(path)
         else:
@@ -177,4 +178,5 @@ def main(rows: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000)
+    numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
+    main(numbers[0] if numbers else 10_000_000, joins="--without-joins" not in sys.argv)

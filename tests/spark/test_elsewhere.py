@@ -70,7 +70,7 @@ def run_elsewhere(tmp_path, start, variables):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
         check=False,
     )
     assert done.stdout.split() == [*["True"] * 6, "cancelled", "18"], done.stderr[-2000:]

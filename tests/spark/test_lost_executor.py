@@ -53,13 +53,12 @@ PROGRAM = """
 
     for partition in ("large-0", "large-1"):
         rows = []
-        for k in range(0, 6_000, 3):
+        for k in range(0, 4_200, 3):
             pid = k // 3 % 40
             rows += [batch(k, pid=pid, epoch=0, sequence=k % 7), batch(k + 1, pid=pid, epoch=0, sequence=3)]
             rows += [marker(k + 2, pid, 0, commit=k % 5 > 0)] if k % 11 else [batch(k + 2)]
         write("logs", partition, *rows)
-    log_audit.STRETCH_LEAST = 20_000
-    log_audit.STRETCH_MOST = 20_000
+    log_audit.STRETCH_LEAST = log_audit.STRETCH_MOST = 80_000
     there = audit_logs(["logs"])
     found = log_audit.audit_logs_on(spark, ["logs"], on_progress=kill_one)
     print(found == there, len(killed), len(there.findings) > 100, flush=True)
@@ -82,7 +81,7 @@ def test_an_executor_that_is_killed_changes_neither_a_campaign_s_table_nor_an_au
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=900,
         check=False,
     )
     assert done.stdout.splitlines() == ["True 1", "True 1 True"], done.stderr[-3000:]
