@@ -82,6 +82,10 @@ def test_logs_without_a_finding_are_status_0(tmp_path, capsys):
             ["log", "--topics", "a"],
             "--topics, --no-checksums, --part-mb and --spark are for --logs",
         ),
+        (
+            ["log", "--part-mb", "2"],
+            "--topics, --no-checksums, --part-mb and --spark are for --logs",
+        ),
         (["--logs", "nowhere"], "This is no folder"),
         (["--logs", "{folder}", "--topics", "b"], "There is no log of a topic 'b' here."),
     ],
@@ -90,3 +94,13 @@ def test_what_cannot_be_audited_is_one_sentence(tmp_path, capsys, arguments, why
     write(tmp_path, "a-0", batch(0))
     assert main(["audit", *(each.format(folder=tmp_path) for each in arguments)]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_how_much_of_a_log_is_held_at_once_changes_no_finding(tmp_path, capsys):
+    rows = [batch(k, ((None, bytes(700_000)),), pid=5, epoch=0, sequence=0) for k in range(4)]
+    write(tmp_path, "out-0", *rows)
+    words = ["audit", "--logs", str(tmp_path), "--json"]
+    assert main(words) == main([*words, "--part-mb", "1"]) == 1
+    whole, in_parts = capsys.readouterr().out.split("\n}\n")[:2]
+    assert json.loads(whole + "}") == json.loads(in_parts + "}")
+    assert json.loads(whole + "}")["counts"]["duplicate"] == 3
