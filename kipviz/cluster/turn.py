@@ -12,7 +12,6 @@ from typing import Any
 
 from kipviz.brokers.checks import Checked
 from kipviz.brokers.context import (
-    NOBODY,
     Context,
     Effects,
     Image,
@@ -23,11 +22,9 @@ from kipviz.brokers.context import (
 )
 from kipviz.brokers.groups import several_groups
 from kipviz.brokers.logs.partition_log import (
-    PartitionLog,
     append,
     delete_records,
     forget,
-    rebuild,
     replicate,
 )
 from kipviz.brokers.rules import BrokerRules
@@ -38,7 +35,7 @@ from kipviz.brokers.share_transactions import staging_requests
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sessions import binding
-from kipviz.cluster import admission, dispatch, topic_authorization
+from kipviz.cluster import admission, dispatch, replication_control, topic_authorization
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.operating import ordered
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -53,10 +50,7 @@ from kipviz.cluster.world import (
     broker_host,
     channel_of,
     host_of,
-    host_roles,
     idle,
-    leadership,
-    new_role,
     role_key,
 )
 from kipviz.core.model import Event
@@ -64,20 +58,15 @@ from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     ConnectionLost,
-    LeaderMoved,
     LeftOnItsWay,
     LogPruned,
     MessageDelivered,
     MessageSent,
     NotSent,
     TimePassed,
-    TopicCreated,
-    TopicDeleted,
-    TopicRemade,
 )
 from kipviz.messages.message import Message
-from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
-from kipviz.records.placement import topic_of
+from kipviz.records.batches import NO_TIMESTAMP, Batch
 
 
 @lru_cache(maxsize=256)
@@ -114,7 +103,7 @@ class Turn:
         self.client_rules = client_rules
         self.spec = spec
         self._settings = spec.settings
-        self._instant = spec.replication == "instant"
+        self.instant = spec.replication == "instant"
         self._timed = spec.clock.timed
         self._ages = ages(world) if self._timed else ()
 
@@ -183,7 +172,7 @@ class Turn:
         self.events += effects.events
         for partition, batch in effects.appends:
             log = append(self.logs[partition], self._dated(batch))
-            at_once = self._instant and self.image.has_enough_replicas(partition)
+            at_once = self.instant and self.image.has_enough_replicas(partition)
             self.logs = self.logs.set(partition, replicate(log) if at_once else log)
         for partition, offset in effects.given_up:
             log = self.logs[partition]
@@ -195,7 +184,7 @@ class Turn:
         if effects.acls is not None:
             self.image = self.image.but(acls=ordered(self.spec, effects.acls))
         for topic in effects.creates:
-            self.create_topic(topic)
+            replication_control.create_topic(self, topic)
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)
@@ -203,7 +192,7 @@ class Turn:
             self._reply(reply)
         for call in effects.local:
             self._local(broker, call)
-        if self._instant:
+        if self.instant:
             for partition, _ in effects.appends:
                 if self.image.has_enough_replicas(partition):
                     self.notify(partition)
@@ -452,149 +441,3 @@ class Turn:
         log = self.logs[key[2]]
         if log.given_up:
             self.logs = self.logs.set(key[2], log.but(given_up=()))
-
-    def _in_sync_changed(self) -> None:
-        """Follow the brokers that run: what was short of replicas goes on when it is not any more."""
-        if not self.image.min_insync_replicas:
-            return
-        offline = tuple(b for b in self.spec.brokers if b not in self.up)
-        before, self.image = self.image, self.image.but(offline=offline)
-        for partition in self.image.leaders:
-            if before.has_enough_replicas(partition) or not self.image.has_enough_replicas(
-                partition
-            ):
-                continue
-            if self._instant:
-                self.replicate(partition)
-            key = role_key(self.image.leader_of(partition), partition)
-            if key in self.roles and dispatch.heeds_image(
-                self.roles[key], partition, was_leaderless=False
-            ):
-                self.carry_out(key, dispatch.image_changed(self.roles[key], self.context(key[0])))
-
-    # -- leaders and hosts ---------------------------------------------------------------------
-
-    def elect(self, partition: str, to: int) -> None:
-        """Give a partition to another broker, or to nobody (-1)."""
-        held = self.image.leaders[partition]
-        fresh = held.but(leader=to, epoch=held.epoch + 1)
-        self.image = self.image.but(leaders=self.image.leaders.set(partition, fresh))
-        self.events.append(LeaderMoved(partition, held.leader, to, fresh.epoch))
-        self._resign(held.leader, partition)
-        self.logs = self.logs.set(partition, rebuild(self.logs[partition]))
-        if to != NOBODY:
-            loading = role_key(to, partition)[1] != "partition_leader"
-            self.roles = self.roles.set(
-                role_key(to, partition), new_role(partition, fresh, loading=loading)
-            )
-            self._image_changed((partition,), was_leaderless=held.leader == NOBODY)
-
-    def _image_changed(self, partitions: tuple[str, ...], *, was_leaderless: bool) -> None:
-        """Let every role that heeds it learn what has become of some partitions."""
-        for key in self.roles:
-            role = self.roles[key]
-            if any(
-                dispatch.heeds_image(role, p, was_leaderless=was_leaderless) for p in partitions
-            ):
-                self.carry_out(key, dispatch.image_changed(role, self.context(key[0])))
-
-    def _resign(self, broker: int, partition: str) -> None:
-        key = role_key(broker, partition)
-        role = self.roles.get(key)
-        if role is None:
-            return
-        self.roles = self.roles.without(key)
-        self.carry_out((broker, "", ""), dispatch.resigned(role, self.context(broker)))
-        if key[1] == "partition_leader":
-            shares = (broker, SHARE_LEADER, "")
-            done = dispatch.leadership_lost(self.roles[shares], partition, self.context(broker))
-            self.carry_out(shares, done)
-
-    def crash(self, broker: int) -> None:
-        """Stop a broker: its roles are gone, its partitions move, its connections break."""
-        self.up = tuple(b for b in self.up if b != broker)
-        self._in_sync_changed()
-        for key in tuple(self.roles):
-            if key[0] == broker:
-                self.roles = self.roles.without(key)
-        for partition, held in self.image.leaders.items():
-            if held.leader == broker:
-                heirs = [b for b in held.replicas if b in self.up]
-                self.elect(partition, heirs[0] if heirs else NOBODY)
-        host = broker_host(broker)
-        for source, other in tuple(self.connections):
-            if (other == broker or host_of(source) == host) and self.connections[
-                source, other
-            ].open:
-                self.lose(source, other)
-
-    def start(self, broker: int) -> None:
-        """Bring a broker back; it takes over what nobody leads."""
-        self.up = tuple(sorted((*self.up, broker)))
-        for key, role in host_roles(broker).items():
-            self.roles = self.roles.set(key, role)
-        for partition, held in self.image.leaders.items():
-            if held.leader == NOBODY and broker in held.replicas:
-                self.elect(partition, broker)
-        self._in_sync_changed()
-
-    def remake(self, topic: str) -> None:
-        """Delete a topic and make it again: another id, other records, nothing that was known of it."""
-        fresh = next(each for each in self.spec.remade if each.topic == topic)
-        before = self.image.topic_ids[topic]
-        ids = self.image.topic_ids.set(topic, fresh.topic_id)
-        self.image = self.image.but(topic_ids=ids)
-        self.events.append(TopicRemade(topic, before, fresh.topic_id))
-        for partition, held in self.image.leaders.items():
-            if topic_of(partition) != topic:
-                continue
-            first = partition == f"{topic}-0"
-            log = PartitionLog(partition)
-            for offset, value in enumerate(fresh.values if first else ()):
-                log = append(log, Batch(offset, (DataRecord(value),)))
-            self.logs = self.logs.set(partition, replicate(log))
-            if held.leader != NOBODY:
-                self.elect(partition, held.leader)
-        self._tell_of_deletion(topic, before)
-
-    def delete_topic(self, topic: str) -> None:
-        """Delete a topic for good: who leads its partitions says so, and who knows of it forgets it.
-
-        Its logs are empty, and nobody leads them.
-        """
-        gone = {p: held for p, held in self.image.leaders.items() if topic_of(p) == topic}
-        leaders = self.image.leaders
-        for partition in gone:
-            leaders = leaders.without(partition)
-            self.logs = self.logs.set(partition, PartitionLog(partition))
-        topic_id = self.image.topic_ids[topic]
-        ids = self.image.topic_ids.without(topic)
-        self.image = self.image.but(leaders=leaders, topic_ids=ids)
-        self.events.append(TopicDeleted(topic, topic_id))
-        for partition, held in gone.items():
-            self._resign(held.leader, partition)
-        self._tell_of_deletion(topic, topic_id)
-        self._image_changed(tuple(gone), was_leaderless=True)
-
-    def _tell_of_deletion(self, topic: str, topic_id: str) -> None:
-        for key in self.roles:
-            on = self.context(key[0])
-            self.carry_out(key, dispatch.topic_deleted(self.roles[key], topic, topic_id, on))
-
-    def create_topic(self, topic: str) -> None:
-        """Make a topic that was placed and not there; partitions of brokers that are down wait for them."""
-        topic_id = dict(self.spec.topic_ids)[topic]
-        ids = self.image.topic_ids.set(topic, topic_id)
-        self.image = self.image.but(topic_ids=ids)
-        self.events.append(TopicCreated(topic, topic_id))
-        for placed in self.spec.placements:
-            if topic_of(placed.partition) != topic:
-                continue
-            held = leadership(placed)
-            up = [broker for broker in held.replicas if broker in self.up]
-            held = held.but(leader=up[0] if up else NOBODY)
-            leaders = self.image.leaders.set(placed.partition, held)
-            self.image = self.image.but(leaders=leaders)
-            if up:
-                fresh = new_role(placed.partition, held, loading=False)
-                self.roles = self.roles.set(role_key(up[0], placed.partition), fresh)

@@ -13,7 +13,7 @@ from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clauses import OURS, SHIPPED, Clause
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.cluster import dispatch
+from kipviz.cluster import dispatch, replication_control
 from kipviz.cluster.actions import (
     CrashBroker,
     DelayOver,
@@ -420,7 +420,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
         return [CrashBroker(broker) for broker in world.up]
 
     def apply(self, turn: Turn, action: CrashBroker) -> None:
-        turn.crash(action.broker)
+        replication_control.crash(turn, action.broker)
 
     def sentence(self, world: World, action: CrashBroker) -> str:
         return f"Broker {action.broker} crashes. Its memory and its connections are gone."
@@ -472,7 +472,7 @@ class StartingBroker(Behaviour[StartBroker]):
         return [StartBroker(b) for b in down if why_not_registered(world.image, b) is None]
 
     def apply(self, turn: Turn, action: StartBroker) -> None:
-        turn.start(action.broker)
+        replication_control.start(turn, action.broker)
 
     def sentence(self, world: World, action: StartBroker) -> str:
         return f"Broker {action.broker} restarts."
@@ -527,7 +527,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         ]
 
     def apply(self, turn: Turn, action: MoveLeader) -> None:
-        turn.elect(action.partition, action.to)
+        replication_control.elect(turn, action.partition, action.to)
 
     def sentence(self, world: World, action: MoveLeader) -> str:
         return f"The controller makes Broker {action.to} the leader of {action.partition}."

@@ -7,7 +7,14 @@ from typing import Any, TypeAlias
 
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.behaviour import brokers, clients, network, operators, passing_time
+from kipviz.cluster.behaviour import (
+    applications,
+    brokers,
+    clients,
+    network,
+    operators,
+    passing_time,
+)
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard
 from kipviz.cluster.network.paused_hosts import paused
@@ -16,6 +23,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import Action
 
 BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+    *applications.BEHAVIOURS,
     *clients.BEHAVIOURS,
     *network.BEHAVIOURS,
     *brokers.BEHAVIOURS,

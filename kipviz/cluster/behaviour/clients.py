@@ -1,15 +1,13 @@
-"""What a client and its application do by themselves, and how they die and start again."""
+"""What a client does in the background of its application: what it sends, and what it waits no longer for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from kipviz.brokers.context import NOBODY, Image
 from kipviz.clauses import SHIPPED, Clause
-from kipviz.clients import application, kinds, thread, workers
-from kipviz.clients.application import Application, Call
+from kipviz.clients import kinds
 from kipviz.clients.kinds import (
     Client,
     MemberConsumer,
@@ -19,34 +17,23 @@ from kipviz.clients.kinds import (
     next_request,
 )
 from kipviz.clients.kinds import timers as timers_of
-from kipviz.clients.program_source import number_in_source
 from kipviz.clients.sending import sender
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import binding
-from kipviz.clients.thread import why_no_step, why_no_time_out
-from kipviz.clients.transactions import external_database
-from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch, topic_authorization
 from kipviz.cluster.actions import (
     ClientTimer,
-    CrashClient,
     ExpireBatch,
     MissPoll,
     Receive,
     Send,
-    StartClient,
-    Step,
-    TimeOutCall,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
     listed,
-    lost_with,
     request_name,
     short_name,
-    thread_of,
     who,
 )
 from kipviz.cluster.behaviour.timer_words import timer_words
@@ -54,53 +41,9 @@ from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
-from kipviz.core.table import pairs
 from kipviz.messages.list_offsets import dated
 from kipviz.messages.message import Message
 from kipviz.messages.releases import knows, spoken
-
-# One object for each: most steps of a run are calls and arrivals, and every one of them is kept.
-_next_line = lru_cache(maxsize=4096)(Step)
-
-
-class GoingOn(Behaviour[Step]):
-    """The application thread goes on: it enters a line or comes back from a call."""
-
-    action = Step
-    verbs = (Verb("step", "{0} goes on"),)
-
-    def why_not(self, model: Model, world: World, action: Step) -> str | None:
-        seen = _thread(world, action.application, action.thread)
-        return seen if isinstance(seen, str) else why_no_step(seen)
-
-    def of_process(self, app: Application) -> Iterable[Step]:
-        if not app.alive:
-            return ()
-        found = [_next_line(app.name)] if why_no_step(app) is None else []
-        threads = (w.name for w in app.workers if why_no_step(seen_by(app, w.name)) is None)
-        return [*found, *(Step(app.name, thread) for thread in threads)] if app.workers else found
-
-    def apply(self, turn: Turn, action: Step) -> None:
-        app = workers.seen_by(turn.applications[action.application], action.thread)
-        app, events = thread.step(app, turn.client_rules)
-        turn.events += events
-        turn.settle(workers.seen_by(app, action.thread))
-        _show_others(turn, action.application)
-
-    def sentence(self, world: World, action: Step) -> str:
-        app = seen_by(world.applications[action.application], action.thread)
-        name = thread_of(action)
-        call = app.program[app.line].call.value
-        return f"{call}() returns to {name}." if app.waiting else f"{name} calls {call}()."
-
-    def name(self, world: World, action: Step) -> ActionName:
-        return ActionName(self.verbs[0], (thread_of(action),))
-
-    def host(self, world: World, action: Step) -> str:
-        return action.application
-
-    def lane(self, world: World, action: Step) -> str:
-        return action.application
 
 
 class Sending(Behaviour[Send]):
@@ -327,57 +270,6 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         return host_of(action.source)
 
 
-class TimingOutCall(Behaviour[TimeOutCall]):
-    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
-
-    action = TimeOutCall
-    verbs = (Verb("time out call", "a call of {0} times out"),)
-    place = 100
-    clause = Clause(
-        "timed_out",
-        "KIP-98 Producer API; max.block.ms (KAFKA-6446)",
-        SHIPPED,
-        "KafkaProducer.commitTransaction, TransactionManager.handleCachedTransactionRequestResult",
-    )
-    spends = "max_block"
-    spent_as = "call timeouts"
-
-    def why_not(self, model: Model, world: World, action: TimeOutCall) -> str | None:
-        seen = _thread(world, action.application, action.thread)
-        return seen if isinstance(seen, str) else why_no_time_out(seen)
-
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[TimeOutCall]:
-        for name, app in pairs(world.applications):
-            for one, seen in workers.every_thread(app):
-                if why_no_time_out(seen) is None:
-                    yield TimeOutCall(name, one)
-
-    def apply(self, turn: Turn, action: TimeOutCall) -> None:
-        app = workers.seen_by(turn.applications[action.application], action.thread)
-        app, events = thread.timed_out(app)
-        app = workers.seen_by(app, action.thread)
-        turn.applications = turn.applications.set(action.application, app)
-        turn.events += events
-
-    def sentence(self, world: World, action: TimeOutCall) -> str:
-        app = seen_by(world.applications[action.application], action.thread)
-        name = thread_of(action)
-        if app.program[app.line].call is Call.SEND:
-            return (
-                f"max.block.ms expires: send() returns to {name}, and its records are in no buffer."
-            )
-        return f"max.block.ms expires for a call of {name}. The operation itself continues."
-
-    def name(self, world: World, action: TimeOutCall) -> ActionName:
-        return ActionName(self.verbs[0], (thread_of(action),))
-
-    def host(self, world: World, action: TimeOutCall) -> str:
-        return action.application
-
-    def lane(self, world: World, action: TimeOutCall) -> str:
-        return action.application
-
-
 class MissingPoll(Behaviour[MissPoll]):
     """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group by itself."""
 
@@ -432,146 +324,16 @@ class MissingPoll(Behaviour[MissPoll]):
         return host_of(action.source)
 
 
-class CrashingClient(Behaviour[CrashClient]):
-    """An application process dies with its producer and its consumer."""
-
-    action = CrashClient
-    verbs = (Verb("crash", "{0} crashes"),)
-    place = 160
-    clause = Clause(
-        "crash_client",
-        "KIP-98 transaction.timeout.ms; KIP-932 acquisition lock: a dead client is waited out",
-        SHIPPED,
-        "SocketServer.processDisconnected",
-    )
-    spends = "crash_client"
-    spent_as = "application crashes"
-
-    def why_not(self, model: Model, world: World, action: CrashClient) -> str | None:
-        app = world.applications.get(action.application)
-        if app is None:
-            return f"there is no application {action.application}"
-        return None if app.alive else f"{app.name} is already down"
-
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CrashClient]:
-        return [CrashClient(name) for name, app in pairs(world.applications) if app.alive]
-
-    def apply(self, turn: Turn, action: CrashClient) -> None:
-        app = turn.applications[action.application]
-        dead = application.crashed(app)
-        turn.applications = turn.applications.set(action.application, dead)
-        turn.events += application.databases_changed(app, dead)
-        for source, broker in tuple(turn.connections):
-            connection = turn.connections[source, broker]
-            if host_of(source) == action.application and connection.open and not connection.left:
-                turn.lose(source, broker)
-
-    def sentence(self, world: World, action: CrashClient) -> str:
-        app = world.applications.get(action.application)
-        operator = app is not None and app.others.get("admin") is not None
-        return f"{action.application} crashes, with its {'admin client' if operator else 'producer and consumer'}."
-
-    def looks_at(self, world: World, action: CrashClient) -> Iterable[Guard]:
-        app = world.applications[action.application]
-        yield "at", f"{app.program[app.line].call.value}()"
-        yield "producer state", app.holder.state_name
-        for consumer in app.share_consumers:
-            yield "records held", listed(consumer.in_hand)
-        yield from lost_with(
-            c
-            for (source, _), c in world.connections.items()
-            if host_of(source) == action.application
-        )
-        yield "crashes left", str(world.budget.crash_client)
-
-    def name(self, world: World, action: CrashClient) -> ActionName:
-        return ActionName(self.verbs[0], (action.application,))
-
-    def lane(self, world: World, action: CrashClient) -> str:
-        return action.application
-
-
-class StartingClient(Behaviour[StartClient]):
-    """The application is started again, at its first line."""
-
-    action = StartClient
-    repairs = True
-    verbs = (Verb("start", "{0} starts"),)
-    clause = Clause(
-        "start_client",
-        "KIP-98 initTransactions fences who was there before; KIP-932 a new member id",
-        SHIPPED,
-        "KafkaProducer.initTransactions, KafkaShareConsumer",
-    )
-
-    def why_not(self, model: Model, world: World, action: StartClient) -> str | None:
-        app = world.applications.get(action.application)
-        if app is None:
-            return f"there is no application {action.application}"
-        return f"{app.name} is running" if app.alive else None
-
-    def of_process(self, app: Application) -> Iterable[StartClient]:
-        return () if app.alive else (StartClient(app.name),)
-
-    def apply(self, turn: Turn, action: StartClient) -> None:
-        fresh = application.restarted(turn.applications[action.application])
-        turn.applications = turn.applications.set(action.application, fresh)
-
-    def sentence(self, world: World, action: StartClient) -> str:
-        return f"{action.application} restarts at its first line, with a new member id."
-
-    def looks_at(self, world: World, action: StartClient) -> Iterable[Guard]:
-        app = world.applications[action.application]
-        yield "life", f"{app.life + 1}: it keeps only its configured names"
-        yield "transactional id", app.manager.transactional_id or "none"
-        place = number_in_source(app.program, 0)
-        yield "starts at line", f"{place}: {app.program[0].text.strip()}"
-
-    def name(self, world: World, action: StartClient) -> ActionName:
-        return ActionName(self.verbs[0], (action.application,))
-
-    def lane(self, world: World, action: StartClient) -> str:
-        return action.application
-
-
 BEHAVIOURS: tuple[Behaviour[Any], ...] = (
-    GoingOn(),
     Sending(),
     Receiving(),
     RunningOutAtClient(),
     ExpiringBatch(),
-    TimingOutCall(),
     MissingPoll(),
-    CrashingClient(),
-    StartingClient(),
 )
 
 
 # -- pieces --------------------------------------------------------------------------------------
-
-
-def _show_others(turn: Turn, name: str) -> None:
-    """Let the other processes at a shared database see what one has just done to it."""
-    changed = turn.applications[name].others.get(external_database.NAME)
-    if not isinstance(changed, ExternalDatabase) or not changed.shared:
-        return
-    for other, app in turn.applications.items():
-        theirs = app.others.get(external_database.NAME)
-        if other == name or not isinstance(theirs, ExternalDatabase):
-            continue
-        seen = external_database.agreed(theirs, changed)
-        if theirs.shared == changed.shared and seen != theirs:
-            turn.applications = turn.applications.set(other, app.with_client(seen))
-
-
-def _thread(world: World, name: str, thread: str) -> Application | str:
-    """Give a process as one of its threads sees it, or why there is no such thread."""
-    app = world.applications.get(name)
-    if app is None:
-        return f"there is no application {name}"
-    if thread and thread not in (w.name for w in app.workers):
-        return f"{name} has no thread {thread}"
-    return seen_by(app, thread)
 
 
 def _running(world: World, source: str) -> Client | str:

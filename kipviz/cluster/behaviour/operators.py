@@ -7,6 +7,7 @@ from typing import Any
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.clauses import SHIPPED, Clause
+from kipviz.cluster import replication_control
 from kipviz.cluster.actions import (
     CreateAcls,
     CreateTopic,
@@ -31,8 +32,13 @@ from kipviz.cluster.operating import (
     why_no_installation,
     why_no_upgrade,
 )
+from kipviz.cluster.replication_control import (
+    creatable,
+    removable,
+    why_no_creation,
+    why_no_removal,
+)
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.cluster.topic_lifecycle import creatable, removable, why_no_creation, why_no_removal
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
@@ -73,7 +79,7 @@ class RemakingTopic(Behaviour[RemakeTopic]):
         return [RemakeTopic(each.topic) for each in old]
 
     def apply(self, turn: Turn, action: RemakeTopic) -> None:
-        turn.remake(action.topic)
+        replication_control.remake(turn, action.topic)
 
     def sentence(self, world: World, action: RemakeTopic) -> str:
         return f"An operator deletes {action.topic} and creates a topic of the same name."
@@ -103,7 +109,7 @@ class DeletingTopic(Behaviour[DeleteTopic]):
         return map(DeleteTopic, removable(spec, world))
 
     def apply(self, turn: Turn, action: DeleteTopic) -> None:
-        turn.delete_topic(action.topic)
+        replication_control.delete_topic(turn, action.topic)
 
     def sentence(self, world: World, action: DeleteTopic) -> str:
         return f"An operator deletes {action.topic}."
@@ -133,7 +139,7 @@ class CreatingTopic(Behaviour[CreateTopic]):
         return map(CreateTopic, creatable(spec, world))
 
     def apply(self, turn: Turn, action: CreateTopic) -> None:
-        turn.create_topic(action.topic)
+        replication_control.create_topic(turn, action.topic)
 
     def sentence(self, world: World, action: CreateTopic) -> str:
         return f"An operator creates {action.topic}."
@@ -250,7 +256,9 @@ class InstallingRelease(Behaviour[InstallRelease]):
 
     def apply(self, turn: Turn, action: InstallRelease) -> None:
         if action.broker in turn.up:
-            turn.crash(action.broker)  # in good order: others lead before it is gone
+            replication_control.crash(
+                turn, action.broker
+            )  # in good order: others lead before it is gone
         turn.image = turn.image.but(
             releases=installed(turn.image.releases, action.broker, action.release)
         )

@@ -1,0 +1,219 @@
+"""What the controller does in a step: who leads a partition, which brokers run, which topics there are.
+
+WHERE IN KAFKA: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, electLeaders, deleteTopics,
+  createTopics); BrokerMetadataPublisher.
+KIPS: KIP-631 (brokers), KIP-4 (CreateTopics, DeleteTopics), KIP-516 (topic ids), KIP-599.
+NOT MODELLED: that brokers learn of it one by one; the requests of an admin client for it, and their
+  rights; a topic of the same name after one was deleted (that is `RemakeTopic`); partitions that
+  are added to a topic; brokers that make a topic because somebody asks for it (auto.create.topics.enable),
+  but for one that dead letters go to (KIP-1191).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.logs.partition_log import PartitionLog, append, rebuild, replicate
+from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
+from kipviz.cluster import dispatch
+from kipviz.cluster.actions import CreateTopic, DeleteTopic
+from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.world import (
+    World,
+    broker_host,
+    host_of,
+    host_roles,
+    leadership,
+    new_role,
+    role_key,
+)
+from kipviz.messages.events import LeaderMoved, TopicCreated, TopicDeleted, TopicRemade
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.placement import topic_of
+
+if TYPE_CHECKING:
+    from kipviz.cluster.turn import Turn
+
+
+def removable(spec: ClusterSpec, world: World) -> Iterator[str]:
+    """Give the topics that an operator may delete now."""
+    return (topic for topic in spec.deletable_topics if topic in world.image.topic_ids)
+
+
+def creatable(spec: ClusterSpec, world: World) -> Iterator[str]:
+    """Give the topics that an operator may make now."""
+    return (topic for topic in spec.later_topics if topic not in world.image.topic_ids)
+
+
+def why_no_removal(spec: ClusterSpec, world: World, action: DeleteTopic) -> str | None:
+    """Say why an operator does not delete a topic now."""
+    if action.topic not in spec.deletable_topics:
+        names = ", ".join(spec.deletable_topics) or "none"
+        return f"{action.topic} cannot be deleted here; topics that can: {names}"
+    gone = action.topic not in world.image.topic_ids
+    return f"{action.topic} is already deleted" if gone else None
+
+
+def why_no_creation(spec: ClusterSpec, world: World, action: CreateTopic) -> str | None:
+    """Say why an operator does not make a topic now."""
+    if action.topic not in spec.later_topics:
+        names = ", ".join(spec.later_topics) or "none"
+        return f"{action.topic} cannot be created here; topics that can: {names}"
+    there = action.topic in world.image.topic_ids
+    return f"topic {action.topic} already exists" if there else None
+
+
+# -- leaders and brokers ---------------------------------------------------------------------
+
+
+def elect(turn: Turn, partition: str, to: int) -> None:
+    """Give a partition to another broker, or to nobody (-1)."""
+    held = turn.image.leaders[partition]
+    fresh = held.but(leader=to, epoch=held.epoch + 1)
+    turn.image = turn.image.but(leaders=turn.image.leaders.set(partition, fresh))
+    turn.events.append(LeaderMoved(partition, held.leader, to, fresh.epoch))
+    _resign(turn, held.leader, partition)
+    turn.logs = turn.logs.set(partition, rebuild(turn.logs[partition]))
+    if to != NOBODY:
+        loading = role_key(to, partition)[1] != "partition_leader"
+        turn.roles = turn.roles.set(
+            role_key(to, partition), new_role(partition, fresh, loading=loading)
+        )
+        _image_changed(turn, (partition,), was_leaderless=held.leader == NOBODY)
+
+
+def crash(turn: Turn, broker: int) -> None:
+    """Stop a broker: its roles are gone, its partitions move, its connections break."""
+    turn.up = tuple(b for b in turn.up if b != broker)
+    _in_sync_changed(turn)
+    for key in tuple(turn.roles):
+        if key[0] == broker:
+            turn.roles = turn.roles.without(key)
+    for partition, held in turn.image.leaders.items():
+        if held.leader == broker:
+            heirs = [b for b in held.replicas if b in turn.up]
+            elect(turn, partition, heirs[0] if heirs else NOBODY)
+    host = broker_host(broker)
+    for source, other in tuple(turn.connections):
+        if (other == broker or host_of(source) == host) and turn.connections[source, other].open:
+            turn.lose(source, other)
+
+
+def start(turn: Turn, broker: int) -> None:
+    """Bring a broker back; it takes over what nobody leads."""
+    turn.up = tuple(sorted((*turn.up, broker)))
+    for key, role in host_roles(broker).items():
+        turn.roles = turn.roles.set(key, role)
+    for partition, held in turn.image.leaders.items():
+        if held.leader == NOBODY and broker in held.replicas:
+            elect(turn, partition, broker)
+    _in_sync_changed(turn)
+
+
+def _in_sync_changed(turn: Turn) -> None:
+    """Follow the brokers that run: what was short of replicas goes on when it is not any more."""
+    if not turn.image.min_insync_replicas:
+        return
+    offline = tuple(b for b in turn.spec.brokers if b not in turn.up)
+    before, turn.image = turn.image, turn.image.but(offline=offline)
+    for partition in turn.image.leaders:
+        if before.has_enough_replicas(partition) or not turn.image.has_enough_replicas(partition):
+            continue
+        if turn.instant:
+            turn.replicate(partition)
+        key = role_key(turn.image.leader_of(partition), partition)
+        if key in turn.roles and dispatch.heeds_image(
+            turn.roles[key], partition, was_leaderless=False
+        ):
+            turn.carry_out(key, dispatch.image_changed(turn.roles[key], turn.context(key[0])))
+
+
+def _image_changed(turn: Turn, partitions: tuple[str, ...], *, was_leaderless: bool) -> None:
+    """Let every role that heeds it learn what has become of some partitions."""
+    for key in turn.roles:
+        role = turn.roles[key]
+        if any(dispatch.heeds_image(role, p, was_leaderless=was_leaderless) for p in partitions):
+            turn.carry_out(key, dispatch.image_changed(role, turn.context(key[0])))
+
+
+def _resign(turn: Turn, broker: int, partition: str) -> None:
+    key = role_key(broker, partition)
+    role = turn.roles.get(key)
+    if role is None:
+        return
+    turn.roles = turn.roles.without(key)
+    turn.carry_out((broker, "", ""), dispatch.resigned(role, turn.context(broker)))
+    if key[1] == "partition_leader":
+        shares = (broker, SHARE_LEADER, "")
+        done = dispatch.leadership_lost(turn.roles[shares], partition, turn.context(broker))
+        turn.carry_out(shares, done)
+
+
+# -- topics ----------------------------------------------------------------------------------
+
+
+def remake(turn: Turn, topic: str) -> None:
+    """Delete a topic and make it again: another id, other records, nothing that was known of it."""
+    fresh = next(each for each in turn.spec.remade if each.topic == topic)
+    before = turn.image.topic_ids[topic]
+    ids = turn.image.topic_ids.set(topic, fresh.topic_id)
+    turn.image = turn.image.but(topic_ids=ids)
+    turn.events.append(TopicRemade(topic, before, fresh.topic_id))
+    for partition, held in turn.image.leaders.items():
+        if topic_of(partition) != topic:
+            continue
+        first = partition == f"{topic}-0"
+        log = PartitionLog(partition)
+        for offset, value in enumerate(fresh.values if first else ()):
+            log = append(log, Batch(offset, (DataRecord(value),)))
+        turn.logs = turn.logs.set(partition, replicate(log))
+        if held.leader != NOBODY:
+            elect(turn, partition, held.leader)
+    _tell_of_deletion(turn, topic, before)
+
+
+def delete_topic(turn: Turn, topic: str) -> None:
+    """Delete a topic for good: who leads its partitions says so, and who knows of it forgets it.
+
+    Its logs are empty, and nobody leads them.
+    """
+    gone = {p: held for p, held in turn.image.leaders.items() if topic_of(p) == topic}
+    leaders = turn.image.leaders
+    for partition in gone:
+        leaders = leaders.without(partition)
+        turn.logs = turn.logs.set(partition, PartitionLog(partition))
+    topic_id = turn.image.topic_ids[topic]
+    ids = turn.image.topic_ids.without(topic)
+    turn.image = turn.image.but(leaders=leaders, topic_ids=ids)
+    turn.events.append(TopicDeleted(topic, topic_id))
+    for partition, held in gone.items():
+        _resign(turn, held.leader, partition)
+    _tell_of_deletion(turn, topic, topic_id)
+    _image_changed(turn, tuple(gone), was_leaderless=True)
+
+
+def create_topic(turn: Turn, topic: str) -> None:
+    """Make a topic that was placed and not there; partitions of brokers that are down wait for them."""
+    topic_id = dict(turn.spec.topic_ids)[topic]
+    ids = turn.image.topic_ids.set(topic, topic_id)
+    turn.image = turn.image.but(topic_ids=ids)
+    turn.events.append(TopicCreated(topic, topic_id))
+    for placed in turn.spec.placements:
+        if topic_of(placed.partition) != topic:
+            continue
+        held = leadership(placed)
+        up = [broker for broker in held.replicas if broker in turn.up]
+        held = held.but(leader=up[0] if up else NOBODY)
+        leaders = turn.image.leaders.set(placed.partition, held)
+        turn.image = turn.image.but(leaders=leaders)
+        if up:
+            fresh = new_role(placed.partition, held, loading=False)
+            turn.roles = turn.roles.set(role_key(up[0], placed.partition), fresh)
+
+
+def _tell_of_deletion(turn: Turn, topic: str, topic_id: str) -> None:
+    for key in turn.roles:
+        on = turn.context(key[0])
+        turn.carry_out(key, dispatch.topic_deleted(turn.roles[key], topic, topic_id, on))
