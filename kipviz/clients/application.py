@@ -111,6 +111,13 @@ ROLES = {
     Call.ACKNOWLEDGE_TRANSACTIONALLY: Call.SEND_SHARE_ACKNOWLEDGEMENTS,
 }
 
+# The calls that stage a share group's acknowledgements in a transaction, and those of a session.
+STAGING = (
+    Call.SEND_SHARE_ACKNOWLEDGEMENTS,
+    Call.ADD_SHARE_ACKS,
+    Call.ACKNOWLEDGE_TRANSACTIONALLY,
+)
+
 
 class Line(Value, frozen=True, cache_hash=True):
     """One line of a program: its text, its call, and where to go on.

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from kipviz.clients import workers
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
-from kipviz.clients.calls import CALLS, client_of, left_behind
+from kipviz.clients.calling.producer_calls import left_behind
+from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
 from kipviz.clients.groups import consumer_threads
 from kipviz.clients.kinds import Client, Holder, MemberConsumer

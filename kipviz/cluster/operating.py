@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Image
-from kipviz.clients.calls import STAGING
+from kipviz.clients.application import STAGING
 from kipviz.cluster.actions import CreateAcls, DeleteAcls, InstallRelease, UpgradeFeature
 from kipviz.cluster.specs.share_levels import SHARE_VERSION
 from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec

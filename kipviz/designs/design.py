@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
-from kipviz.clients.application import Call
-from kipviz.clients.calls import KEEP_PREPARED_TXN, STAGING
+from kipviz.clients.application import STAGING, Call
+from kipviz.clients.calling.producer_calls import KEEP_PREPARED_TXN
 from kipviz.clients.operators.group_calls import RESETTING
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.specs.session_config import BOTH, SESSION

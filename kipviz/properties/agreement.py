@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.clients.calls import CHECKPOINT
+from kipviz.clients.calling.database_calls import CHECKPOINT
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table

@@ -11,7 +11,8 @@ ids, and a second sink whose recovery commits again by the checkpoint (there the
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import CHECKPOINT, KEEP_PREPARED_TXN
+from kipviz.clients.calling.database_calls import CHECKPOINT
+from kipviz.clients.calling.producer_calls import KEEP_PREPARED_TXN
 from kipviz.clients.shares.draining import DRAINED, QUEUED
 from kipviz.clients.transactions.external_database import STORED
 from kipviz.scenarios.programs import ACCEPT_EACH, CATCH, INIT, SHARE_POLL

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import EVERY_PARTITION, KEEP_PREPARED_TXN, WITH_STATE
+from kipviz.clients.calling.database_calls import WITH_STATE
+from kipviz.clients.calling.producer_calls import EVERY_PARTITION, KEEP_PREPARED_TXN
 from kipviz.clients.groups.subscribing import PATTERN
 from kipviz.clients.transactions.external_database import IN_DOUBT, STORED
 from kipviz.messages.share_groups import AcknowledgeType

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.clients.calls import OF_SESSIONS, STAGING
+from kipviz.clients.application import STAGING
+from kipviz.clients.calls import OF_SESSIONS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import (
     TRANSACTION_TIMEOUT_MS,

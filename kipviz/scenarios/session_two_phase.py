@@ -7,7 +7,8 @@ our inference, and each way to do it is a program of its own.
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import KEEP_PREPARED_TXN, WITH_IDENTITY, WITH_STATE
+from kipviz.clients.calling.database_calls import WITH_IDENTITY, WITH_STATE
+from kipviz.clients.calling.producer_calls import KEEP_PREPARED_TXN
 from kipviz.clients.transactions.external_database import IN_DOUBT, STORED
 from kipviz.cluster.specs.session_config import SESSION
 from kipviz.scenarios.programs import READ_ON, SEEK, UNDO

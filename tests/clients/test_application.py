@@ -7,7 +7,7 @@ import pytest
 from kipviz.clients import application as app
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import EVERY_PARTITION
+from kipviz.clients.calling.producer_calls import EVERY_PARTITION
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
 from kipviz.clients.groups.consumer import Consumer

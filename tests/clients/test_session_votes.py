@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.calls import CALLS, STAGING
+from kipviz.clients.application import STAGING
+from kipviz.clients.calls import CALLS
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import design

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.calls import CALLS, STAGING
+from kipviz.clients.application import STAGING
+from kipviz.clients.calls import CALLS
 from kipviz.cluster.actions import Step
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel

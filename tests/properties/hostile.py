@@ -8,7 +8,7 @@ from kipviz.checking.judging.swarm import GIVES_UP
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY
 from kipviz.checking.search.liveness import settle
 from kipviz.checking.single_run.seeded_run import STUCK, Task, model_of, moments
-from kipviz.clients.calls import STAGING
+from kipviz.clients.application import STAGING
 from kipviz.cluster.specs.spec import ApplicationSpec, FaultBudget
 from kipviz.designs.design import Design
 from kipviz.properties.verdict import BROKEN

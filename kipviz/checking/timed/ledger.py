@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kipviz.clients.application import Application, Line
-from kipviz.clients.calls import CALLS, STAGING, client_of
+from kipviz.clients.application import STAGING, Application, Line
+from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client
 from kipviz.clients.sending.producer import Producer

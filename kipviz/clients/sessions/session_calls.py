@@ -1,6 +1,6 @@
 """The calls of a TransactionSession alone (KIP-1310, draft): how it is made, and what it is told.
 
-What it has in common with a producer is in `kipviz.clients.calls`, which has a row for every call.
+What it has in common with a producer is in `kipviz.clients.calling.producer_calls`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Status: our inference; the draft's producer knows no consumer.
 
 from __future__ import annotations
 
-from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import STAGING, client_of
+from kipviz.clients.application import STAGING, Application, Call, Line
+from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Holder
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares import share_holding

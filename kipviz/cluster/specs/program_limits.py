@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipviz.clients.application import Call, Line
-from kipviz.clients.calls import ADMIN, CALLS, CONSUMER, STAGING
+from kipviz.clients.application import STAGING, Call, Line
+from kipviz.clients.calls import ADMIN, CALLS, CONSUMER
 from kipviz.clients.sessions.session_calls import GIVEN
 from kipviz.clients.shares.draining import drained_by
 from kipviz.clients.transactions import external_database as databases

@@ -10,8 +10,8 @@ from kipviz.brokers.settings import (
     GroupConfig,
     why_no_group,
 )
-from kipviz.clients.application import Line
-from kipviz.clients.calls import ADMIN, CALLS, STAGING, TARGETS
+from kipviz.clients.application import STAGING, Line
+from kipviz.clients.calls import ADMIN, CALLS, TARGETS
 from kipviz.clients.groups.assignors import why_no_such_assignors
 from kipviz.clients.groups.consumer import why_no_reset
 from kipviz.clients.groups.subscribing import MODERN, why_not_subscribed

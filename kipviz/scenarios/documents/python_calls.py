@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from kipviz.clients.application import Call
-from kipviz.clients.calls import ADMIN, CALLS, KEEP_PREPARED_TXN, WITH_STATE
+from kipviz.clients.calling.database_calls import WITH_STATE
+from kipviz.clients.calling.producer_calls import KEEP_PREPARED_TXN
+from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.clients.transactions.external_database import STORED
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType

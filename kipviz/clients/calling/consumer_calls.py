@@ -1,0 +1,107 @@
+"""The calls of a consumer, of whichever kind it is.
+
+WHERE IN KAFKA: KafkaConsumer, KafkaShareConsumer.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.application import STAGING, Application, Line
+from kipviz.clients.calling.database_calls import database_of
+from kipviz.clients.calling.named_client import named_client
+from kipviz.clients.calling.staging_calls import verdicts_of
+from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups import consumer as regular
+from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.subscribing import subscription_of
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.transactions import external_database as databases
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    batches_of,
+)
+
+
+def poll(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Ask for records; what is in hand is done with."""
+    consumer = named_client(me, line, me.consumer)
+    if isinstance(consumer, ShareConsumer):
+        stages = any(each.call in STAGING for each in me.program)
+        next_poll = rules.next_poll if stages else _accept_all
+        return me.with_client(sharing.poll(consumer, next_poll)).but(records=())
+    if isinstance(consumer, GroupConsumer):
+        return me.with_client(member.poll(consumer)).but(records=())
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.poll(consumer)).but(records=())
+    assert isinstance(consumer, Consumer), "poll() is a call of a consumer"
+    return me.with_client(regular.poll(consumer)).but(records=())
+
+
+def seek(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Read on from where the database stands."""
+    consumer = named_client(me, line, me.consumer)
+    assert isinstance(consumer, Consumer), "seek() is a call of a consumer"
+    position = databases.position(database_of(me), consumer.partition)
+    return me.with_client(consumer.but(position=position)).but(records=())
+
+
+def acknowledge(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Say what became of records in hand."""
+    consumer = named_client(me, line, me.consumer)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+    return me.with_client(sharing.acknowledge(consumer, verdicts_of(me, line)))
+
+
+def commit_sync(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Send what was said or read, and wait for the answer."""
+    consumer = named_client(me, line, me.consumer)
+    if isinstance(consumer, GroupConsumer):
+        return me.with_client(member.commit_sync(consumer))
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.commit_sync(consumer))
+    assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+    return me.with_client(sharing.commit_sync(consumer))
+
+
+def commit_async(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Send what was said, and do not wait."""
+    consumer = named_client(me, line, me.consumer)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+    return me.with_client(sharing.commit_async(consumer))
+
+
+def close_consumer(me: Application, line: Line, rules: ClientRules) -> Application:
+    """End a share consumer."""
+    consumer = named_client(me, line, me.consumer)
+    assert isinstance(consumer, ShareConsumer), "it closes a share consumer"
+    return me.with_client(sharing.close(consumer)).but(records=())
+
+
+def unsubscribe(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Leave the group."""
+    consumer = named_client(me, line, me.consumer)
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.unsubscribe(consumer)).but(records=())
+    assert isinstance(consumer, GroupConsumer), "only a member that joined leaves"
+    return me.with_client(member.unsubscribe(consumer)).but(records=())
+
+
+def subscribe(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Subscribe to the topics that a line names."""
+    consumer, (topics, regex) = named_client(me, line, me.consumer), subscription_of(line.target)
+    if isinstance(consumer, ClassicConsumer):
+        return me.with_client(classic.subscribe(consumer, topics))
+    assert isinstance(consumer, GroupConsumer), "only a member that joins subscribes"
+    return me.with_client(member.subscribe(consumer, topics, regex))
+
+
+def _accept_all(
+    batch: tuple[int, ...], staged: tuple[int, ...]
+) -> tuple[AcknowledgementBatch, ...]:
+    """Say what a plain share consumer says in implicit mode: it has processed them all."""
+    return batches_of(batch, AcknowledgeType.ACCEPT)

@@ -1,0 +1,14 @@
+"""The client that a line of a program names, or the one that such a call is of without a name."""
+
+from __future__ import annotations
+
+from kipviz.clients.application import Application, Line
+from kipviz.clients.kinds import Client
+from kipviz.clients.sessions import session_calls
+
+
+def named_client(me: Application, line: Line, usual: Client) -> Client:
+    """Give the client whose method a line calls: the usual one, unless it names another."""
+    if line.client == session_calls.GIVEN:
+        return session_calls.given(me) or me.producer
+    return me.others[line.client] if line.client else usual

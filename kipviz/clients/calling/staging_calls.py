@@ -1,0 +1,134 @@
+"""The calls that stage what a share consumer has read in a transaction (KIP-1289, draft; KIP-1310, draft)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.calling.named_client import named_client
+from kipviz.clients.calling.producer_calls import holder_of, with_manager
+from kipviz.clients.rules import ClientRules
+from kipviz.clients.sessions import session_calls, session_votes
+from kipviz.clients.sessions import transaction_session as sessions
+from kipviz.clients.shares import draining, share_holding
+from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
+from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    PartitionAcknowledgements,
+    TxnShareAcknowledge,
+    batches_of_each,
+)
+
+# What is said of the records of a partition.
+Said: TypeAlias = tuple[str, tuple[tuple[int, AcknowledgeType], ...]]
+
+
+def stage(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Stage what a line says of the records in hand, or what was taken out of the consumer."""
+    consumer = draining.consumer_of(me, draining.drained_by(line))
+    holder = holder_of(me, line)
+    if line.target.partition(" ")[0] == draining.DRAINED:
+        manager, consumer = draining.stage(holder.manager, consumer, rules)
+        return with_manager(me, holder, manager).with_client(consumer)
+    each_said = _verdicts_of_each(me, line, consumer)
+    if not each_said:  # as with offsets: nothing said is nothing sent
+        return me
+    (partition, verdicts), *others = each_said
+    manager = managing.send_share_acknowledgements(
+        holder.manager,
+        consumer.group_id,
+        *_metadata_of(consumer),
+        partition,
+        batches_of_each(verdicts),
+        tuple(PartitionAcknowledgements(p, batches_of_each(said)) for p, said in others),
+        starts=rules.staging_starts(),
+        deliveries=rules.staged_deliveries(draining.deliveries(me.records, partition, verdicts)),
+    )
+    beside = consumer.beside
+    for each, said in ((partition, verdicts), *others) if consumer.gathers else ():
+        beside = share_holding.staging(beside, each, tuple(offset for offset, _ in said))
+    if consumer.gathers:
+        return with_manager(me, holder, manager).but(consumer=consumer.but(beside=beside))
+    staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
+    return with_manager(me, holder, manager).but(consumer=consumer.but(staged=staged))
+
+
+def _metadata_of(consumer: ShareConsumer) -> tuple[str, int]:
+    """Give the snapshot that the application took, or one of now: shareGroupMetadata() as an argument."""
+    if consumer.snapshot != NO_SNAPSHOT:
+        return consumer.snapshot
+    return consumer.member_id, consumer.member_epoch
+
+
+def share_group_metadata(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Take a snapshot of the member and its epoch."""
+    consumer = named_client(me, line, me.consumer)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer has such metadata"
+    return me.with_client(sharing.share_group_metadata(consumer))
+
+
+def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> tuple[Said, ...]:
+    """Give what a line says of the records of each partition that the consumer holds some of."""
+    if not consumer.gathers:
+        verdicts = verdicts_of(me, line)
+        return ((consumer.partition, verdicts),) if verdicts else ()
+    own = (
+        (
+            held.partition,
+            me.but(records=tuple(r for r in me.records if r.partition == held.partition)),
+        )
+        for held in consumer.beside
+    )
+    said = tuple((partition, verdicts_of(mine, line)) for partition, mine in own)
+    return tuple(each for each in said if each[1])
+
+
+def add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Stage what a line says over the session (KIP-1310)."""
+    consumer = me.consumer
+    assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
+    verdicts = verdicts_of(me, line)
+    if not verdicts:
+        return me
+    member = (consumer.member_id, consumer.member_epoch)
+    acks = batches_of_each(verdicts)
+    session = sessions.add_share_acks(
+        session_calls.session_of(me), consumer.group_id, member, consumer.partition, acks
+    )
+    staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
+    return me.with_client(session).but(consumer=consumer.but(staged=staged))
+
+
+def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules) -> Application:
+    """Send the votes over the consumer's own connection, in the session's name (KIP-1310 2.4)."""
+    consumer, session = me.consumer, session_calls.session_of(me)
+    assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
+    verdicts = verdicts_of(me, line)
+    if not verdicts:
+        return me
+    manager = session.manager
+    request = TxnShareAcknowledge(
+        manager.transactional_id,
+        consumer.group_id,
+        manager.producer_id,
+        manager.producer_epoch,
+        consumer.member_id,
+        consumer.member_epoch,
+        consumer.partition,
+        batches_of_each(verdicts),
+    )
+    offsets = tuple(offset for offset, _ in verdicts)
+    voted = session_votes.acknowledge_transactionally(consumer, request, offsets)
+    # The session has to know that there is something to end.
+    return with_manager(me, session, manager.but(transaction_started=True)).but(consumer=voted)
+
+
+def verdicts_of(me: Application, line: Line) -> tuple[tuple[int, AcknowledgeType], ...]:
+    """Give what a line says of each record of the batch that it mentions."""
+    said = dict(line.verdicts)
+    if line.target and line.call is Call.ACKNOWLEDGE:
+        return ((int(line.target), line.verdicts[0][1]),)
+    found = ((r.offset, said.get(r.offset, said.get(-1))) for r in me.records)
+    return tuple((offset, kind) for offset, kind in found if kind is not None)
