@@ -30,9 +30,9 @@ FINDING_D = Space("finding-D", "expire_lock=1", 3_642, 9_646, 69)
 REPAIRED = (CALM, ONE_LOCK)
 # Timers run out at rest in each of them: behind a cut, beside a dead process, between two leaders.
 LARGE = (
-    Space("repaired", "time_out=1", 8_490, 25_981, 76),
+    Space("repaired", "time_out=1", 8_622, 26_186, 76),
     # What it was before a dropped staging was the consumer's again (finding X26), and is without that.
-    Space("finding-X26", "time_out=1", 8_688, 26_507, 76),
+    Space("finding-X26", "time_out=1", 8_820, 26_712, 76),
     Space("repaired", "cut=1", 14_518, 52_829, 79),
     Space("repaired", "lose_connection=1", 23_262, 74_604, 71),
     Space("repaired", "crash_client=1", 38_421, 108_014, 77),
