@@ -76,8 +76,23 @@ def test_the_same_run_again_is_all_remembered() -> None:
     assert counts[1] == 0
 
 
-def test_a_full_memory_begins_anew_and_stays_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_memory, "STEPS_MAX", 25)
+def test_two_steps_in_either_order_lead_to_the_very_same_tables() -> None:
+    other = scenario("kip-1289-two-members").model(design("repaired")).remembering()
+    world = other.initial()
+    one, two = (a for a in other.enabled(world) if a.KIND == "application")
+    here = other.step(other.step(world, one).world, two).world
+    there = other.step(other.step(world, two).world, one).world
+    assert here == there
+    assert here is not there
+    for name in step_memory.TABLES:
+        assert getattr(here, name) is getattr(there, name)
+
+
+@pytest.mark.parametrize("bound", ["STEPS_MAX", "TABLES_MAX"])
+def test_a_full_memory_begins_anew_and_stays_right(
+    bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_memory, bound, 25)
     plain = model_of("kip-1289-share-commit")
     other = plain.remembering()
     for seed in (1, 2, 1, 2):
