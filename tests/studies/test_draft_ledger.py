@@ -85,6 +85,7 @@ def test_a_break_has_a_run_that_opens_where_it_breaks_and_a_smallest_repair(
     opened = open_link(row.link)
     assert (opened.design.name, opened.trace.depth) == ("draft-middle", row.steps)
     assert row.repair.slots == ("marker_epoch",)
+    assert row.repair.decided
     assert row.repair.searched == "no break in any interleaving, 240 states"
     assert f"| {plain(row.repair.words)} |" in rows_of(draft_ledger_page([row]))[0]
 

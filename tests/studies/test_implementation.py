@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.judging.verdicts import HOLDS
+from kipviz.checking.judging.repair import made_again
+from kipviz.checking.judging.verdicts import HOLDS, Judged
+from kipviz.checking.single_run.violation import Breaking
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
-from kipviz.designs.catalogue import design
+from kipviz.designs.catalogue import REPAIRED, design
+from kipviz.designs.design import Design, comes_up, slot_named
 from kipviz.messages.events import BatchAppended, RecordsMoved, TransactionDecided
 from kipviz.messages.producing import FetchedRecord
 from kipviz.properties.verdict import BROKEN
@@ -33,7 +36,7 @@ from kipviz.studies.draft_implementation.implementation import (
     timed,
 )
 from kipviz.studies.library import study
-from kipviz.studies.study import StoppedEarly, content
+from kipviz.studies.study import StoppedEarly, Tell, content
 
 ADDED = "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_next"
 
@@ -89,7 +92,45 @@ def test_what_breaks_first_is_pinned(scenario: str, design: str, faults: str, br
 def test_one_decision_mends_the_late_iteration_and_it_is_the_form_of_the_vote() -> None:
     found = repair(Case(APART, LATE, "time_out=1"))
     assert found.slots == ("vote_form",)
-    assert found.searched.startswith("no break in any interleaving, ")
+    assert found.words.startswith("vote_form (a smallest one: no break in any interleaving, ")
+
+
+def test_every_set_smaller_than_the_repair_breaks_when_it_is_searched_itself() -> None:
+    case = Case(APART, f"{MIDDLE}+marker_epoch=equal_or_next")
+    found = repair(case)
+    assert found.decided
+    assert found.slots == ("outcome_join", "vote_form")
+    chosen, spec = design(case.design), scenario(APART).spec
+    differ = [s for s, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(s), spec)]
+    assert found.smaller == len(differ)
+    for slot in differ:
+        choices = {"marker_epoch": "equal_or_next", slot: REPAIRED.option(slot).name}
+        alone = design(MIDDLE).but(**choices)
+        assert breaks(case.judged(alone.name, content)), slot
+
+
+def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replayed: list[str] = []
+    searched: list[str] = []
+
+    def again(made: Breaking, candidate: Design) -> object:
+        replayed.append(candidate.name)
+        return made_again(made, candidate)
+
+    def judged(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> Judged:
+        searched.append(under)
+        return search(case, under, tell, promises)
+
+    search = Case.judged
+    monkeypatch.setattr(implementation, "made_again", again)
+    monkeypatch.setattr(Case, "judged", judged)
+    found = repair(Case(APART, MIDDLE))
+    assert found.slots == ("marker_epoch", "outcome_join", "vote_form")
+    assert found.smaller == 15 + 105
+    assert len(replayed) < found.smaller
+    assert len(searched) < 10
 
 
 def test_without_a_repair_that_suffices_none_is_named() -> None:
@@ -97,13 +138,16 @@ def test_without_a_repair_that_suffices_none_is_named() -> None:
     assert Mended().words == "none"
 
 
-def test_a_repair_says_whether_every_interleaving_was_searched_or_how_many_states(
+def test_a_repair_is_a_smallest_one_only_if_every_interleaving_was_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     case = Case(TOGETHER, MIDDLE)
-    assert repair(case).words == "marker_epoch (no break in any interleaving, 240 states)"
-    monkeypatch.setattr(implementation, "REPAIR_STATES_MAX", 230)
-    assert repair(case).words == "marker_epoch (no break within 230 states)"
+    assert (
+        repair(case).words
+        == "marker_epoch (a smallest one: no break in any interleaving, 240 states)"
+    )
+    monkeypatch.setattr(implementation, "STATES_MAX", 230)
+    assert repair(case).words == "marker_epoch (not shown to be one: no break within 230 states)"
 
 
 def test_a_repair_ends_when_nobody_listens_any_more() -> None:

@@ -39,9 +39,9 @@ class Entry(Value, frozen=True):
 
     `verdict` is "holds", "breaks" or that it was not decided within so many states; of a break `steps`, `reason`, `blame` and `link` tell the
     shortest run, and `bare` says that it is the run without an accident: where none is needed, none is searched.
-    `repair` is a set of slots with which the whole case breaks no more, as far as it says, and which cannot be shortened, or this
-    promise alone if the other one breaks with every slot; no slots if all of them break it or it does not break. `states` is
-    how many states were visited, `timers` which timers ran out there.
+    `repair` is a smallest set of slots with which the whole case breaks no more, as far as it says, or this promise alone if
+    the other one breaks with every slot; no slots if all of them break it or it does not break. `states` is how many states
+    were visited, `timers` which timers ran out there.
     """
 
     label: str

@@ -1,15 +1,16 @@
 """KIP-1289 as it is being implemented: which iteration keeps its promises, and which arrangement of a job does.
 
 Each row is searched: an iteration of the draft in a small cluster with one accident, or a job's arrangement under a
-design. Where something breaks, a set of decisions is looked for with which it breaks no more and which cannot be shortened:
-each decision of the repaired design alone, and if none is enough, all of them less those that can be left out. What was
-searched to say so is told beside it: every interleaving, or so many states.
+design. Where something breaks, a smallest set of decisions of the repaired design is looked for with which it breaks no more: all
+sets of one size are tried before those of the next. What was searched to say so is told beside it: every interleaving,
+or so many states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
+from itertools import combinations
+from math import comb
 from typing import TypeAlias
 
 from kipviz.checking.judging.budgets import budget_of
@@ -24,7 +25,8 @@ from kipviz.checking.timed.landscape import LOOK_UP_MS
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.designs.design import comes_up, slot_named
+from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.designs.slot import Option
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.scenarios.connector_programs import looping
 from kipviz.scenarios.library import scenario
@@ -32,9 +34,8 @@ from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PROMISES = ("atomic", "no stuck transactions or records")
-# How many states a verdict of one transaction and one of a job may take, and a search that only asks whether some
-# decisions are a repair.
-STATES_MAX, JOB_STATES_MAX, REPAIR_STATES_MAX = 160_000, 30_000, 30_000
+# How many states a verdict may take: the largest case, a job in two-phase commit that may crash, ends before it.
+STATES_MAX = 400_000
 APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
 CLUSTERS = {APART: "source and state on two brokers", TOGETHER: "on one broker"}
 EARLY, MIDDLE, LATE = "draft-early", "draft-middle", "draft-late"
@@ -61,29 +62,18 @@ class Case(Value, frozen=True):
     faults: str = ""
 
     @property
-    def states_max(self) -> int:
-        """How many states a verdict may take."""
-        return JOB_STATES_MAX if self.scenario in ARRANGEMENTS else STATES_MAX
-
-    @property
     def not_decided(self) -> str:
-        """What is said of a promise that was not decided by then."""
-        return f"not decided within {self.states_max:,} states"
+        """What is said of a promise that was not decided by the limit of states."""
+        return f"not decided within {STATES_MAX:,} states"
 
-    def judged(
-        self,
-        under: str,
-        tell: Tell,
-        promises: tuple[str, ...] = PROMISES,
-        states_max: int = 0,
-    ) -> Judged:
-        """Search the case under a design until a promise breaks, or for so many states; 0 takes the case's own limit.
+    def judged(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
+        """Search the case under a design until a promise breaks, or to the limit of states.
 
         Raises:
             StoppedEarly: if `tell` says False.
         """
         asked = tuple(property_named(name) for name in promises)
-        bounds = Bounds(states_max=states_max or self.states_max, breaks_max=1)
+        bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
         budget = budget_of(self.faults)
         found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
         if found.explored.stopped == CANCELLED:
@@ -92,17 +82,25 @@ class Case(Value, frozen=True):
 
 
 class Mended(Value, frozen=True):
-    """Decisions of the repaired design with which a case breaks no promise, as far as `searched` says; () if none does."""
+    """Decisions of the repaired design with which a case breaks no promise, as far as `searched` says; () if none does.
+
+    Every set of fewer decisions breaks the case, which a run shows; `smaller` is how many there are. The set is called a smallest
+    one only if it is `decided`: if every interleaving with it was visited.
+    """
 
     slots: tuple[str, ...] = ()
     searched: str = ""
+    decided: bool = False
+    smaller: int = 0
 
     @property
     def words(self) -> str:
-        """The decisions and what was searched with them."""
+        """The decisions, what was searched with them, and what is known of smaller sets."""
         if not self.slots:
             return "none"
-        return f"{' + '.join(self.slots)} ({self.searched})"
+        what = "a smallest one" if self.decided else "not shown to be one"
+        tried = f"; each of the {self.smaller:,} smaller sets breaks" if self.smaller else ""
+        return f"{' + '.join(self.slots)} ({what}: {self.searched}{tried})"
 
 
 def searched_without_a_break(found: Judged) -> str:
@@ -123,6 +121,82 @@ def breaks(found: Judged) -> bool:
 Tried: TypeAlias = dict[tuple[object, ...], Judged]
 
 
+class _Refuter:
+    """A run that broke one set of decisions, made again under others; of two that agree in what it asks, once."""
+
+    def __init__(self, made: Breaking, slots: tuple[str, ...]) -> None:
+        self._made, self._slots = made, slots
+        # What the run asked and was answered, and whether it broke then.
+        self._known: list[tuple[dict[str, str], bool]] = []
+
+    def breaks(self, candidate: Design) -> bool:
+        """Say whether the run breaks its promise under these decisions, too."""
+        for asked, broke in self._known:
+            if all(candidate.option(slot).name == option for slot, option in asked.items()):
+                return broke
+        asked = {}
+        listened = candidate
+        for slot in self._slots:
+            option = candidate.option(slot)
+            listened = listened.with_own(slot_named(slot), _heard(slot, option, asked))
+        broke = made_again(self._made, listened) is not None
+        self._known.append((asked, broke))
+        return broke
+
+
+def _heard(slot: str, option: Option, asked: dict[str, str]) -> Option:
+    """Return the option with a rule that notes that it was asked."""
+
+    def choose(*arguments: object) -> object:
+        asked[slot] = option.name
+        return option.choose(*arguments)
+
+    return option.but(choose=choose)
+
+
+class _Trials:
+    """Sets of decisions of the repaired design, tried in one case; a run that broke one refutes others before a search does."""
+
+    def __init__(self, case: Case, promises: tuple[str, ...], tell: Tell, tried: Tried) -> None:
+        self.case, self.promises, self.tell, self.tried = case, promises, tell, tried
+        name, *changes = case.design.split("+")
+        self._base = design(name)
+        self._choices = {s: option for s, _, option in (c.partition("=") for c in changes)}
+        self._broken: list[_Refuter] = []
+        spec = scenario(case.scenario).spec
+        self.slots = tuple(
+            slot
+            for slot, _, _ in design(case.design).differs_from(REPAIRED)
+            if comes_up(slot_named(slot), spec)
+        )
+
+    def mended(self, slots: tuple[str, ...]) -> Mended:
+        """Return the set if no break was found with it, and no slots if one was."""
+        filled = {slot: REPAIRED.option(slot).name for slot in slots}
+        candidate = self._base.but(**(self._choices | filled))
+        for at, known in enumerate(self._broken):
+            if known.breaks(candidate):
+                # What refuted last refutes most of what follows.
+                self._broken.insert(0, self._broken.pop(at))
+                return Mended()
+        found = self._searched(candidate)
+        cell = next((each for each in found.cells if each.verdict == BREAKS), None)
+        if cell is not None:
+            run = follow(scenario(self.case.scenario), candidate, found.budget, cell.actions)
+            self._broken.insert(0, _Refuter(breaking(run, cell.asked), self.slots))
+            return Mended()
+        decided = found.explored.complete and not found.explored.undecided
+        smaller = sum(comb(len(self.slots), size) for size in range(1, len(slots)))
+        return Mended(slots, searched_without_a_break(found), decided, smaller)
+
+    def _searched(self, candidate: Design) -> Judged:
+        chosen = (candidate.chosen, candidate.levels)
+        place = (self.case.scenario, self.case.faults, self.promises, chosen)
+        if place not in self.tried:
+            self.tried[place] = self.case.judged(candidate.name, self.tell, self.promises)
+        return self.tried[place]
+
+
 def repair(
     case: Case,
     tell: Tell = content,
@@ -130,65 +204,36 @@ def repair(
     promises: tuple[str, ...] = PROMISES,
     tried: Tried | None = None,
 ) -> Mended:
-    """Return slots that, filled as in the repaired design, break no promise, and none of which can be left out.
+    """Return a smallest set of slots that, filled as in the repaired design, breaks no promise.
 
-    Each search ends at `REPAIR_STATES_MAX` states; what that of the answer has visited is told with it. No slots if the
-    promises break with all of them. Without any one of its slots the answer breaks, which a run shows. Pairs are
-    not tried, so a shorter set of other slots may exist. `tried` keeps the searches for other cases: two iterations with
-    the same decisions are one design.
+    Each search has the limit of states of a verdict; what that of the answer has visited is told with it. No slots if the
+    promises break with all of them. All sets of one size are tried before those of the next, so every smaller set than the
+    answer breaks; of one size, a set of which every interleaving was visited is taken before one that was not decided, and
+    else the first. `tried` keeps the searches for other cases: two iterations with the same decisions are one design.
 
-    `known` is such a set of the same case with fewer accidents: what mends this case mends that one, so `known` is
-    the answer if it mends this one. One slot alone is tried next, with each that is asked in the cluster. If none is
-    enough, all that are filled are taken back one by one: what is left cannot lack any of its own. A run that broke a
-    promise before is made again under each candidate before a search: one that breaks there, too, need not be searched.
+    `known` is the answer for the same case with fewer accidents. What mends this case mends that one, and every smaller set
+    than `known` breaks that one: so `known` is the answer here, too, if every interleaving with it breaks nothing.
 
     Raises:
         StoppedEarly: if `tell` says False.
     """
-    chosen, spec = design(case.design), scenario(case.scenario).spec
-    name, *changes = case.design.split("+")
-    base = design(name)
-    choices = {slot: option for slot, _, option in (each.partition("=") for each in changes)}
-    differ = tuple(
-        slot for slot, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(slot), spec)
-    )
-
-    tried = {} if tried is None else tried
-    broken: list[Breaking] = []
-    unbroken: dict[tuple[str, ...], str] = {}
-
-    def mends(slots: Iterable[str]) -> bool:
-        slots = tuple(slots)
-        filled = {slot: REPAIRED.option(slot).name for slot in slots}
-        candidate = base.but(**(choices | filled))
-        if any(made_again(made, candidate) is not None for made in broken):
-            return False
-        place = (case.scenario, case.faults, promises, (candidate.chosen, candidate.levels))
-        found = tried.get(place)
-        if found is None:
-            found = case.judged(candidate.name, tell, promises, REPAIR_STATES_MAX)
-            tried[place] = found
-        cell = next((each for each in found.cells if each.verdict == BREAKS), None)
-        if cell is not None:
-            run = follow(scenario(case.scenario), candidate, found.budget, cell.actions)
-            broken.append(breaking(run, cell.asked))
-        else:
-            unbroken[slots] = searched_without_a_break(found)
-        return cell is None
-
-    if not mends(differ):
+    trials = _Trials(case, promises, tell, {} if tried is None else tried)
+    if not trials.mended(trials.slots).slots:
         return Mended()
-    if known and mends(known):
-        return Mended(known, unbroken[known])
-    for slot in differ:
-        if mends((slot,)):
-            return Mended((slot,), unbroken[(slot,)])
-    kept = differ
-    for slot in differ:
-        fewer = tuple(each for each in kept if each != slot)
-        if mends(fewer):
-            kept = fewer
-    return Mended(kept, unbroken[kept])
+    if known:
+        again = trials.mended(known)
+        if again.decided:
+            return again
+    for size in range(1, len(trials.slots) + 1):
+        first = Mended()
+        for slots in combinations(trials.slots, size):
+            found = trials.mended(slots)
+            if found.decided:
+                return found
+            first = first if first.slots else found
+        if first.slots:
+            return first
+    return Mended()
 
 
 def _cells(case: Case, found: Judged) -> tuple[str, ...]:
@@ -224,7 +269,7 @@ ITERATION_PARTS = Parts(
         *PROMISES,
         "searched",
         TIMERS,
-        "a repair that cannot be shortened, and what was searched with it",
+        "a smallest repair, and what was searched with it",
     ),
     tuple(
         Part(

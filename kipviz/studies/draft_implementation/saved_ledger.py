@@ -14,11 +14,7 @@ import msgspec
 import kipviz
 from kipviz.core import atomic_write, untrusted_file
 from kipviz.studies.draft_implementation.draft_ledger import Entries
-from kipviz.studies.draft_implementation.implementation import (
-    JOB_STATES_MAX,
-    REPAIR_STATES_MAX,
-    STATES_MAX,
-)
+from kipviz.studies.draft_implementation.implementation import STATES_MAX
 
 
 class LedgerFileError(ValueError):
@@ -31,8 +27,6 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kipviz: str
     model: str
     states_max: int
-    job_states_max: int
-    repair_states_max: int
     cases: dict[str, Entries]
 
 
@@ -75,8 +69,7 @@ class KeptLedger:
         atomic_write.write(self._path, msgspec.json.encode(self._kept(self._cases)))
 
     def _kept(self, cases: dict[str, Entries]) -> _Kept:
-        limits = (STATES_MAX, JOB_STATES_MAX, REPAIR_STATES_MAX)
-        return _Kept(kipviz.__version__, digest_of_sources(), *limits, cases)
+        return _Kept(kipviz.__version__, digest_of_sources(), STATES_MAX, cases)
 
 
 def digest_of_sources() -> str:

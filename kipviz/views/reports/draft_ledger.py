@@ -8,26 +8,24 @@ from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.studies.draft_implementation.draft_ledger import Entry
 from kipviz.studies.draft_implementation.implementation import (
-    JOB_STATES_MAX,
     NO_ACCIDENT,
     PROMISES,
-    REPAIR_STATES_MAX,
     STATES_MAX,
 )
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import HOW_TO_OPEN, LINK_MAX, honest, table
 
 BOUNDS = (
-    f"The search of a verdict visits at most {STATES_MAX:,} states ({JOB_STATES_MAX:,} of a job in two-phase commit or with two "
-    "transactions), and ends at the first break of its property. A property that "
+    f"The search of a verdict visits at most {STATES_MAX:,} states, and ends at the first break of its property. A property that "
     "breaks without an accident is not searched with one. A repair is a set of decisions of the repaired design with which no "
-    f"break was found: in any interleaving, or within the number of states that stands beside it (it ends once it has {REPAIR_STATES_MAX:,}), "
-    "which decides nothing behind them. Without any one of its decisions the case breaks, which a run shows. Where the arrangement "
-    "itself breaks the other promise, the repair is of this promise alone. “None” means that the repaired design breaks the promise, "
+    "break was found. All sets of one size are tried before those of the next, so each smaller set of decisions of the repaired design breaks the "
+    "case, which a run shows; other sets of the same size may do as well. It is called a smallest one where every interleaving with it "
+    "was visited, and is not shown to be one where the search ended at the limit of states. Where the arrangement itself breaks the other promise, the "
+    "repair is of this promise alone. “None” means that the repaired design breaks the promise, "
     "too: the arrangement does it. No property here forbids endless redelivery of a record: in the late iteration and in the "
     "repaired design an abort does not ask for the delivery limit (abort_limit=not_asked), so a poison record whose transaction is "
     "aborted each time is never archived. Asking for it there (abort_limit=archived_at_the_limit) would archive records that "
-    "nobody failed to process, as finding M shows of the text; `kipviz study B11` has both."
+    "nobody failed to process, as finding M shows of the text; kipviz study B11 has both."
 )
 
 
@@ -78,7 +76,7 @@ def _rows(entries: Sequence[Entry]) -> str:
         "verdict",
         "searched",
         "what happens",
-        "a repair that cannot be shortened, and what was searched with it",
+        "a smallest repair, and what was searched with it",
         "the run",
     )
     rows = [
