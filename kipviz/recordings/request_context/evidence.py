@@ -36,7 +36,7 @@ from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.admission import Allowed, allowed_by, allowed_in
 from kipviz.recordings.request_context.handmade_requests import Sent, sent_in
-from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.records.placement import TRANSACTION_STATE, topic_of
 from kipviz.scenarios.setting_changes import KAFKA_NAMES
 
 # producer.id.expiration.ms: a day.
@@ -216,7 +216,7 @@ def of_brokers(
         dead_letter_topics=_topics_with(known, TAKES_DEAD_LETTERS, "true"),
         levels=known.levels_of("transaction.version") or TRANSACTION_VERSIONS[::-1],
         decisions=decisions,
-        min_insync_replicas=_more_replicas(known) if led else (),
+        min_insync_replicas=_more_replicas(known, folders) if led else (),
         allowed=allowed_by(known.acl_changes),
         removed=known.removed,
         led=led,
@@ -232,8 +232,9 @@ def _topics_with(known: ClusterMetadata, key: str, value: str) -> tuple[str, ...
     )
 
 
-def _more_replicas(known: ClusterMetadata) -> tuple[tuple[str, int], ...]:
-    """Return the topics with a min.insync.replicas of their own or of the whole cluster."""
+def _more_replicas(known: ClusterMetadata, folders: Iterable[Path]) -> tuple[tuple[str, int], ...]:
+    """Return the topics with a min.insync.replicas of their own or of the whole cluster, of those that have a log here."""
+    here = {topic_of(each.name) for each in folders}
     of_all = dict(known.settings_of("broker", "")).get(MIN_INSYNC_REPLICAS, "")
     found = {topic: of_all for topic, _ in known.topics}
     found |= {
@@ -241,7 +242,9 @@ def _more_replicas(known: ClusterMetadata) -> tuple[tuple[str, int], ...]:
         for kind, name, key, value in known.configs
         if (kind, key) == ("topic", MIN_INSYNC_REPLICAS)
     }
-    return tuple((topic, int(value)) for topic, value in found.items() if value.isdecimal())
+    return tuple(
+        (topic, int(value)) for topic, value in found.items() if topic in here and value.isdecimal()
+    )
 
 
 def _configs_of(known: ClusterMetadata, exchanges: Iterable[Exchange]) -> tuple[GroupConfig, ...]:
