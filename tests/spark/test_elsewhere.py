@@ -116,7 +116,9 @@ def test_an_executor_of_a_cluster_gives_the_same_verdicts_and_can_be_cancelled(t
 def test_a_connect_server_gives_the_same_verdicts_and_can_be_cancelled(tmp_path):
     start = (
         "from pyspark.sql import SparkSession; "
-        "spark = SparkSession.builder.remote('local[2]').getOrCreate(); "
+        "on_loopback = {'spark.connect.grpc.binding.address': '127.0.0.1'}; "
+        "spark = SparkSession.builder.config(map=on_loopback).remote('local[2]').getOrCreate(); "
         "assert sessions.is_connect(spark)"
     )
-    run_elsewhere(tmp_path, start, {"PYSPARK_PYTHON": sys.executable})
+    variables = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    run_elsewhere(tmp_path, start, variables)
