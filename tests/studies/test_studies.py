@@ -6,7 +6,10 @@ import pytest
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import ASKED_BY_NAME, EVERY_PROPERTY
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.designs.catalogue import design
+from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study
 from kipviz.studies.study import (
@@ -20,6 +23,7 @@ from kipviz.studies.study import (
     answers,
     content,
 )
+from kipviz.studies.test_plan import chaos
 
 # What each rival comes to, property by property: the steps of the shortest break, or 0.
 ANSWERS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -306,3 +310,11 @@ def test_records_on_two_brokers_are_acknowledged_both_or_not_at_all() -> None:
         assert ends == both + none
         assert one == 0
     assert rows[1][3] > 0
+
+
+@pytest.mark.parametrize("name", chaos.DESIGNS)
+def test_what_the_chaos_table_says_of_runs_without_a_crash_is_so(name: str) -> None:
+    judged = judge_to_the_end(runs.play(chaos.STORY, name))
+    (atomic,) = (each for each in judged if each.property == "atomic")
+    assert (atomic.status == BROKEN) is name.startswith("as-written")
+    assert "break the same flow without a crash, too" in study("chaos").observable
