@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeAlias
 
 from kipviz.brokers.authorizer import Acl
+from kipviz.brokers.timers import RoleDelay, RoleTimer, read_delay, read_timer
 from kipviz.core.model import Action
+from kipviz.core.values import Written
 
 
 class Step(Action, frozen=True, omit_defaults=True):
@@ -89,10 +92,11 @@ class RunOut(Action, frozen=True):
     """Another timer of a role runs out; the role's module says which ones are set."""
 
     KIND: ClassVar[str] = "expiry"
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"timer": read_timer}
     broker: int
     role: str
     shard: str
-    timer: str
+    timer: RoleTimer
 
 
 class DelayOver(Action, frozen=True):
@@ -102,10 +106,11 @@ class DelayOver(Action, frozen=True):
     """
 
     KIND: ClassVar[str] = "refresh"
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"delay": read_delay}
     broker: int
     role: str
     shard: str
-    delay: str
+    delay: RoleDelay
 
 
 class ReadLog(Action, frozen=True):

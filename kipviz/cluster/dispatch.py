@@ -55,6 +55,7 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders import share_fetching, share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_transactions import staging_requests
+from kipviz.brokers.timers import RoleTimer
 from kipviz.brokers.transactions import (
     administration,
     group_transactions,
@@ -288,7 +289,7 @@ def timed_by(role: BrokerRole) -> Any:
     return transaction_liveness if alone else module_of(role)
 
 
-def timers(role: BrokerRole, on: Context) -> tuple[str, ...]:
+def timers(role: BrokerRole, on: Context) -> tuple[RoleTimer, ...]:
     """Give the timers of a role that are set, besides locks and transactions.
 
     A module that has some says so with `timers(role, context)` and `on_timer(role, timer, context)`.

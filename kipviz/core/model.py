@@ -9,17 +9,21 @@ the replay of recordings are one thing used in several ways. Nothing here knows 
 commit of forty lines (see `tests/core`) is as good a model as the whole cluster.
 """
 
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
 
-from kipviz.core.values import Value
+from kipviz.core.values import Value, Written
 
 
 class Action(Value, frozen=True, tag=True, tag_field="class"):
     """One thing that can happen: a call, a delivery, a timer, a crash, a tick.
 
     An action is plain data: it is equal by content, and in a file it is a JSON object whose member
-    `class` names the kind of action.
+    `class` names the kind of action. `WRITTEN` has the fields that are written as their texts there, each with
+    the function that reads one.
     """
+
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {}
 
 
 class Event(Value, frozen=True, tag=True, tag_field="class"):

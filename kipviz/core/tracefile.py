@@ -34,6 +34,7 @@ from kipviz.core import atomic_write, trace_repair, untrusted_file
 from kipviz.core.model import Model, NotEnabled
 from kipviz.core.trace import Observer, Trace
 from kipviz.core.values import Value, digest_of, fingerprint
+from kipviz.core.written import ActionReader, action_to_json
 
 FORMAT = "kipviz-trace/1"
 FORMAT_OF_SEVERAL = "kipviz-trace/2"
@@ -190,12 +191,12 @@ def write(
 
 
 def _nodes(trace: Trace, first: int, model: Mapping[str, Any] | None) -> Iterator[_Line]:
-    decoder = msgspec.json.Decoder(trace.model.action_type)
+    reader = ActionReader(trace.model.action_type)
     last = len(trace) - 1
     for id_ in range(len(trace)):
         node = trace.node(id_)
-        action = _encode(node.action)
-        if id_ and not _reads_back(decoder, action, node.action):
+        action = _encode(None) if node.action is None else action_to_json(node.action)
+        if id_ and not _reads_back(reader, action, node.action):
             raise TraceFileError(
                 f"the action {node.action!r} cannot be saved: it is not among the actions of its "
                 "model, or holds something that JSON cannot say"
@@ -209,9 +210,9 @@ def _nodes(trace: Trace, first: int, model: Mapping[str, Any] | None) -> Iterato
         yield line
 
 
-def _reads_back(decoder: msgspec.json.Decoder[Any], text: bytes, action: Any) -> bool:
+def _reads_back(reader: ActionReader, text: bytes, action: Any) -> bool:
     try:
-        return bool(decoder.decode(text) == action)
+        return bool(reader.read(text) == action)
     except msgspec.DecodeError:
         return False
 
@@ -377,7 +378,7 @@ class _Replay:
         self._first = len(self.ids)
         self.trace = Trace.start(opened, self._observers)
         self.trees.append(self.trace)
-        self._decoder = msgspec.json.Decoder(opened.action_type)
+        self._actions = ActionReader(opened.action_type)
 
     def add(self, number: int, text: bytes | None) -> None:
         """Replay one line of the file; None is one that is lost."""
@@ -428,7 +429,7 @@ class _Replay:
 
     def _action(self, number: int, text: msgspec.Raw) -> Any:
         try:
-            return self._decoder.decode(text)
+            return self._actions.read(text)
         except msgspec.DecodeError as error:
             said = msgspec.json.decode(text)
             kind = said.get("class") if isinstance(said, dict) else said

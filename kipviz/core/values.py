@@ -14,7 +14,8 @@ the encoding is hashed with BLAKE2b. In a shape a value is a map from its class 
 the end that are at their defaults are left out, so that a field that a class gets later, at its end and with
 a default, changes no fingerprint made before), an enum member is a map from its class name to its own name,
 and whatever keeps a digest of its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain
-maps and extensions cannot occur in values, so two different contents never share a shape.
+maps and extensions cannot occur in values, so two different contents never share a shape. Only a `Written` value has
+the shape of its text: it stands where nothing but such a value can stand.
 
 What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum
 member and the int or str it stands for. A class is known by its bare name, so that moving it to
@@ -26,7 +27,7 @@ from collections.abc import Callable
 from enum import Enum
 from hashlib import blake2b
 from types import NoneType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -54,6 +55,27 @@ class Value(msgspec.Struct, frozen=True, gc=False):
             TypeError: if a name is not a field of this value.
         """
         return replace(self, **changes)
+
+
+class Written(Value, frozen=True, tag=True, tag_field="class"):
+    """A small value that is stored as a text: `TEXT`, with a %s for each of its fields.
+
+    The text is a language that is added to and never reworded. The fingerprint of the value is that of its text, and values
+    are in the order of their texts.
+    """
+
+    TEXT: ClassVar[str] = ""
+
+    @property
+    def text(self) -> str:
+        """The value, written out."""
+        return self.TEXT % astuple(self)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __lt__(self, other: "Written") -> bool:
+        return self.text < other.text
 
 
 class Memory(msgspec.Struct, gc=False, eq=False):
@@ -195,6 +217,10 @@ def _is_default(item: object, default: object) -> bool:
     return type(default) in _PLAIN or not default or encoding(item) == encoding(default)
 
 
+def _shape_of_written(value: Any) -> object:
+    return value.text
+
+
 def _shape_of_member(value: Any) -> object:
     return {type(value).__name__: value.name}
 
@@ -220,6 +246,7 @@ def _shaper(value: object) -> Callable[[Any], object]:
     kind = type(value)
     for base, shaper in (
         (Part, _shape_of_part),
+        (Written, _shape_of_written),
         (Digested, _shape_of_digested),
         (Value, _shape_of_value),
         (Enum, _shape_of_member),

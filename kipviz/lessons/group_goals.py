@@ -7,8 +7,8 @@ from typing import Any
 
 from kipviz.brokers.groups import group_retention
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.membership.assignment_interval import INTERVAL
 from kipviz.brokers.membership.classic_group import GroupState
+from kipviz.brokers.timers import AssignmentInterval
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.cluster.actions import DelayOver, MissPoll
@@ -226,7 +226,7 @@ def _nothing_told(moment: Any) -> bool:
 def _interval_over(moment: Any) -> bool:
     """A group of KIP-848 may have its next target from now on."""
     last = moment.actions[-1] if moment.actions else None
-    return isinstance(last, DelayOver) and last.delay.startswith(INTERVAL)
+    return isinstance(last, DelayOver) and isinstance(last.delay, AssignmentInterval)
 
 
 def _rack_said(moment: Any) -> bool:

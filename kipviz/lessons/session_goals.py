@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kipviz.brokers.transactions import transaction_liveness
+from kipviz.brokers.timers import TransactionLiveness
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.cluster.actions import RunOut
 from kipviz.messages.errors import Errors
@@ -47,7 +47,7 @@ def _row_without_output(moment: Any) -> bool:
 def _silence(moment: Any) -> bool:
     """A transaction was ended on this run because nobody was heard of."""
     return any(
-        isinstance(action, RunOut) and action.timer.startswith(transaction_liveness.TIMER)
+        isinstance(action, RunOut) and isinstance(action.timer, TransactionLiveness)
         for action in moment.actions
     )
 

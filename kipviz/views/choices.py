@@ -29,17 +29,17 @@ from kipviz.cluster.behaviour.naming import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of
+from kipviz.core.written import ActionReader, action_to_json
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.views.explanations.sentences import summary, title
 
 FAULTS = ("fault", "expiry", "repair")
-_encode = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(ClusterAction)
+_actions = ActionReader(ClusterAction)
 
 
 def choice_id(action: ClusterAction) -> str:
     """Give the id of an action on the page; it is the action itself, written out."""
-    return _encode(action).decode()
+    return action_to_json(action).decode()
 
 
 def action_of(choice: str) -> ClusterAction:
@@ -49,7 +49,7 @@ def action_of(choice: str) -> ClusterAction:
         ValueError: if it is no action.
     """
     try:
-        action: ClusterAction = _decoder.decode(choice)
+        action: ClusterAction = _actions.read(choice)
     except (msgspec.MsgspecError, TypeError) as wrong:
         raise ValueError(f"{choice!r} is no action of a cluster: {wrong}") from wrong
     return action

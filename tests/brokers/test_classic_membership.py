@@ -9,6 +9,7 @@ from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.membership.classic_group import GroupState
+from kipviz.brokers.timers import GroupRebalance, GroupSync, InitialRebalanceDelay, MemberSession
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
@@ -61,8 +62,8 @@ def answered(desk, source):
     return desk.answer_to(ReplyTo(source, 1, 0))
 
 
-def over(desk, delay="the initial delay of g"):
-    desk.do(gc.on_delay(desk.role, delay, desk.on))
+def over(desk):
+    desk.do(gc.on_delay(desk.role, InitialRebalanceDelay("g"), desk.on))
 
 
 def run_out(desk, timer):
@@ -116,7 +117,7 @@ def test_a_name_is_given_out_once_also_by_the_next_coordinator(desk):
 def test_an_empty_group_waits_once_more_when_somebody_else_has_joined(desk):
     ask_to_join(desk, "", "C1")
     ask_to_join(desk, "C1.1")
-    assert gc.delays(desk.role) == ("the initial delay of g",)
+    assert gc.delays(desk.role) == (InitialRebalanceDelay("g"),)
     second(desk)
     over(desk)
     assert group(desk).state is S.PREPARING_REBALANCE
@@ -166,9 +167,9 @@ def test_who_asks_for_its_assignment_late_gets_it_from_the_stable_group(desk):
     over(desk)
     sync(desk, "C1.1", 1, ("C1.1", ("src-0", "src-1")))
     carry(desk)
-    assert "the sync time-out of g" in gc.timers(desk.role, desk.on)
+    assert GroupSync("g") in gc.timers(desk.role, desk.on)
     assert sync(desk, "C2.2") == SyncGroupResponse(Errors.NONE, ())
-    assert "the sync time-out of g" not in gc.timers(desk.role, desk.on)
+    assert GroupSync("g") not in gc.timers(desk.role, desk.on)
 
 
 def test_a_second_member_waits_until_the_first_has_joined_again(desk):
@@ -250,7 +251,7 @@ def test_a_silent_member_is_taken_out_and_the_others_rebalance(desk):
     ask_to_join(desk, "C1.1", subscription=FIRST)
     sync(desk, "C1.1", 2, ("C1.1", ("src-0",)), ("C2.2", ("src-1",)))
     carry(desk)
-    run_out(desk, "the session of C1.1 in g")
+    run_out(desk, MemberSession("C1.1", "g"))
     assert (group(desk).state, group(desk).leader) == (S.PREPARING_REBALANCE, "C2.2")
     gone = [e for e in desk.events if isinstance(e, AssignmentMoved) and e.epoch == 0]
     assert [(e.member_id, e.before) for e in gone] == [("C1.1", ("src-0",))]
@@ -260,11 +261,11 @@ def test_a_silent_member_is_taken_out_and_the_others_rebalance(desk):
 def test_who_waits_for_an_answer_need_not_beat_but_a_new_member_may_give_up(desk):
     alone(desk)
     second(desk)
-    assert "the session of C2.2 in g" in gc.timers(desk.role, desk.on)
+    assert MemberSession("C2.2", "g") in gc.timers(desk.role, desk.on)
     sync(desk, "C1.1")
     ask_to_join(desk, "C1.1", subscription=FIRST)
     sync(desk, "C2.2", 2)
-    assert "the session of C2.2 in g" not in gc.timers(desk.role, desk.on)
+    assert MemberSession("C2.2", "g") not in gc.timers(desk.role, desk.on)
 
 
 def test_a_name_that_nobody_came_back_with_holds_the_group_up_until_its_session_ends(desk):
@@ -274,14 +275,14 @@ def test_a_name_that_nobody_came_back_with_holds_the_group_up_until_its_session_
     second_name = ask_to_join(desk, "", "C2").member_id
     ask_to_join(desk, second_name, "C2")
     assert ask_to_join(desk, "C1.1", subscription=FIRST) is None
-    run_out(desk, "the session of C2.2 in g")
+    run_out(desk, MemberSession("C2.2", "g"))
     assert group(desk).generation == 2
 
 
 def test_the_group_goes_on_without_who_does_not_join_in_time(desk):
     alone(desk)
     second(desk)
-    run_out(desk, "the rebalance time-out of g")
+    run_out(desk, GroupRebalance("g"))
     assert (group(desk).generation, tuple(group(desk).members)) == (2, ("C2.2",))
     assert answered(desk, "C2.2/join").leader == "C2.2"
 
@@ -291,7 +292,7 @@ def test_who_does_not_sync_in_time_is_out_and_the_group_rebalances(desk):
     second(desk)
     ask_to_join(desk, "C1.1", subscription=FIRST)
     sync(desk, "C2.2", 2)
-    run_out(desk, "the sync time-out of g")
+    run_out(desk, GroupSync("g"))
     assert tuple(group(desk).members) == ("C2.2",)
     assert answered(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
 
@@ -489,7 +490,7 @@ def test_the_older_process_that_waits_is_told_when_its_name_is_taken(desk):
 def test_a_static_member_that_does_not_join_in_time_is_kept_and_counts_for_the_old_generation(desk):
     node_alone(desk)
     second(desk)
-    run_out(desk, "the rebalance time-out of g")
+    run_out(desk, GroupRebalance("g"))
     assert (group(desk).generation, group(desk).leader) == (2, "C2.2")
     assert tuple(group(desk).members) == ("C2.2", "node.1")
     heard = desk.ask(classic.on_heartbeat, Heartbeat("g", 1, "node.1", "node"))
@@ -499,9 +500,9 @@ def test_a_static_member_that_does_not_join_in_time_is_kept_and_counts_for_the_o
 def test_with_static_members_alone_a_rebalance_waits_for_one_of_them(desk):
     node_alone(desk)
     join_as(desk, "other")
-    run_out(desk, "the session of other.2 in g")
+    run_out(desk, MemberSession("other.2", "g"))
     assert group(desk).state is S.PREPARING_REBALANCE
-    run_out(desk, "the rebalance time-out of g")
+    run_out(desk, GroupRebalance("g"))
     assert (group(desk).state, group(desk).generation) == (S.PREPARING_REBALANCE, 1)
 
 
@@ -555,7 +556,7 @@ def test_between_two_generations_who_comes_last_is_out_although_it_was_a_member(
     a, b = first_generation(desk, "A", "B")
     full = ask_to_join(desk, "", "C", source="C/too-many")
     assert (full.error, tuple(group(desk).members)) == (Errors.GROUP_MAX_SIZE_REACHED, (a, b))
-    run_out(desk, f"the session of {a} in g")
+    run_out(desk, MemberSession(a, "g"))
     assert group(desk).state is S.PREPARING_REBALANCE
     for client in ("C", "D"):
         name = ask_to_join(desk, "", client, source=f"{client}/first").member_id

@@ -9,6 +9,7 @@ from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.brokers.timers import AssignmentInterval, MemberRebalance, MemberSession
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
@@ -106,7 +107,7 @@ def test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_al
     desk.settings = BrokerSettings(consumer_assignment_interval_ms=1_000)
     join(desk, "C2")
     (interval,) = gc.delays(desk.role)
-    assert interval == "the assignment interval of g"
+    assert interval == AssignmentInterval("g")
     assert [join(desk, name).member_epoch for name in ("C3", "C4")] == [3, 3]
     group = desk.role.groups["g"]
     assert (group.epoch, group.target_epoch) == (5, 3)
@@ -169,7 +170,7 @@ def test_a_join_whose_answer_was_lost_can_be_repeated(desk):
 def test_a_silent_member_is_taken_out_and_the_group_goes_on(desk):
     join(desk, "C1")
     join(desk, "C2")
-    timer = "the session of C1 in g"
+    timer = MemberSession("C1", "g")
     assert timer in gc.timers(desk.role, desk.on)
     desk.do(gc.on_timer(desk.role, timer, desk.on))
     assert list(desk.role.groups["g"].members) == ["C2"]
@@ -183,7 +184,7 @@ def test_a_silent_member_is_taken_out_and_the_group_goes_on(desk):
 def test_a_member_joins_with_epoch_0_lives_by_heartbeats_and_leaves_with_epoch_minus_1(desk):
     assert join(desk, "C1").member_epoch == 2
     assert join(desk, "C2").member_epoch == 3
-    timer = "the session of C1 in g"
+    timer = MemberSession("C1", "g")
     for _ in range(2):
         assert beat(desk, "C1", 2).error is Errors.NONE
         assert timer in gc.timers(desk.role, desk.on)
@@ -197,9 +198,9 @@ def test_a_member_joins_with_epoch_0_lives_by_heartbeats_and_leaves_with_epoch_m
 def test_only_who_has_to_let_go_has_a_rebalance_time_out(desk):
     join(desk, "C1")
     join(desk, "C2")
-    assert not any("rebalance" in timer for timer in gc.timers(desk.role, desk.on))
+    assert not any("rebalance" in timer.text for timer in gc.timers(desk.role, desk.on))
     beat(desk, "C1", 2)
-    timer = "the rebalance time-out of C1 in g"
+    timer = MemberRebalance("C1", "g")
     assert timer in gc.timers(desk.role, desk.on)
     desk.do(gc.on_timer(desk.role, timer, desk.on))
     assert list(desk.role.groups["g"].members) == ["C2"]

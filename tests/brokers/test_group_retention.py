@@ -10,6 +10,7 @@ from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator,
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import JoinGroup
@@ -19,7 +20,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import GroupTombstone, OffsetTombstone
 
 HERE = "__consumer_offsets-0"
-TIMER, OF_ONE = "the retention of the offsets of g", "the retention of the offset of {} in g"
+TIMER = GroupRetention("g")
 KEPT = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("g", "src-1"): CommittedOffset(7, 1)})
 EMPTY = Table.of({"g": ClassicGroup(generation=4)})
 MEMBER = ClassicMember("C", Subscription("src"))
@@ -55,7 +56,7 @@ def test_of_an_empty_classic_group_everything_is_forgotten_at_once():
 )
 def test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself(state, of):
     desk = desk_of(**state)
-    first, second = OF_ONE.format("src-0"), OF_ONE.format("src-1")
+    first, second = OffsetRetention("src-0", "g"), OffsetRetention("src-1", "g")
     assert gc.timers(desk.role, desk.on) == (first, second)
     desk.do(gc.on_timer(desk.role, first, desk.on))
     assert desk.written(HERE) == [OffsetTombstone("g", "src-0")]
@@ -72,8 +73,8 @@ def test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_
 @pytest.mark.parametrize("state", [{"classic_groups": USED}, {"groups": READ}])
 def test_of_a_topic_that_nobody_subscribes_to_offsets_are_forgotten_and_the_group_stays(state):
     desk = desk_of(offsets=KEPT.set(("g", "old-0"), CommittedOffset(3, 2)), **state)
-    timer = OF_ONE.format("old-0")
-    assert [each for each in gc.timers(desk.role, desk.on) if "retention" in each] == [timer]
+    timer = OffsetRetention("old-0", "g")
+    assert [each for each in gc.timers(desk.role, desk.on) if "retention" in each.text] == [timer]
     desk.do(gc.on_timer(desk.role, timer, desk.on))
     assert desk.written(HERE) == [OffsetTombstone("g", "old-0")]
     assert list(desk.role.offsets) == [("g", "src-0"), ("g", "src-1")]
@@ -84,13 +85,13 @@ def test_between_two_generations_nothing_is_forgotten():
     group = ClassicGroup(GroupState.PREPARING_REBALANCE, members=Table.of({"C.1": MEMBER}))
     old = KEPT.set(("g", "old-0"), CommittedOffset(3, 2))
     desk = desk_of(offsets=old, classic_groups=Table.of({"g": group}))
-    assert not [each for each in gc.timers(desk.role, desk.on) if "retention" in each]
+    assert not [each for each in gc.timers(desk.role, desk.on) if "retention" in each.text]
 
 
 def test_an_offset_that_another_one_is_pending_for_stays_and_with_it_an_empty_group():
     pending = Table.of({9: (PendingOffset("g", "src-0", 6, 4),)})
     desk = desk_of(groups=Table.of({"g": ConsumerGroup(5, 5)}), pending=pending)
-    timer = OF_ONE.format("src-1")
+    timer = OffsetRetention("src-1", "g")
     assert gc.timers(desk.role, desk.on) == (timer,)
     desk.do(gc.on_timer(desk.role, timer, desk.on))
     assert "g" in desk.role.groups
@@ -114,7 +115,7 @@ def test_an_empty_group_of_kip_848_without_offsets_goes_at_the_next_check():
 )
 def test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of(state):
     desk = desk_of(**state)
-    assert not [each for each in gc.timers(desk.role, desk.on) if "retention" in each]
+    assert not [each for each in gc.timers(desk.role, desk.on) if "retention" in each.text]
 
 
 def test_what_is_pending_stays_and_with_it_the_group():

@@ -10,6 +10,7 @@ from kipviz.brokers.logs import partition_leader as leader
 from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.timers import LogRetention
 from kipviz.cluster.actions import RunOut
 from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.cluster.timing.clock import Clock
@@ -24,7 +25,7 @@ from kipviz.scenarios.library import scenario
 from tests.scenarios.story import after, committed_outputs, nodes, played
 
 OUT = "out-0"
-TIMER = "the log retention of out-0"
+TIMER = LogRetention("out-0")
 STORY = "kip-98-older-than-retention"
 SPEC = scenario(STORY).spec
 RETENTION_MS = SPEC.settings.log_retention_ms
@@ -97,7 +98,7 @@ def test_the_front_of_a_log_is_due_when_it_is_old_enough() -> None:
         (("src-0", 100), 0, 300_000),
     ]
     action = action_of(first, fronts[0])
-    assert action == RunOut(3, "partition_leader", "output-A-0", retention.timer_of("output-A-0"))
+    assert action == RunOut(3, "partition_leader", "output-A-0", LogRetention("output-A-0"))
     assert place_of(first, action) == front_of(first, "output-A-0")
     assert not [d for d in nodes(trace)[-1].world.deadlines if d.place == ("output-A-0", 0)]
     assert front_of(

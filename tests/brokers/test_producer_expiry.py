@@ -11,6 +11,7 @@ from kipviz.brokers.logs import producer_expiry as expiry
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.logs.verification import Verification
+from kipviz.brokers.timers import ProducerExpiry
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ProducerForgotten
@@ -18,7 +19,7 @@ from kipviz.messages.producing import Produce
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 
 OUT = "out-0"
-TIMER = "producer id 4 of out-0"
+TIMER = ProducerExpiry(4, "out-0")
 
 
 @pytest.fixture
@@ -49,7 +50,6 @@ def put(log: PartitionLog, pid: int, sequence: int, **how: bool) -> PartitionLog
 
 def test_the_timer_of_a_producer_names_it_and_its_log(desk):
     assert expiry.timers(desk.role, desk.on) == (TIMER,)
-    assert expiry.producer_of(TIMER) == 4
     desk.settings = desk.settings.but(producer_ids_expire=False)
     assert expiry.timers(desk.role, desk.on) == ()
 
@@ -105,7 +105,7 @@ def test_a_producer_with_an_open_transaction_is_not_forgotten(desk):
     assert expiry.timers(desk.role, desk.on) == ()
     marker = Batch(log.end_offset, (), 5, 1, transactional=True, control=COMMIT)
     desk.logs[OUT] = logs.append(log, marker)
-    assert expiry.timers(desk.role, desk.on) == ("producer id 5 of out-0",)
+    assert expiry.timers(desk.role, desk.on) == (ProducerExpiry(5, "out-0"),)
 
 
 def test_the_next_leader_has_forgotten_it_as_well():

@@ -11,6 +11,7 @@ from kipviz.brokers.membership import share_membership
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.timers import MemberSession
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_membership import ShareGroupHeartbeat
@@ -195,10 +196,10 @@ def test_a_heartbeat_that_says_its_topics_is_told_its_partitions_again():
 def test_a_member_that_is_not_heard_of_is_taken_out_and_joins_again_under_its_own_id():
     group = running(("M1", "M2"))
     assert gc.timers(group.role, group.on) == (
-        "the session of M1 in g1",
-        "the session of M2 in g1",
+        MemberSession("M1", "g1"),
+        MemberSession("M2", "g1"),
     )
-    group.do(gc.on_timer(group.role, "the session of M1 in g1", group.on))
+    group.do(gc.on_timer(group.role, MemberSession("M1", "g1"), group.on))
     assert group.beats("M1", 3).error is Errors.UNKNOWN_MEMBER_ID
     assert group.joins("M1").error is Errors.NONE
 

@@ -20,6 +20,7 @@ from kipviz.brokers.share_leaders import (
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import STATUSES, SharePartition, Status
+from kipviz.brokers.timers import RefusedFetchWait
 from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
@@ -501,7 +502,7 @@ def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     place.epochs["M3"] = 0
     assert place.fetch("M3", 1) is None
     waits = share_sessions.delays(place.role)
-    assert waits == ("the wait of the fetch of M2", "the wait of the fetch of M3")
+    assert waits == (RefusedFetchWait("M2"), RefusedFetchWait("M3"))
     place.do(share_sessions.on_delay(place.role, waits[1], place.on))
     assert place.last == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
     place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))

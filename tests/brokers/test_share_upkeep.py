@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators import share_state_maintenance as upkeep
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.timers import ColdSnapshot, StatePruning
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
@@ -64,9 +65,10 @@ class State(Desk):
         role = sc.replay(self.role, batch, self.rules)
         self.do(sc.Effects(role, appends=((HERE, batch),)))
 
-    def comes(self, begins):
-        """Let the job of a name come."""
-        (timer,) = [t for t in upkeep.timers(self.role, self.on) if t.startswith(begins)]
+    def comes(self, kind, key=""):
+        """Let the job of a kind come, of a share-partition if there is more than one."""
+        set_now = upkeep.timers(self.role, self.on)
+        (timer,) = [t for t in set_now if isinstance(t, kind) and (not key or t.key == key)]
         self.do(upkeep.on_timer(self.role, timer, self.on))
 
     @property
@@ -151,16 +153,16 @@ def test_without_the_setting_no_job_comes():
 
 def test_what_snapshots_have_replaced_is_deleted():
     state = State(updates_per_snapshot=1)
-    assert not any(job.startswith(upkeep.PRUNE) for job in state.jobs)
+    assert not any(isinstance(job, StatePruning) for job in state.jobs)
     state.writes()
     state.writes(first=101, last=101, done=2)
     assert isinstance(state.written(HERE)[-1], ShareSnapshotRecord)
     before = state.role.states[ONE].batches
-    state.comes(upkeep.PRUNE)
+    state.comes(StatePruning)
     assert state.start == 2
     assert state.events[-1] == LogPruned(HERE, 0, 2)
     assert state.loaded().states[ONE].batches == before
-    assert not any(job.startswith(upkeep.PRUNE) for job in state.jobs)
+    assert not any(isinstance(job, StatePruning) for job in state.jobs)
 
 
 def test_the_share_partition_with_the_oldest_snapshot_holds_the_others_up():
@@ -168,7 +170,7 @@ def test_the_share_partition_with_the_oldest_snapshot_holds_the_others_up():
     for offset in (100, 101):
         state.writes(TWO, offset, offset, done=offset - 99)
     assert upkeep.last_redundant_offset(state.logs[HERE]) == 0
-    state.do(upkeep.on_timer(state.role, f"{upkeep.COLD} {ONE}", state.on))
+    state.do(upkeep.on_timer(state.role, ColdSnapshot(ONE), state.on))
     assert upkeep.last_redundant_offset(state.logs[HERE]) == 3
 
 
@@ -176,14 +178,14 @@ def test_a_cold_snapshot_repeats_the_state_and_is_not_made_where_nothing_is_new(
     state = State()
     state.writes()
     before = state.role.states[ONE]
-    state.comes(upkeep.COLD)
+    state.comes(ColdSnapshot)
     after = state.role.states[ONE]
     assert (after.batches, after.start_offset) == (before.batches, before.start_offset)
     assert (after.snapshot_epoch, after.cold) == (before.snapshot_epoch + 1, True)
-    assert not any(job.startswith(upkeep.COLD) for job in state.jobs)
+    assert not any(isinstance(job, ColdSnapshot) for job in state.jobs)
     state.writes(first=101, last=101, done=2)
     assert not state.role.states[ONE].cold
-    assert any(job.startswith(upkeep.COLD) for job in state.jobs)
+    assert any(isinstance(job, ColdSnapshot) for job in state.jobs)
 
 
 def test_a_deleted_share_partition_holds_nobody_up():
@@ -213,10 +215,10 @@ def test_a_vote_is_only_pruned_where_nothing_keeps_it(rules, survives):
     state = State(rules=rules)
     state.votes()
     state.writes(first=101, last=101)
-    state.comes(upkeep.COLD)
+    state.comes(ColdSnapshot)
     if survives:
         assert upkeep.floor(state.role, state.on) == 1
-    state.comes(upkeep.PRUNE)
+    state.comes(StatePruning)
     state.role = state.loaded()
     assert bool(state.role.votes.get(9, ())) is survives
     state.marker()
@@ -229,16 +231,16 @@ def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
     """The snapshot was made while the vote was pending: without the vote the marker says nothing."""
     state = State(rules="repaired")
     state.votes()
-    state.comes(upkeep.COLD)
+    state.comes(ColdSnapshot)
     state.marker(control=control)
     decided = state.role.states[ONE]
     assert upkeep.floor(state.role, state.on) == 1
-    state.comes(upkeep.PRUNE)
+    state.comes(StatePruning)
     assert state.loaded().states[ONE] == decided
     assert decided.batches[0].state is (left or RecordState.AVAILABLE)
-    state.comes(upkeep.COLD)
+    state.comes(ColdSnapshot)
     assert upkeep.floor(state.role, state.on) == state.logs[HERE].end_offset - 1
-    state.comes(upkeep.PRUNE)
+    state.comes(StatePruning)
     assert state.loaded().states[ONE].batches == decided.batches
     assert state.jobs == ()
 
@@ -246,7 +248,7 @@ def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
 def test_a_decided_vote_of_a_deleted_share_partition_is_not_kept():
     state = State(ONE, TWO, rules="repaired")
     state.votes()
-    state.comes(f"{upkeep.COLD} {ONE}")
+    state.comes(ColdSnapshot, ONE)
     state.marker()
     state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
     assert upkeep.first_vote_needed(state.logs[HERE]) == state.logs[HERE].end_offset

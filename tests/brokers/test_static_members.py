@@ -12,6 +12,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership import group_membership as membership
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, commit_checks
+from kipviz.brokers.timers import MemberSession
 from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups.group_consumer import MemberState
 from kipviz.core.table import Table
@@ -67,7 +68,7 @@ def test_who_goes_for_a_while_keeps_what_it_has_at_epoch_minus_2(desk: Desk) -> 
     away = group(desk).members["C1"]
     assert (away.epoch, away.assigned) == (-2, (("src-0", 0), ("src-1", 0)))
     assert group(desk).epoch == 2
-    assert "the session of C1 in g" in membership.timers(desk.role, desk.on)
+    assert MemberSession("C1", "g") in membership.timers(desk.role, desk.on)
 
 
 def test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch(

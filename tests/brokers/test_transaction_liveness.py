@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.timers import TransactionLiveness
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions import transaction_liveness as liveness
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
@@ -18,7 +19,7 @@ from tests.brokers.rights_table import NEEDS
 
 S = TransactionState
 HOME = "__transaction_state-0"
-SILENCE = "the liveness of t"
+SILENCE = TransactionLiveness("t")
 
 
 def opened(rules="kip-1309", *, two_phase=False, interval=5_000):

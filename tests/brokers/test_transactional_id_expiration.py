@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.timers import TransactionalIdExpiry
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.driving.desk import Desk
@@ -13,7 +14,7 @@ from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProduce
 from kipviz.records.transaction_state import Tombstone, TransactionState
 
 HOME = "__transaction_state-0"
-TIMER = "transactional.id t"
+TIMER = TransactionalIdExpiry("t")
 
 
 @pytest.fixture

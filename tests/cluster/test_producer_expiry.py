@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kipviz.brokers.timers import ProducerExpiry
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
@@ -22,7 +23,7 @@ from tests.scenarios.story import after
 
 STORY = "kip-98-silent-for-a-day"
 OUT = "output-A-0"
-DAY = RunOut(3, "partition_leader", OUT, f"producer id 9 of {OUT}")
+DAY = RunOut(3, "partition_leader", OUT, ProducerExpiry(9, OUT))
 TIMED = ("clock=timed", "tick=next")
 
 

@@ -7,6 +7,13 @@ from typing import Any
 
 import pytest
 
+from kipviz.brokers.timers import (
+    GroupRetention,
+    MemberSession,
+    OffsetRetention,
+    RefusedFetchWait,
+    TransactionalIdExpiry,
+)
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -26,6 +33,7 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.trace import Trace
+from kipviz.core.values import Written
 from kipviz.designs.catalogue import design
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import Fetch
@@ -45,8 +53,13 @@ def model_of(story: str, faults: str, *settings: str, name: str = "") -> Cluster
     return known.but(spec=spec).model(under, budget_of(faults))
 
 
+def written(place: tuple[object, ...]) -> str:
+    """What a deadline is of, in words."""
+    return " ".join(each.text if isinstance(each, Written) else str(each) for each in place)
+
+
 def running(world: World, kind: str, holds: str = "") -> list[Deadline]:
-    return [d for d in world.deadlines if d.kind == kind and holds in str(d.place)]
+    return [d for d in world.deadlines if d.kind == kind and holds in written(d.place)]
 
 
 def go(
@@ -274,8 +287,9 @@ def test_an_answer_that_refuses_a_heartbeat_begins_no_session() -> None:
 
 
 def _group(world: World) -> str:
-    timer = str(running(world, timers.TIMER, "the session of C1")[0].place[3])
-    return timer.rpartition(" in ")[2]
+    timer = running(world, timers.TIMER, "the session of C1")[0].place[3]
+    assert isinstance(timer, MemberSession)
+    return timer.group_id
 
 
 # -- transactions -----------------------------------------------------------------------------------
@@ -320,7 +334,7 @@ def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_s
         takes=lambda a: isinstance(a, Tick),
     )
     (action,) = (a for a in model.enabled(still) if isinstance(a, RunOut))
-    assert action.timer == "transactional.id txn-1"
+    assert action.timer == TransactionalIdExpiry("txn-1")
     assert deadlines.action_of(still, running(still, timers.EXPIRY)[0]) == action
     assert Tick() in model.enabled(still), "the scan may come up to an hour later"
     home = still.image.home_of("__transaction_state", "txn-1")
@@ -467,7 +481,11 @@ def test_an_empty_group_that_has_no_offsets_goes_with_the_next_check() -> None:
     model = model_of("kip-211-forgotten", "run_out=1", "offsets.retention.minutes=2")
 
     def forgets(world: World) -> list[ClusterAction]:
-        return [a for a in model.enabled(world) if "the retention of" in str(a)]
+        return [
+            a
+            for a in model.enabled(world)
+            if isinstance(getattr(a, "timer", None), GroupRetention | OffsetRetention)
+        ]
 
     world = go(model, model.initial(), forgets)
     assert [at(d)[0] for d in running(world, retention.GROUP)] == [0]
@@ -508,4 +526,4 @@ def test_a_fetch_without_room_for_its_session_waits_for_fetch_max_wait_ms() -> N
     for instruction in ("app-1 goes on", "quiet", "app-1 goes on", "app-2 goes on", "quiet"):
         trace = follow(trace, model, instruction, "")
     (waits,) = running(trace.world, timers.DELAY)
-    assert (waits.place[-1], waits.after, waits.by) == ("the wait of the fetch of M2", 500, 500)
+    assert (waits.place[-1], waits.after, waits.by) == (RefusedFetchWait("M2"), 500, 500)

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from kipviz.brokers.authorizer import Acl
-from kipviz.clauses import clause_of_timer
+from kipviz.brokers.timers import InitialRebalanceDelay, MemberSession
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -88,15 +88,15 @@ ACTIONS: dict[ClusterAction, str] = {
     ExpireLock(5, KEY, 100): "The acquisition lock of src-0@100 expires on Broker 5.",
     TimeOutTransaction(1, "__transaction_state-45", "my-txn"): "my-txn took longer than ",
     RunOut(
-        5, "share_partition_leader", "", "the session of M1"
-    ): "The session of M1 expires on Broker 5.",
+        5, "group_coordinator", "__consumer_offsets-7", MemberSession("M1", "g1")
+    ): "The session of M1 in g1 expires on Broker 5.",
     DeleteTopic("src"): "An operator deletes src.",
     CreateTopic("src"): "An operator creates src.",
     RemakeTopic("src"): "An operator deletes src and creates a topic of the same name.",
     ClientTimer("app-1/consumer", "the retry back-off"): (
         "The retry back-off of the consumer of app-1 is over."
     ),
-    DelayOver(5, "group_coordinator", "__consumer_offsets-7", "the initial delay of g"): (
+    DelayOver(5, "group_coordinator", "__consumer_offsets-7", InitialRebalanceDelay("g")): (
         "The initial delay of g is over on Broker 5."
     ),
     Refresh(
@@ -172,7 +172,7 @@ def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
 def test_every_accident_and_every_repair_has_a_clause_and_a_kafka_class_of_its_own() -> None:
     accidents = [action for action in ACTIONS if action.KIND in FAULTS]
     rules = [
-        clause_of_timer(action.timer).rule if isinstance(action, RunOut) else clause_of(action).rule
+        action.timer.CLAUSE.rule if isinstance(action, RunOut) else clause_of(action).rule
         for action in accidents
     ]
     assert len(rules) == len(set(rules)) == 25

@@ -55,6 +55,14 @@ from kipviz.brokers.membership import (
     group_membership,
     share_membership,
 )
+from kipviz.brokers.timers import (
+    AssignmentInterval,
+    GroupRetention,
+    InitialRebalanceDelay,
+    OffsetRetention,
+    RoleDelay,
+    RoleTimer,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
 from kipviz.messages.groups import (
@@ -75,7 +83,7 @@ from kipviz.records.placement import topic_of
 ROLE = "group_coordinator"
 
 
-def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     """Give the sessions of the members of groups of either kind, and rebalance time-outs."""
     return (
         *group_membership.timers(me, on),
@@ -85,9 +93,9 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
     )
 
 
-def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Take out the member whose timer ran out, or forget what nobody used."""
-    if timer.startswith((group_retention.RETENTION, group_retention.OF_ONE)):
+    if isinstance(timer, GroupRetention | OffsetRetention):
         return group_retention.on_timer(me, timer, on)
     if timer in share_membership.running(me):
         return share_membership.on_timer(me, timer, on)
@@ -96,15 +104,16 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     return group_membership.on_timer(me, timer, on)
 
 
-def delays(me: GroupCoordinator) -> tuple[str, ...]:
+def delays(me: GroupCoordinator) -> tuple[RoleDelay, ...]:
     """Give the delays before a group's first generation, or its next target; they cost nothing."""
     return (*classic_membership.delays(me), *assignment_interval.delays(me))
 
 
-def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+def on_delay(me: GroupCoordinator, delay: RoleDelay, on: Context) -> Effects:
     """Begin a generation, or let a target be made."""
-    if delay.startswith(assignment_interval.INTERVAL):
+    if isinstance(delay, AssignmentInterval):
         return assignment_interval.on_delay(me, delay, on)
+    assert isinstance(delay, InitialRebalanceDelay), delay
     return classic_membership.on_delay(me, delay, on)
 
 

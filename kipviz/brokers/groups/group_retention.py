@@ -16,6 +16,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.membership import consumer_group
 from kipviz.brokers.membership.classic_group import GroupState
+from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.core.values import Value
 from kipviz.messages.events import OffsetsExpired
 from kipviz.records.consumer_offsets import (
@@ -27,12 +28,8 @@ from kipviz.records.consumer_offsets import (
 )
 from kipviz.records.placement import topic_of
 
-RETENTION = "the retention of the offsets of "
-# The same of a single offset, which has a commit to count from, and not a group that became empty.
-OF_ONE = "the retention of the offset of "
 
-
-def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: GroupCoordinator, on: Context) -> tuple[GroupRetention | OffsetRetention, ...]:
     """Give what can be forgotten: all of a classic group without members, else one offset each.
 
     Of a classic group it is counted from when its last member went, of everything else from each
@@ -42,28 +39,16 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
     if not on.settings.offsets_expire:
         return ()
     known = dict.fromkeys((*(g for g, _ in me.offsets), *me.groups, *me.classic_groups))
-    found: list[str] = []
+    found: list[GroupRetention | OffsetRetention] = []
     for group_id in known:
         if is_counted_together(me, group_id):
-            found += [f"{RETENTION}{group_id}"] if _forgotten(me, group_id) else []
+            found += [GroupRetention(group_id)] if _forgotten(me, group_id) else []
         else:
-            found += [timer_of(place) for place in _single(me, group_id)]
+            found += [OffsetRetention(p, group_id) for _, p in _single(me, group_id)]
     return tuple(found)
 
 
-def timer_of(place: tuple[str, str]) -> str:
-    """Give the name of the timer with which an offset of (group, partition) is forgotten."""
-    group_id, partition = place
-    return f"{OF_ONE}{partition} in {group_id}"
-
-
-def place_of(timer: str) -> tuple[str, str]:
-    """Give the (group, partition) whose offset a timer is of."""
-    partition, _, group_id = timer.removeprefix(OF_ONE).partition(" in ")
-    return group_id, partition
-
-
-def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: Context) -> Effects:
     """Forget offsets that nobody needs, and the group when it is empty and nothing is left of it.
 
     WHEN: offsets.retention.minutes are over, a week by default. CHECKS: nobody in the group subscribes to the
@@ -72,12 +57,11 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     ANSWERS: nobody. Whoever comes again finds no offset, and begins where auto.offset.reset says.
     Clause: KIP-211; OffsetMetadataManager.cleanupExpiredOffsets.
     """
-    if timer.startswith(RETENTION):
-        group_id = timer.removeprefix(RETENTION)
+    group_id = timer.group_id
+    if isinstance(timer, GroupRetention):
         records = _forgotten(me, group_id)
     else:
-        place = place_of(timer)
-        group_id = place[0]
+        place = (group_id, timer.partition)
         last = not any(known == group_id and (known, p) != place for known, p in me.offsets)
         ends = last and is_empty(me, group_id) and not pending_of(me, group_id)
         records = (OffsetTombstone(*place), *(tombstones(me, group_id) if ends else ()))

@@ -17,13 +17,6 @@ from kipviz.core.values import Value
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 
 HEARD_NO_MORE = "its session ran out"
-# How the names of groups' timers begin; who knows how long each takes reads them (`cluster.timing.timers`).
-SESSION, REBALANCE, SYNC = "the session of ", "the rebalance time-out of ", "the sync time-out of "
-
-
-def session_of(member_id: str, group_id: str) -> str:
-    """Name the timer of a member's session, whatever kind of group it is in."""
-    return f"{SESSION}{member_id} in {group_id}"
 
 
 def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> bool:

@@ -16,14 +16,8 @@ from __future__ import annotations
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.timers import LogRetention
 from kipviz.messages.events import LogPruned
-
-RETAINS = "the log retention of "
-
-
-def timer_of(partition: str) -> str:
-    """Give the name of the timer with which the front of a log grows too old."""
-    return f"{RETAINS}{partition}"
 
 
 def age_of_front(log: PartitionLog, now_ms: int) -> int:
@@ -42,16 +36,16 @@ def kept_from(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
     return start
 
 
-def timers(me: PartitionLeader, on: Context) -> tuple[str, ...]:
+def timers(me: PartitionLeader, on: Context) -> tuple[LogRetention, ...]:
     """Give the timer of a log's oldest batch, if that may be deleted at all."""
     log = on.log(me.shard)
     if on.settings.log_retention_ms < 0 or not log.batches:
         return ()
     replicated = log.batches[0].last_offset < log.high_watermark
-    return (timer_of(me.shard),) if replicated else ()
+    return (LogRetention(me.shard),) if replicated else ()
 
 
-def on_timer(me: PartitionLeader, timer: str, on: Context) -> Effects:
+def on_timer(me: PartitionLeader, timer: LogRetention, on: Context) -> Effects:
     """Delete what is older than log.retention.ms from the front of a log.
 
     WHEN: the oldest batch is that old; a job looks every log.retention.check.interval.ms (5 minutes).

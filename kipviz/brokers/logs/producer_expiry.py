@@ -17,31 +17,20 @@ from __future__ import annotations
 
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.timers import ProducerExpiry
 from kipviz.messages.events import ProducerForgotten
 
-FORGETS = "producer id "
 
-
-def timer_of(producer_id: int, partition: str) -> str:
-    """Give the name of the timer with which a log forgets a producer."""
-    return f"{FORGETS}{producer_id} of {partition}"
-
-
-def producer_of(timer: str) -> int:
-    """Give the producer that a timer is of."""
-    return int(timer.removeprefix(FORGETS).partition(" ")[0])
-
-
-def timers(me: PartitionLeader, on: Context) -> tuple[str, ...]:
+def timers(me: PartitionLeader, on: Context) -> tuple[ProducerExpiry, ...]:
     """Give the producers that a log may forget: those with no transaction open here."""
     if not on.settings.producer_ids_expire:
         return ()
     known = on.log(me.shard).producers
     idle = (pid for pid in known if known[pid].transaction_first_offset < 0)
-    return tuple(timer_of(pid, me.shard) for pid in idle)
+    return tuple(ProducerExpiry(pid, me.shard) for pid in idle)
 
 
-def on_timer(me: PartitionLeader, timer: str, on: Context) -> Effects:
+def on_timer(me: PartitionLeader, timer: ProducerExpiry, on: Context) -> Effects:
     """Forget a producer.
 
     WHEN: nothing of it was appended for producer.id.expiration.ms; a job looks every 10 minutes.
@@ -49,7 +38,7 @@ def on_timer(me: PartitionLeader, timer: str, on: Context) -> Effects:
     written. ANSWERS: nobody; a producer finds out by what is not refused any more.
     Clause: KIP-854; ProducerStateManager.removeExpiredProducers.
     """
-    producer_id = producer_of(timer)
+    producer_id = timer.producer_id
     return Effects(
         me,
         events=(ProducerForgotten(me.shard, producer_id),),

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.timers import AssignmentInterval
 from kipviz.core.values import Value
 from kipviz.records.consumer_offsets import TargetEpochRecord
-
-INTERVAL = "the assignment interval of "
 
 
 def begun(done: Effects, records: tuple[Value, ...], group_id: str, on: Context) -> Effects:
@@ -29,15 +28,16 @@ def begun(done: Effects, records: tuple[Value, ...], group_id: str, on: Context)
     return done.but(state=me.but(fresh=(*me.fresh, group_id)))
 
 
-def delays(me: GroupCoordinator) -> tuple[str, ...]:
+def delays(me: GroupCoordinator) -> tuple[AssignmentInterval, ...]:
     """Give the groups whose target is younger than the interval; the first one of a group was made at once."""
-    return tuple(f"{INTERVAL}{group_id}" for group_id in me.fresh)
+    return tuple(AssignmentInterval(group_id) for group_id in me.fresh)
 
 
-def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+def on_delay(me: GroupCoordinator, delay: AssignmentInterval, on: Context) -> Effects:
     """Let the next target be made: that happens in the next heartbeat of any member.
 
     Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.
     """
-    over = delay.removeprefix(INTERVAL)
-    return Effects(me.but(fresh=tuple(group_id for group_id in me.fresh if group_id != over)))
+    return Effects(
+        me.but(fresh=tuple(group_id for group_id in me.fresh if group_id != delay.group_id))
+    )

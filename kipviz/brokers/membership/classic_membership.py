@@ -17,7 +17,7 @@ from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, 
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, REBALANCE, SYNC, session_of
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import GroupStored
 from kipviz.brokers.logs.replication import read_through
@@ -33,6 +33,13 @@ from kipviz.brokers.membership.classic_rebalance import (
     out,
     prepared,
     rebalanced,
+)
+from kipviz.brokers.timers import (
+    GroupRebalance,
+    GroupSync,
+    InitialRebalanceDelay,
+    MemberSession,
+    RoleTimer,
 )
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
@@ -56,8 +63,6 @@ DID_NOT_SYNC = "it did not ask for its assignment in time"
 ITS_LEADER_SAID = "the leader of the group has assigned it"
 IT_LEFT = "it left"
 NO_ROOM = "the group is full, and others came before it"
-# What comes before a group's id in the name of the delay before its first generation.
-FIRST_GENERATION = "the initial delay of "
 
 
 # -- requests -------------------------------------------------------------------------------------
@@ -326,7 +331,7 @@ def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
 # -- timers ---------------------------------------------------------------------------------------
 
 
-def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     """Give the sessions of members and of names that were given out, and the time-outs of groups.
 
     A member that waits for an answer need not beat. Time-outs are in memory only.
@@ -334,41 +339,41 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
     return tuple(_running(me))
 
 
-def delays(me: GroupCoordinator) -> tuple[str, ...]:
+def delays(me: GroupCoordinator) -> tuple[InitialRebalanceDelay, ...]:
     """Give the delays that an empty group keeps before its first generation.
 
     They run out without an accident: group.initial.rebalance.delay.ms is a time to wait for more.
     """
     return tuple(
-        f"{FIRST_GENERATION}{group_id}"
+        InitialRebalanceDelay(group_id)
         for group_id, group in me.classic_groups.items()
         if group.is_first
     )
 
 
-def on_delay(me: GroupCoordinator, delay: str, on: Context) -> Effects:
+def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) -> Effects:
     """Begin the first generation, or wait once more if somebody has joined meanwhile.
 
     Clause: KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule.
     """
-    group_id = delay.removeprefix(FIRST_GENERATION)
+    group_id = delay.group_id
     group = me.classic_groups[group_id]
     if group.growing:
         return effects(me, group_id, Done(group.but(growing=False)), on)
     return effects(me, group_id, completed(group, on), on)
 
 
-def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Take out who was not heard of, did not join, or did not ask for its assignment in time.
 
     Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin,
     expirePendingSync (session.timeout.ms, max.poll.interval.ms as the rebalance time-out).
     """
-    group_id, what, name = _running(me)[timer]
+    group_id, name = _running(me)[timer]
     group = me.classic_groups[group_id]
-    if what == "rebalance":
+    if isinstance(timer, GroupRebalance):
         return effects(me, group_id, completed(group, on), on)
-    if what == "sync":
+    if isinstance(timer, GroupSync):
         done = Done(group)
         for late in group.unsynced:
             done = out(done.group, late, DID_NOT_SYNC, on).after(done)
@@ -381,19 +386,19 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     return effects(me, group_id, done, on)
 
 
-def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
-    """Give (group, what runs out, member) by the name of the timer."""
-    found = {}
+def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
+    """Return (group, member) by the timer; the time-outs of a group have no member."""
+    found: dict[RoleTimer, tuple[str, str]] = {}
     for group_id, group in me.classic_groups.items():
         for name, member in group.members.items():
             if member.is_new or not member.waits:
-                found[session_of(name, group_id)] = (group_id, "session", name)
+                found[MemberSession(name, group_id)] = (group_id, name)
         for name in group.pending:
-            found[session_of(name, group_id)] = (group_id, "session", name)
+            found[MemberSession(name, group_id)] = (group_id, name)
         if group.state is S.PREPARING_REBALANCE and not group.is_first:
-            found[f"{REBALANCE}{group_id}"] = (group_id, "rebalance", "")
+            found[GroupRebalance(group_id)] = (group_id, "")
         if group.unsynced and group.state in (S.COMPLETING_REBALANCE, S.STABLE):
-            found[f"{SYNC}{group_id}"] = (group_id, "sync", "")
+            found[GroupSync(group_id)] = (group_id, "")
     return found
 
 

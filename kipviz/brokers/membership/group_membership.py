@@ -16,8 +16,6 @@ from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import (
     HEARD_NO_MORE,
-    REBALANCE,
-    session_of,
     target_waits,
     written,
 )
@@ -29,6 +27,7 @@ from kipviz.brokers.membership import (
     subscriptions,
 )
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
+from kipviz.brokers.timers import MemberRebalance, MemberSession, RoleTimer
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Left
@@ -205,7 +204,7 @@ def on_leave_group(
     return done.after(checks)
 
 
-def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     """Give the session of every member, and the rebalance time-out of whoever has to give up.
 
     Both are in memory only: a new coordinator starts them afresh, for as long as ever.
@@ -213,7 +212,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[str, ...]:
     return tuple(_running(me))
 
 
-def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Take a member out that was not heard of, or that did not give up its partitions.
 
     DOES: the member's records are deleted and the group's epoch goes up; who gets its partitions is
@@ -227,15 +226,14 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     return written(me, _gone(me.groups[group_id], group_id, name), event, None, on)
 
 
-def _running(me: GroupCoordinator) -> dict[str, tuple[str, str, str]]:
-    """Give (group, member, why it has to go) by the name of the timer."""
-    found = {}
+def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str, str]]:
+    """Return (group, member, why it has to go) by the timer."""
+    found: dict[RoleTimer, tuple[str, str, str]] = {}
     for group_id, group in me.groups.items():
         for name, member in group.members.items():
-            found[session_of(name, group_id)] = (group_id, name, HEARD_NO_MORE)
+            found[MemberSession(name, group_id)] = (group_id, name, HEARD_NO_MORE)
             if member.state == UNREVOKED:
-                timer = f"{REBALANCE}{name} in {group_id}"
-                found[timer] = (group_id, name, DID_NOT_REVOKE)
+                found[MemberRebalance(name, group_id)] = (group_id, name, DID_NOT_REVOKE)
     return found
 
 

@@ -16,10 +16,11 @@ from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, session_of, target_waits, written
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, target_waits, written
 from kipviz.brokers.handling import takes
 from kipviz.brokers.membership import share_group
 from kipviz.brokers.membership.share_group import ShareGroup, ShareMember
+from kipviz.brokers.timers import MemberSession, RoleTimer
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -122,7 +123,7 @@ def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects:
     return _noted(me, key, on, there=False)
 
 
-def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Take a member out that was not heard of; the leaders of its partitions are told nothing.
 
     Clause: KIP-932 "Member failures" (group.share.session.timeout.ms).
@@ -133,10 +134,10 @@ def on_timer(me: GroupCoordinator, timer: str, on: Context) -> Effects:
     return written(me, _gone(group, group_id, name), event, None, on)
 
 
-def running(me: GroupCoordinator) -> dict[str, tuple[str, str]]:
-    """Give the (group, member) of every session timer, by its name."""
+def running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
+    """Return the (group, member) of every session timer."""
     return {
-        session_of(name, group_id): (group_id, name)
+        MemberSession(name, group_id): (group_id, name)
         for group_id, group in me.share_groups.items()
         for name in group.members
     }

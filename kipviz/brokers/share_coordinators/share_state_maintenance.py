@@ -22,6 +22,7 @@ from kipviz.brokers.logs.replication import read_through
 from kipviz.brokers.share_coordinators import share_state_checks
 from kipviz.brokers.share_coordinators.share_coordinator import write
 from kipviz.brokers.share_coordinators.share_state import NO_EPOCH, ShareCoordinator
+from kipviz.brokers.timers import ColdSnapshot, RoleTimer, StatePruning
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
 from kipviz.messages.share_state import (
@@ -31,9 +32,6 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummaryResponse,
 )
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareStagedRecord, ShareTombstone
-
-PRUNE = "the prune interval of"
-COLD = "the cold snapshot interval of"
 
 
 @takes(DeleteShareGroupState)
@@ -109,27 +107,28 @@ def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effect
 # -- timers ------------------------------------------------------------------------------------
 
 
-def timers(me: ShareCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: ShareCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     """Give the jobs that would do something now, where the log is looked after at all."""
     if not on.settings.state_upkeep or me.loading:
         return ()
-    found = [f"{COLD} {key}" for key in _resting(me)]
+    found: list[RoleTimer] = [ColdSnapshot(key) for key in _resting(me)]
     if floor(me, on) > on.log(me.shard).start_offset:
-        found.append(f"{PRUNE} {me.shard}")
+        found.append(StatePruning(me.shard))
     return tuple(found)
 
 
-def on_timer(me: ShareCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: ShareCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Delete what is redundant, or repeat the state of a share-partition that rests.
 
     Clause: KIP-932 "Share-group state topic" (share.coordinator.state.topic.prune.interval.ms,
     share.coordinator.cold.partition.snapshot.interval.ms). OPEN: prune_floor.
     """
-    if timer.startswith(PRUNE):
+    if isinstance(timer, StatePruning):
         up_to = floor(me, on)
         event = LogPruned(me.shard, on.log(me.shard).start_offset, up_to)
         return Effects(me, deletes=((me.shard, up_to),), events=(event,))
-    key = timer.removeprefix(f"{COLD} ")
+    assert isinstance(timer, ColdSnapshot), timer
+    key = timer.key
     state = me.states[key]
     record = ShareSnapshotRecord(
         key,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.share_leaders.share_partition import Refused, Session, ShareLeader
+from kipviz.brokers.timers import RefusedFetchWait
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -23,7 +24,6 @@ from kipviz.messages.share_groups import (
 )
 
 OPENS, FINAL_EPOCH = 0, -1
-NO_ROOM = "the wait of the fetch of"
 
 
 def form_checks(
@@ -114,14 +114,14 @@ def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Eff
     return Effects(me.but(refused=(*me.refused, waits)))
 
 
-def delays(me: ShareLeader) -> tuple[str, ...]:
+def delays(me: ShareLeader) -> tuple[RefusedFetchWait, ...]:
     """Give the fetches that wait for their refusal: it costs nothing when their time is over."""
-    return tuple(f"{NO_ROOM} {waits.member_id}" for waits in me.refused)
+    return tuple(RefusedFetchWait(waits.member_id) for waits in me.refused)
 
 
-def on_delay(me: ShareLeader, delay: str, on: Context) -> Effects:
+def on_delay(me: ShareLeader, delay: RefusedFetchWait, on: Context) -> Effects:
     """Refuse a fetch that has waited; whether there is room by now is not looked at."""
-    waits = next(w for w in me.refused if delay == f"{NO_ROOM} {w.member_id}")
+    waits = next(w for w in me.refused if delay.member_id == w.member_id)
     error = Errors.SHARE_SESSION_LIMIT_REACHED
     checks = (Check("no room when it arrived", None, True, error),)
     answer = ShareFetchResponse(error, waits.partition)

@@ -11,6 +11,7 @@ from typing import Any
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.timers import AppendTimeout
 from kipviz.brokers.transactions import two_phase
 from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
@@ -41,7 +42,6 @@ from kipviz.records.transaction_state import (
     TransactionState,
 )
 
-APPENDS = "the append at "
 # Who ends a transaction without its producer: InitProducerId, and a timer.
 FENCING = ("fence", "timeout")
 # Answers to a marker after which the coordinator resolves the leader again and resends.
@@ -114,16 +114,15 @@ def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context)
     return Effects(role, replies=(Reply(reply_to, answer),), new_producer_ids=1, checks=checks)
 
 
-def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[str, ...]:
-    """Give the appends that may take too long: they have the time of their transaction."""
+def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[AppendTimeout, ...]:
+    """Return the timers of appends that may take too long: they have the time of their transaction."""
     timed = (w for w in waiting if w.record.timeout_ms < NO_TIME_LIMIT)
-    return tuple(f"{APPENDS}{w.offset} of {shard}" for w in timed)
+    return tuple(AppendTimeout(w.offset, shard) for w in timed)
 
 
-def append_of(timer: str, waiting: tuple[PendingAppend, ...]) -> PendingAppend:
+def append_of(timer: AppendTimeout, waiting: tuple[PendingAppend, ...]) -> PendingAppend:
     """Give the append that a timer is of."""
-    offset = int(timer.removeprefix(APPENDS).partition(" ")[0])
-    return next(w for w in waiting if w.offset == offset)
+    return next(w for w in waiting if w.offset == timer.offset)
 
 
 def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> tuple[Reply, ...]:

@@ -21,9 +21,9 @@ from kipviz.brokers.checks import Check, Checks, error_of
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
 from kipviz.brokers.logs.replication import append_checks, moved_check
+from kipviz.brokers.timers import AppendTimeout, RoleTimer, TransactionalIdExpiry
 from kipviz.brokers.transactions import two_phase
 from kipviz.brokers.transactions.transaction_append import (
-    APPENDS,
     NEEDS_NO_MARKER,
     RETRY_MARKER,
     PendingAppend,
@@ -93,7 +93,6 @@ from kipviz.records.transaction_state import (
 )
 
 ROLE = "transaction_coordinator"
-EXPIRES = "transactional.id "
 S = TransactionState
 
 
@@ -332,7 +331,7 @@ def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -
     return _fence(me, known, "timeout", None, on)
 
 
-def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     """Give the appends that nobody waits for longer, and the names that nobody uses.
 
     An append has the transaction's own timeout; it can be over only where replicas may be missing.
@@ -343,21 +342,22 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
         return ()
     known = me.transactions.values()
     idle = (t for t in known if t.pending_state is None and t.state in VALID_PREVIOUS[S.DEAD])
-    return tuple(f"{EXPIRES}{t.transactional_id}" for t in idle)
+    return tuple(TransactionalIdExpiry(t.transactional_id) for t in idle)
 
 
-def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Give up an append, or forget a name: log its tombstone, which nobody may use meanwhile (DEAD).
 
     Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
     """
-    if timer.startswith(APPENDS):
+    if isinstance(timer, AppendTimeout):
         wait = append_of(timer, me.waiting)
         failed = fail_append(
             me.but(waiting=tuple(w for w in me.waiting if w is not wait)), wait, on
         )
         return failed.but(given_up=((me.shard, wait.offset),))
-    known = me.transactions[timer.removeprefix(EXPIRES)]
+    assert isinstance(timer, TransactionalIdExpiry), timer
+    known = me.transactions[timer.transactional_id]
     record = record_of(known, S.DEAD, partitions=())
     wait = PendingAppend(_next_offset(me, on), record, known.last_producer_epoch, "expire")
     return _log(me, known, wait, on)

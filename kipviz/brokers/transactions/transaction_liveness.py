@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from kipviz.brokers.checks import Check, error_of, has_loaded, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.handling import takes
+from kipviz.brokers.timers import RoleTimer, TransactionLiveness
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_checks import owner_checks
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
@@ -24,9 +25,6 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState
-
-# What the timer of a transactional id is called; its name stands behind it.
-TIMER = "the liveness of "
 
 
 @takes(TxnHeartbeat)
@@ -45,25 +43,27 @@ def on_txn_heartbeat(
     return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
 
 
-def timers(me: TransactionCoordinator, on: Context) -> tuple[str, ...]:
+def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     """Give the liveness of every open transaction whose producer has promised heartbeats.
 
     Behind it stand the coordinator's other timers.
     """
     if me.loading:
         return ()
-    watched = tuple(f"{TIMER}{name}" for name, t in me.transactions.items() if _is_watched(t, on))
+    watched = tuple(
+        TransactionLiveness(name) for name, t in me.transactions.items() if _is_watched(t, on)
+    )
     return (*watched, *transaction_coordinator.timers(me, on))
 
 
-def on_timer(me: TransactionCoordinator, timer: str, on: Context) -> Effects:
+def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Abort a transaction whose producer was not heard of, and fence it, as a time-out does.
 
     How long that takes is said by the slot `silence`, where a clock counts.
     """
-    if not timer.startswith(TIMER):
+    if not isinstance(timer, TransactionLiveness):
         return transaction_coordinator.on_timer(me, timer, on)
-    return transaction_coordinator.on_timeout(me, timer.removeprefix(TIMER), on)
+    return transaction_coordinator.on_timeout(me, timer.transactional_id, on)
 
 
 def _is_watched(known: TransactionMetadata, on: Context) -> bool:

@@ -44,6 +44,7 @@ from kipviz.core.linkcode import read, write
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Node, Trace
 from kipviz.core.values import fingerprint
+from kipviz.core.written import ActionReader, action_to_json
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.catalogue import to_propose
 from kipviz.designs.slot import UnknownDesign
@@ -52,8 +53,7 @@ from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import under
 
-_encode = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(ClusterAction)
+_actions = ActionReader(ClusterAction)
 
 
 class TooLong(ValueError):
@@ -109,7 +109,7 @@ def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:
 def pick_of(model: ClusterModel, before: World, action: ClusterAction) -> int | str:
     """Give an action as its place among the enabled ones, or written out if it is none of them."""
     enabled = model.enabled(before)
-    return enabled.index(action) if action in enabled else _encode(action).decode()
+    return enabled.index(action) if action in enabled else action_to_json(action).decode()
 
 
 def mark_of(world: World) -> bytes:
@@ -298,7 +298,7 @@ class _Replay:
         action: Any
         if isinstance(taken.pick, str):
             try:
-                action = _decoder.decode(taken.pick)
+                action = _actions.read(taken.pick)
             except msgspec.DecodeError:
                 return "there is no such action"
         else:

@@ -22,9 +22,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from kipviz.brokers.groups.group_writes import REBALANCE, SESSION, SYNC
-from kipviz.brokers.transactions.transaction_append import APPENDS
-from kipviz.brokers.transactions.transaction_liveness import TIMER as LIVENESS
+from kipviz.brokers.timers import (
+    AppendTimeout,
+    GroupRebalance,
+    GroupSync,
+    MemberRebalance,
+    MemberSession,
+    TransactionLiveness,
+)
 from kipviz.checking.single_run.timers_ran import AT_REST, DUE, EARLY
 from kipviz.cluster.actions import (
     ClusterAction,
@@ -62,7 +67,6 @@ TIMERS: dict[type[ClusterAction], str] = {
     TimeOutTransaction: "time_out",
     RunOut: "run_out",
 }
-RUNS_OUT = (SESSION, REBALANCE, SYNC, APPENDS, LIVENESS)
 
 
 _Actions: TypeAlias = tuple[ClusterAction, ...]
@@ -248,15 +252,15 @@ def _lent(world: World) -> World:
 
 def _runs_out(world: World, action: RunOut) -> bool:
     """Say whether a timer of a role is of those that run out at rest, and nobody sets it back."""
-    if not action.timer.startswith(RUNS_OUT):
-        return False
-    if action.timer.startswith(SESSION):
-        member = action.timer.removeprefix(SESSION).rpartition(" in ")[0]
-        return not any(m == member for m in _heard(world, action.broker, "member_id"))
-    if action.timer.startswith(LIVENESS):
-        name = action.timer.removeprefix(LIVENESS)
-        return not any(n == name for n in _heard(world, action.broker, "transactional_id"))
-    return True
+    match action.timer:
+        case MemberSession(member_id):
+            return member_id not in _heard(world, action.broker, "member_id")
+        case TransactionLiveness(transactional_id):
+            return transactional_id not in _heard(world, action.broker, "transactional_id")
+        case MemberRebalance() | GroupRebalance() | GroupSync() | AppendTimeout():
+            return True
+        case _:
+            return False
 
 
 def _heard(world: World, broker: int, name: str) -> Iterator[str]:

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kipviz.brokers.groups.group_retention import OF_ONE, RETENTION
-from kipviz.brokers.groups.group_writes import REBALANCE, SESSION, SYNC
-from kipviz.brokers.logs.log_retention import RETAINS
-from kipviz.brokers.logs.producer_expiry import FORGETS
-from kipviz.brokers.membership.assignment_interval import INTERVAL
-from kipviz.brokers.membership.classic_membership import FIRST_GENERATION
-from kipviz.brokers.share_coordinators.share_state_maintenance import COLD, PRUNE
-from kipviz.brokers.transactions.transaction_append import APPENDS
-from kipviz.brokers.transactions.transaction_coordinator import EXPIRES
-from kipviz.brokers.transactions.transaction_liveness import TIMER as LIVENESS
+from kipviz.brokers.timers import (
+    AppendTimeout,
+    ColdSnapshot,
+    GroupRebalance,
+    GroupRetention,
+    GroupSync,
+    LogRetention,
+    MemberRebalance,
+    MemberSession,
+    OffsetRetention,
+    ProducerExpiry,
+    RoleTimer,
+    StatePruning,
+    TransactionalIdExpiry,
+    TransactionLiveness,
+)
 from kipviz.cluster.actions import (
     ClusterAction,
     ExpireBatch,
@@ -39,25 +45,22 @@ OF_ACTIONS: dict[type[ClusterAction], str] = {
     TimeOutCall: "a blocking call (max.block.ms)",
     MissPoll: "a member's next poll() (max.poll.interval.ms)",
 }
-# What the timers of a role are called by the first words of their names.
-OF_ROLES = (
-    (SESSION, "a member's session"),
-    (REBALANCE, "a member's rebalance time-out"),
-    (SYNC, "a member's sync time-out"),
-    (APPENDS, "a coordinator's append"),
-    (LIVENESS, "a transaction's heartbeat session"),
-    (FIRST_GENERATION, "group.initial.rebalance.delay.ms"),
-    (INTERVAL, "a group's assignment interval"),
-    (RETENTION, "the retention of offsets"),
-    (OF_ONE, "the retention of offsets"),
-    (RETAINS, "log.retention.ms"),
-    (FORGETS, "producer.id.expiration.ms"),
-    (EXPIRES, "transactional.id.expiration.ms"),
-    (PRUNE, "the share coordinator's prune interval"),
-    (COLD, "the share coordinator's cold snapshot interval"),
-)
-OTHER = "another timer of a broker"
-NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *(name for _, name in OF_ROLES), OTHER)))
+OF_ROLES: dict[type[RoleTimer], str] = {
+    MemberSession: "a member's session",
+    MemberRebalance: "a member's rebalance time-out",
+    GroupRebalance: "a member's rebalance time-out",
+    GroupSync: "a member's sync time-out",
+    AppendTimeout: "a coordinator's append",
+    TransactionLiveness: "a transaction's heartbeat session",
+    GroupRetention: "the retention of offsets",
+    OffsetRetention: "the retention of offsets",
+    LogRetention: "log.retention.ms",
+    ProducerExpiry: "producer.id.expiration.ms",
+    TransactionalIdExpiry: "transactional.id.expiration.ms",
+    StatePruning: "the share coordinator's prune interval",
+    ColdSnapshot: "the share coordinator's cold snapshot interval",
+}
+NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *OF_ROLES.values())))
 
 AT_REST, EARLY, DUE = "at rest", "early", "due"
 RESOLVING = (
@@ -69,7 +72,7 @@ RESOLVING = (
 def timer_of(action: ClusterAction) -> str:
     """Return what the timer is called that runs out with an action, "" if none does."""
     if isinstance(action, RunOut):
-        return next((name for start, name in OF_ROLES if action.timer.startswith(start)), OTHER)
+        return OF_ROLES[type(action.timer)]
     return OF_ACTIONS.get(type(action), "")
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from kipviz.core.log import Log
 from kipviz.core.table import Table
-from kipviz.core.values import Value
+from kipviz.core.values import Value, Written
 
 # What TLC can count with; a larger number is written as a text.
 INT_MAX = 2**31 - 1
@@ -53,6 +53,8 @@ def term_of(value: object, kind: object = None) -> Term:
         return value.name
     if isinstance(value, bool | str):
         return value
+    if isinstance(value, Written):
+        return value.text
     if isinstance(value, int):
         return value if abs(value) <= INT_MAX else str(value)
     if isinstance(value, bytes):
@@ -73,7 +75,7 @@ def varying(values: Sequence[object]) -> list[Term]:
     if (
         len(alike) == 1
         and isinstance(firsts, msgspec.Struct)
-        and not isinstance(firsts, Table | Log)
+        and not isinstance(firsts, Table | Log | Written)
     ):
         hints = _hints(type(firsts))
         columns = {

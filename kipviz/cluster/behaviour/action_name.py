@@ -7,7 +7,7 @@ reworded without a change to any story.
 
 from __future__ import annotations
 
-from kipviz.cluster.behaviour.timer_words import timer_words
+from kipviz.cluster.behaviour.timer_words import Timer, timer_words
 from kipviz.core.values import Value
 
 
@@ -15,7 +15,7 @@ class Verb(Value, frozen=True):
     """What happens in an action, by a name that is never reworded; each behaviour has its own (`verbs`).
 
     `in_scripts` is the text that stories and programs are written in: it is never reworded either, because they are
-    stored. `of_timer`: the first of its parts is the name of a timer, which has words of its own.
+    stored. `of_timer`: the first of its parts is a timer, which has a text and words of its own.
     """
 
     name: str
@@ -35,10 +35,14 @@ ON_SCREEN: dict[str, str] = {
 
 
 class ActionName(Value, frozen=True):
-    """What happens, and to what: hosts, partitions, messages, timers, in the order of the texts' places."""
+    """What happens, and to what: hosts, partitions, messages, timers, in the order of the texts' places.
+
+    `timer` is the timer of a role that runs out; its text is the first part.
+    """
 
     verb: Verb
     parts: tuple[str, ...] = ()
+    timer: Timer | None = None
 
     @property
     def in_scripts(self) -> str:
@@ -50,6 +54,6 @@ class ActionName(Value, frozen=True):
         """The words for a reader."""
         words = ON_SCREEN.get(self.verb.name, self.verb.in_scripts)
         if self.verb.of_timer:
-            timer, where = self.parts
-            return words.format(timer_words(timer), where)
+            text, where = self.parts
+            return words.format(timer_words(self.timer or text), where)
         return words.format(*self.parts)

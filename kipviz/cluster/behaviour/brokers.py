@@ -294,7 +294,9 @@ class RunningOut(Behaviour[RunOut]):
         yield "timers left", str(world.budget.run_out)
 
     def name(self, world: World, action: RunOut) -> ActionName:
-        return ActionName(self.verbs[0], (action.timer, broker_host(action.broker)))
+        return ActionName(
+            self.verbs[0], (action.timer.text, broker_host(action.broker)), action.timer
+        )
 
     def host(self, world: World, action: RunOut) -> str:
         return broker_host(action.broker)
@@ -341,7 +343,9 @@ class EndingDelay(Behaviour[DelayOver]):
         yield "waited for", timer_words(action.delay)
 
     def name(self, world: World, action: DelayOver) -> ActionName:
-        return ActionName(self.verbs[0], (action.delay, broker_host(action.broker)))
+        return ActionName(
+            self.verbs[0], (action.delay.text, broker_host(action.broker)), action.delay
+        )
 
     def host(self, world: World, action: DelayOver) -> str:
         return broker_host(action.broker)

@@ -14,11 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.logs import log_retention
-from kipviz.brokers.logs.producer_expiry import FORGETS, producer_of, timer_of
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, pending_cells
+from kipviz.brokers.timers import (
+    GroupRetention,
+    LogRetention,
+    OffsetRetention,
+    ProducerExpiry,
+    RoleTimer,
+    TransactionalIdExpiry,
+)
 from kipviz.brokers.transactions.transaction_coordinator import (
-    EXPIRES,
     TransactionCoordinator,
     why_no_timeout,
 )
@@ -51,7 +56,7 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import retention, timers
 from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
 from kipviz.cluster.timing.durations import occurring
-from kipviz.cluster.world import World, host_of, role_key, role_of
+from kipviz.cluster.world import RoleKey, World, host_of, role_key, role_of
 from kipviz.core.model import Event
 from kipviz.messages.events import (
     DELIVERED,
@@ -106,16 +111,7 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
         case Step(name, thread):
             return GONE_ON, timers.thread_place(name, thread)
         case RunOut(broker, role, shard, timer):
-            if timer.startswith(EXPIRES):
-                return timers.EXPIRY, (timer.removeprefix(EXPIRES),)
-            if timer.startswith(FORGETS):
-                return timers.PRODUCER, (shard, producer_of(timer))
-            if timer.startswith(log_retention.RETAINS):
-                return timers.front_of(world, shard)
-            due = retention.place_of(timer)
-            if due is not None:
-                return due
-            return timers.TIMER, (broker, role, shard, timer)
+            return _place_of_timer(world, (broker, role, shard), timer)
         case DelayOver(broker, role, shard, delay):
             return timers.DELAY, (broker, role, shard, delay)
         case ClientTimer(source, timer):
@@ -130,6 +126,21 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return _batch_of(world, source)
         case _:
             return None
+
+
+def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
+    """Return the deadline of a timer: those whose time is in a log are known by what they are of, whoever leads it."""
+    match timer:
+        case TransactionalIdExpiry(name):
+            return timers.EXPIRY, (name,)
+        case ProducerExpiry(producer_id, partition):
+            return timers.PRODUCER, (partition, producer_id)
+        case LogRetention(partition):
+            return timers.front_of(world, partition)
+        case GroupRetention() | OffsetRetention():
+            return retention.place_of(timer)
+        case _:
+            return timers.TIMER, (*key, timer)
 
 
 def _batch_of(world: World, source: str) -> Place | None:
@@ -150,14 +161,16 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
         return TimeOutTransaction(world.image.leader_of(home), home, place[0])
     if kind == timers.EXPIRY:
         home = world.image.home_of_transactions(place[0])
-        return RunOut(world.image.leader_of(home), role_of(home), home, f"{EXPIRES}{place[0]}")
+        return RunOut(
+            world.image.leader_of(home), role_of(home), home, TransactionalIdExpiry(place[0])
+        )
     if kind == timers.PRODUCER:
         partition, producer_id = place
         leader = world.image.leader_of(partition)
-        return RunOut(leader, role_of(partition), partition, timer_of(producer_id, partition))
+        return RunOut(leader, role_of(partition), partition, ProducerExpiry(producer_id, partition))
     if kind == timers.FRONT:
         partition, leader = place[0], world.image.leader_of(place[0])
-        return RunOut(leader, role_of(partition), partition, log_retention.timer_of(partition))
+        return RunOut(leader, role_of(partition), partition, LogRetention(partition))
     if kind in (retention.OFFSET, retention.GROUP):
         home = retention.home(world, place)
         timer = retention.timer_of(kind, place)

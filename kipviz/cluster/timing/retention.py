@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from kipviz.brokers.context import Context
 from kipviz.brokers.groups import group_retention
-from kipviz.brokers.groups.group_retention import OF_ONE, RETENTION
 from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import NEVER, Deadline
 from kipviz.cluster.timing.durations import offsets_retention_ms
@@ -25,18 +25,18 @@ OFFSET, GROUP, OFFSET_AGE = "offset", "offsets of a group", "age of an offset"
 Place = tuple[str, tuple[object, ...]]
 
 
-def place_of(timer: str) -> Place | None:
-    """Give the deadline that a timer of a group coordinator keeps, None for a timer of another kind."""
-    if timer.startswith(RETENTION):
-        return GROUP, (timer.removeprefix(RETENTION),)
-    return (OFFSET, group_retention.place_of(timer)) if timer.startswith(OF_ONE) else None
+def place_of(timer: GroupRetention | OffsetRetention) -> Place:
+    """Return the deadline that a timer of a group coordinator keeps."""
+    if isinstance(timer, GroupRetention):
+        return GROUP, (timer.group_id,)
+    return OFFSET, (timer.group_id, timer.partition)
 
 
-def timer_of(kind: str, place: tuple[object, ...]) -> str:
-    """Give the timer that keeps a deadline."""
+def timer_of(kind: str, place: tuple[object, ...]) -> GroupRetention | OffsetRetention:
+    """Return the timer that keeps a deadline."""
     if kind == GROUP:
-        return f"{RETENTION}{place[0]}"
-    return group_retention.timer_of((str(place[0]), str(place[1])))
+        return GroupRetention(str(place[0]))
+    return OffsetRetention(str(place[1]), str(place[0]))
 
 
 def home(world: World, place: tuple[object, ...]) -> str:
@@ -55,9 +55,7 @@ def deadlines(
         for committed in role.offsets:
             yield Deadline(OFFSET_AGE, committed, keeps, NEVER)
         for timer in group_retention.timers(role, context(key[0])):
-            due = place_of(timer)
-            assert due is not None, timer
-            kind, place = due
+            due = kind, place = place_of(timer)
             age = known.get((OFFSET_AGE, place))
             left = keeps if age is None else age.after
             if kind == GROUP and not _has_offsets(role, place[0]):

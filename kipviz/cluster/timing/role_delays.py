@@ -9,6 +9,7 @@ from kipviz.brokers.groups import group_coordinator
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders import share_sessions
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.timers import RoleDelay
 from kipviz.cluster.world import BrokerRole
 
 # By the kind of role: who says what it waits for (`delays`), and what comes when that is over (`on_delay`).
@@ -18,14 +19,14 @@ DELAYED_BY: dict[type[BrokerRole], Any] = {
 }
 
 
-def delays(role: BrokerRole) -> tuple[str, ...]:
+def delays(role: BrokerRole) -> tuple[RoleDelay, ...]:
     """Give what a role waits for now."""
     module = DELAYED_BY.get(type(role))
-    found: tuple[str, ...] = module.delays(role) if module is not None else ()
+    found: tuple[RoleDelay, ...] = module.delays(role) if module is not None else ()
     return found
 
 
-def over(role: BrokerRole, delay: str, on: Context) -> Effects:
+def over(role: BrokerRole, delay: RoleDelay, on: Context) -> Effects:
     """Let a role go on that has waited."""
     done: Effects = DELAYED_BY[type(role)].on_delay(role, delay, on)
     return done

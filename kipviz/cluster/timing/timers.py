@@ -22,14 +22,22 @@ from typing import Any
 
 from kipviz.brokers.context import Context
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.groups.group_writes import REBALANCE, SESSION, SYNC, session_of
 from kipviz.brokers.logs.log_retention import age_of_front
-from kipviz.brokers.membership.assignment_interval import INTERVAL
-from kipviz.brokers.membership.classic_membership import FIRST_GENERATION
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions import transaction_liveness
-from kipviz.brokers.transactions.transaction_append import APPENDS, append_of
-from kipviz.brokers.transactions.transaction_coordinator import EXPIRES, TransactionCoordinator
+from kipviz.brokers.timers import (
+    AppendTimeout,
+    AssignmentInterval,
+    GroupRebalance,
+    GroupSync,
+    InitialRebalanceDelay,
+    MemberRebalance,
+    MemberSession,
+    RoleTimer,
+    TransactionalIdExpiry,
+    TransactionLiveness,
+)
+from kipviz.brokers.transactions.transaction_append import append_of
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.clients.application import Call
 from kipviz.clients.groups import group_reading
@@ -181,10 +189,10 @@ def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
         return
     key = dispatch.role_for(message, broker, world.image)
     if isinstance(message, TxnHeartbeat):
-        timer = f"{transaction_liveness.TIMER}{message.transactional_id}"
+        timer: RoleTimer = TransactionLiveness(message.transactional_id)
     else:
         member: Any = message  # every other heartbeat names one
-        timer = session_of(member.member_id, member.group_id)
+        timer = MemberSession(member.member_id, member.group_id)
     yield TIMER, (*key, timer)
 
 
@@ -225,11 +233,11 @@ def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
             if known is None or known is group:
                 continue
             if known.growing and not group.growing:
-                yield DELAY, (*key, f"{FIRST_GENERATION}{name}")
+                yield DELAY, (*key, InitialRebalanceDelay(name))
             for member, now in group.members.items():
                 earlier = known.members.get(member)
                 if earlier is not None and earlier.waits and not now.waits:
-                    yield TIMER, (*key, session_of(member, name))
+                    yield TIMER, (*key, MemberSession(member, name))
 
 
 # -- brokers -------------------------------------------------------------------------------------
@@ -245,17 +253,17 @@ def _of_roles(
                 yield Deadline(DELAY, (*key, delay), wait, wait)
         if isinstance(role, GroupCoordinator | TransactionCoordinator):
             for timer in dispatch.timers(role, context(key[0])):
-                if timer.startswith(EXPIRES):
+                if isinstance(timer, TransactionalIdExpiry):
                     left = spec.durations.transactional_id_expiration_ms
                     latest = left + spec.durations.transactional_id_scan_ms
-                    yield Deadline(EXPIRY, (timer.removeprefix(EXPIRES),), left, latest)
+                    yield Deadline(EXPIRY, (timer.transactional_id,), left, latest)
                 else:
                     takes = _left(spec, role, timer, context(key[0]))
                     if takes is not None:
                         yield Deadline(TIMER, (*key, timer), takes, takes)
             for delay in role_delays.delays(role):
                 takes = spec.settings.initial_rebalance_delay_ms
-                if delay.startswith(INTERVAL):
+                if isinstance(delay, AssignmentInterval):
                     takes = spec.settings.consumer_assignment_interval_ms
                 yield Deadline(DELAY, (*key, delay), takes, takes)
     if forgets(spec):
@@ -314,22 +322,27 @@ def _is_ongoing(transaction: TransactionMetadata) -> bool:
     return TransactionState.ONGOING in (transaction.state, transaction.pending_state)
 
 
-def _left(spec: ClusterSpec, role: Any, timer: str, on: Context) -> int | None:
-    """Give how long a timer of a role takes that begins now; None for one that has no duration."""
+def _left(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) -> int | None:
+    """Return how long a timer of a role takes that begins now; None for one that has no duration."""
     durations = spec.durations
-    if timer.startswith(transaction_liveness.TIMER):
-        name = timer.removeprefix(transaction_liveness.TIMER)
-        return on.rules.silence(int(role.transactions[name].heartbeat_interval_ms))
-    if timer.startswith(APPENDS):
-        return int(append_of(timer, role.waiting).record.timeout_ms)
-    if timer.startswith((REBALANCE, SYNC)):
-        return durations.max_poll_interval_ms
-    if not timer.startswith(SESSION):
-        return None
-    if any(timer.endswith(f" in {group}") for group in role.classic_groups):
-        return durations.session_timeout_ms
-    shares = any(timer.endswith(f" in {group}") for group in role.share_groups)
-    return durations.share_session_timeout_ms if shares else durations.consumer_session_timeout_ms
+    match timer:
+        case TransactionLiveness(name):
+            return on.rules.silence(int(role.transactions[name].heartbeat_interval_ms))
+        case AppendTimeout():
+            return int(append_of(timer, role.waiting).record.timeout_ms)
+        case MemberRebalance() | GroupRebalance() | GroupSync():
+            return durations.max_poll_interval_ms
+        case MemberSession(_, group_id):
+            if group_id in role.classic_groups:
+                return durations.session_timeout_ms
+            shares = group_id in role.share_groups
+            return (
+                durations.share_session_timeout_ms
+                if shares
+                else durations.consumer_session_timeout_ms
+            )
+        case _:
+            return None
 
 
 # -- clients -------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ class Joining:
         if coordinator is None:
             return
         for delay in classic_membership.delays(coordinator):
-            if delay == f"{classic_membership.FIRST_GENERATION}{group}":
+            if delay.group_id == group:
                 done = classic_membership.on_delay(coordinator, delay, on)
                 begun = self._carried_out(way, shard, done, on)
                 still = begun.coordinators[shard]

@@ -6,6 +6,7 @@ transaction, and then the first one goes on where it stood.
 
 from __future__ import annotations
 
+from kipviz.brokers.timers import MemberSession, RoleTimer
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -29,8 +30,6 @@ from kipviz.scenarios.script import next_by_itself
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
-# Of the member itself, and of the one that a classic group's coordinator has made of it.
-SESSIONS = ("the session of C1 ", "the session of C1.")
 ENDS = ("commitTransaction", "abortTransaction")
 STEPS_MAX = 400
 STALLED, OTHER = "app-1", "app-2"
@@ -147,10 +146,15 @@ def _runs_out(model: ClusterModel, trace: Trace) -> ClusterAction | None:
     """Give the session or the lock of the process that stands still, if it has one."""
     for action in model.enabled(trace.world):
         if isinstance(action, ExpireLock) or (
-            isinstance(action, RunOut) and action.timer.startswith(SESSIONS)
+            isinstance(action, RunOut) and _is_session_of_first(action.timer)
         ):
             return action
     return None
+
+
+def _is_session_of_first(timer: RoleTimer) -> bool:
+    """Whether it is the session of the first member, or of the one that a classic group's coordinator has made of it."""
+    return isinstance(timer, MemberSession) and timer.member_id.partition(".")[0] == "C1"
 
 
 def _ended(trace: Trace, name: str) -> bool:

@@ -14,7 +14,7 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
-from kipviz.clauses import Clause, clause_of_timer
+from kipviz.clauses import Clause
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
@@ -78,7 +78,7 @@ def _clause(before: World, action: ClusterAction) -> Clause:
         session = client_of(app, line) is app.session
         return clause_of_call(line.call.value, share=share, session=session)
     if isinstance(action, RunOut):
-        return clause_of_timer(action.timer)
+        return action.timer.CLAUSE
     if not isinstance(action, Deliver | DeliverLate):
         return clause_of(action)
     message = on_wire(before, action)

@@ -12,7 +12,7 @@ from kipviz.checking.single_run.permalink import head_of
 from kipviz.checking.single_run.runs import Judgement, Run
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.core.values import fingerprint
+from kipviz.core.values import Value, Written, fingerprint
 from kipviz.scenarios.library import document_of
 
 WIDE = 96
@@ -40,7 +40,9 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
         for number, (before, node) in enumerate(pairwise(nodes), 1)
     )
     found = "".join(f"    {j.property!a}: ({j.status!a}, {j.step}),\n" for j in judged)
-    names = f"from kipviz.cluster.actions import {', '.join(kinds)}\n" if kinds else ""
+    waits = sorted({type(w).__name__ for node in nodes[1:] for w in waits_of(node.action)})
+    names = f"from kipviz.brokers.timers import {', '.join(waits)}\n" if waits else ""
+    names += f"from kipviz.cluster.actions import {', '.join(kinds)}\n" if kinds else ""
     return f"""\
 # {said(run.scenario.title)}
 # under the design: {said(run.design.title)}
@@ -48,7 +50,7 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
 
 from kipviz.checking.single_run import runs
 {names}from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.values import fingerprint
+from kipviz.core.values import Value, Written, fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.setting_changes import under
 from kipviz.scenarios.library import {find}
@@ -73,8 +75,19 @@ def test_{_name(run.scenario.name)}_under_{_name(run.design.name)}():
 
 def written(action: ClusterAction) -> str:
     """Give an action as Python reads it."""
+    return _call(action)
+
+
+def _call(value: Value) -> str:
+    fields = (getattr(value, name) for name in value.__struct_fields__)
+    given = (_call(each) if isinstance(each, Written) else ascii(each) for each in fields)
+    return f"{type(value).__name__}({', '.join(given)})"
+
+
+def waits_of(action: ClusterAction) -> tuple[Written, ...]:
+    """Return the timers and delays of roles that an action names."""
     fields = (getattr(action, name) for name in action.__struct_fields__)
-    return f"{type(action).__name__}({', '.join(map(ascii, fields))})"
+    return tuple(each for each in fields if isinstance(each, Written))
 
 
 def said(text: str) -> str:
