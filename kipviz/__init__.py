@@ -3,7 +3,7 @@
 What a notebook needs, each in one call:
 
     kipviz.list_scenarios(), kipviz.list_designs()         what there is, as tables to search
-    kipviz.list_slots(), kipviz.list_faults()
+    kipviz.list_slots(), kipviz.list_faults(), kipviz.list_profiles()
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
     kipviz.compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    three and more, in columns
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from kipviz.widgets.landscape import landscape as landscape
     from kipviz.widgets.listings import designs as list_designs
     from kipviz.widgets.listings import faults as list_faults
+    from kipviz.widgets.listings import profiles as list_profiles
     from kipviz.widgets.listings import scenarios as list_scenarios
     from kipviz.widgets.listings import slots as list_slots
     from kipviz.widgets.outcomes import ablate as ablate
@@ -101,6 +102,7 @@ __all__ = [
     "landscape",
     "list_designs",
     "list_faults",
+    "list_profiles",
     "list_scenarios",
     "list_slots",
     "open",
@@ -139,6 +141,7 @@ _HOMES = {
     "landscape": "kipviz.widgets.landscape:landscape",
     "list_designs": "kipviz.widgets.listings:designs",
     "list_faults": "kipviz.widgets.listings:faults",
+    "list_profiles": "kipviz.widgets.listings:profiles",
     "list_scenarios": "kipviz.widgets.listings:scenarios",
     "list_slots": "kipviz.widgets.listings:slots",
     "open": "kipviz.widgets.lab:open_run",
@@ -161,6 +164,7 @@ _HOMES = {
 _AS_TEXT = {
     "list_designs": "kipviz.views.reports.listing:designs",
     "list_faults": "kipviz.views.reports.listing:faults",
+    "list_profiles": "kipviz.views.reports.listing:profiles",
     "list_scenarios": "kipviz.views.reports.listing:scenarios",
     "list_slots": "kipviz.views.reports.listing:slots",
 }

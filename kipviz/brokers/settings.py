@@ -39,8 +39,8 @@ class BrokerSettings(Value, frozen=True):
     to be asked meanwhile goes into the next one, as in Kafka; else each request that waits asks for itself.
     `remembers_verifications` says that a leader keeps every verification in vain, as in Kafka, also where only a client
     of another version with the same transactional id, a forged epoch or a late batch of an epoch before could tell.
-    `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a time that passes (Kafka: 1 s); 0 makes
-    every target at once.
+    `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a time that passes; 0 makes
+    every target at once. `share_auto_offset_reset` is where a share group begins that has no share.auto.offset.reset of its own.
     """
 
     delivery_count_limit: int = 5
@@ -63,14 +63,20 @@ class BrokerSettings(Value, frozen=True):
     consumer_group_max_size: int = 2**31 - 1
     group_max_size: int = 2**31 - 1
     dead_letter_auto_create: bool = False
-    consumer_assignment_interval_ms: int = 0
+    consumer_assignment_interval_ms: int = 1_000
     log_retention_ms: int = -1
-    asks_together: bool = False
-    remembers_verifications: bool = False
+    asks_together: bool = True
+    remembers_verifications: bool = True
+    share_auto_offset_reset: str = LATEST
 
     @property
     def why_not(self) -> str | None:
         """Say which settings no broker starts with, None if one does (ShareGroupConfig.validate)."""
+        if self.share_auto_offset_reset not in (EARLIEST, LATEST):
+            return (
+                f"share.auto.offset.reset of groups without one is {EARLIEST} or {LATEST}, "
+                f"not {self.share_auto_offset_reset!r}"
+            )
         if self.share_sessions_max >= self.share_group_max_size:
             return None
         return (
@@ -85,13 +91,12 @@ READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 class GroupConfig(Value, frozen=True):
     """The configuration of one share group, which Kafka keeps in the metadata log.
 
-    A limit of 0 leaves it to the broker's setting. Source: GroupConfig.java; KIP-932, KIP-1191,
-    KIP-1222. Kafka's own default of share.auto.offset.reset is latest; the groups here begin at
-    the earliest record, because the stories' records are there before the members.
+    A limit of 0 and an `auto_offset_reset` of "" leave it to the broker's setting. Source: GroupConfig.java; KIP-932,
+    KIP-1191, KIP-1222.
     """
 
     group_id: str
-    auto_offset_reset: str = EARLIEST
+    auto_offset_reset: str = ""
     isolation_level: str = READ_UNCOMMITTED
     delivery_count_limit: int = 0
     record_locks_max: int = 0
@@ -110,7 +115,7 @@ def why_no_group(
 def _why_no_reset(config: GroupConfig, *, dated: bool) -> str:
     """Say why a group cannot begin as its reset policy says, or nothing; `dated` is whether records have times."""
     name, reset = config.group_id, config.auto_offset_reset
-    if reset in (EARLIEST, LATEST):
+    if reset in ("", EARLIEST, LATEST):
         return ""
     if reset_duration_ms(reset) < 0:
         return (

@@ -39,10 +39,10 @@ from kipviz.clients.transactions.external_database import NAME as DATABASE
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.clients.transactions.transaction_manager import TransactionManager
+from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.session_config import SESSION, SessionSpec
 from kipviz.cluster.specs.share_levels import share_level
 from kipviz.cluster.specs.spec import (
-    CLASSIC,
     ApplicationSpec,
     ClusterSpec,
     FaultBudget,
@@ -379,8 +379,8 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
         callback=a.callback,
         assigned=(a.source, *a.further_sources) if a.further_sources else (),
         member=bool(a.protocol),
-        gathers=a.gathers,
-        by_session=a.by_session,
+        gathers=bool(a.gathers),
+        by_session=bool(a.by_session),
         staging_told=TOLD if _asks_for_metadata(a) else NOBODY_ASKS,
     )
 

@@ -106,7 +106,6 @@ def _add_spark(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, and tell what was found."""
     from kipviz.checking.judging.budgets import budget_of
-    from kipviz.checking.search.search_result import Bounds
     from kipviz.checking.single_run import runs
     from kipviz.checking.single_run.violation import breaking
     from kipviz.command import run_report
@@ -127,9 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = scenario.but(spec=spec).model(under, budget)
     if arguments.cut and not budget.cut:
         raise Refused("a search with a network partition takes --faults cut=1 or more")
-    bounds = Bounds(states_max=arguments.states_max)
-    if arguments.depth_max is not None:
-        bounds = bounds.but(depth_max=arguments.depth_max)
+    bounds = _bounds(arguments)
     with Progress() as progress:
         if arguments.spark:
             found = _on_spark(arguments, model, bounds, progress)
@@ -160,6 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
         "stopped": found.stopped,
         "clock": found.clock,
         "timers": found.timers.document,
+        "abstraction": found.abstraction,
         "settings": list(settings),
         "reductions": list(found.reductions),
         "sentence": found.sentence,
@@ -189,6 +187,13 @@ def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
     clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
     splits = (f"{SPLITS}={'; '.join(arguments.cut)}",) if arguments.cut else ()
     return (*clock, *splits, *arguments.set)
+
+
+def _bounds(arguments: argparse.Namespace) -> Bounds:
+    from kipviz.checking.search.search_result import Bounds
+
+    bounds = Bounds(states_max=arguments.states_max)
+    return bounds if arguments.depth_max is None else bounds.but(depth_max=arguments.depth_max)
 
 
 def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
@@ -304,7 +309,7 @@ def _lines(
     from kipviz.scenarios.program_faults import THE_PROGRAM
     from kipviz.views.reports.review import saves_page
 
-    lines = [found.sentence, found.timers.sentence]
+    lines = [found.sentence, found.timers.sentence, found.under]
     for each in broken:
         lines += ["", f"✗ {each.broken} breaks after {each.step} steps:"]
         lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(each.run), 1)]

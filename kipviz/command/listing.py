@@ -8,8 +8,8 @@ from typing import Any
 from kipviz.command.arguments import add_json
 from kipviz.command.output import answer
 
-HELP = "list the scenarios, designs, slots and fault profiles"
-KINDS = ("scenarios", "designs", "slots", "faults")
+HELP = "list the scenarios, designs, slots, fault profiles and abstraction profiles"
+KINDS = ("scenarios", "designs", "slots", "faults", "profiles")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

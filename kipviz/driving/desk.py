@@ -23,6 +23,7 @@ from kipviz.brokers.logs.partition_log import (
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.world import BrokerRole
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -52,7 +53,8 @@ class Desk(Generic[R]):
         leaders: the broker that leads each partition; there is a log for each of them.
         broker: the broker that the role is on.
         rules: the name of a design.
-        settings: broker settings, named as the fields of `kipviz.brokers.settings.BrokerSettings`.
+        settings: broker settings, named as the fields of `kipviz.brokers.settings.BrokerSettings`; without them as in the
+            abstraction profile `small`, where no other role gathers what this one asks.
 
     Example:
         >>> import kipviz
@@ -91,7 +93,7 @@ class Desk(Generic[R]):
         self.leaders = dict(leaders)
         self.logs = {name: PartitionLog(name) for name in leaders}
         self.rules = design(rules).broker_rules()
-        self.settings = BrokerSettings().but(**settings)
+        self.settings = SMALL.of_settings(BrokerSettings()).but(**settings)
         self.image: dict[str, object] = {}
         self.next_producer_id = 9
         self.now_ms = NO_TIMESTAMP

@@ -82,6 +82,7 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
         ... clause: my lecture
         ... designs: [repaired]
         ... lanes: [app-1, B5]
+        ... profile: small
         ... cluster: share-group
         ... applications:
         ...   app-1:

@@ -1,11 +1,16 @@
-"""Clusters and processes that a story document starts from, by name: it says what differs."""
+"""Clusters and processes that a story document starts from, by name: it says what differs.
+
+Here they are in the profile `small`; in `kafka-defaults` they have Kafka's values in place of what that profile leaves out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.cluster.specs.spec import CLASSIC, ApplicationSpec, ClusterSpec, Placement
+from kipviz.cluster.specs.abstraction import SMALL, Profile
+from kipviz.cluster.specs.kafka_defaults import CLASSIC
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kipviz.scenarios import group_setting, programs
 from kipviz.scenarios.setting import (
@@ -25,23 +30,27 @@ from kipviz.scenarios.setting import (
     share_spec,
 )
 
-_REGULAR = ClusterSpec(
-    (1, 3, 4, 5), GROUP_PLACEMENTS, (), (("src-0", 100, ("a", "b")),), TOPIC_IDS, PLAYGROUND
+_REGULAR = SMALL.of_brokers(
+    ClusterSpec(
+        (1, 3, 4, 5), GROUP_PLACEMENTS, (), (("src-0", 100, ("a", "b")),), TOPIC_IDS, PLAYGROUND
+    )
 )
 # Kafka's transactions beside an external database: two brokers are enough (KIP-939).
-_DATABASE = ClusterSpec(
-    (1, 3),
-    (
-        Placement(home(TRANSACTION_STATE, TRANSACTIONAL_ID), 1, (3,)),
-        Placement("output-A-0", 3, (1,)),
-        Placement("src-0", 3, (1,)),
-        Placement(home(CONSUMER_OFFSETS, GROUP), 3, (1,)),
-    ),
-    (),
-    (("src-0", 0, ("a",)),),
-    TOPIC_IDS,
-    PLAYGROUND,
-    settings=BrokerSettings(two_phase_commit_enable=True),
+_DATABASE = SMALL.of_brokers(
+    ClusterSpec(
+        (1, 3),
+        (
+            Placement(home(TRANSACTION_STATE, TRANSACTIONAL_ID), 1, (3,)),
+            Placement("output-A-0", 3, (1,)),
+            Placement("src-0", 3, (1,)),
+            Placement(home(CONSUMER_OFFSETS, GROUP), 3, (1,)),
+        ),
+        (),
+        (("src-0", 0, ("a",)),),
+        TOPIC_IDS,
+        PLAYGROUND,
+        settings=BrokerSettings(two_phase_commit_enable=True),
+    )
 )
 
 # In the order in which a writer of documents takes the first that leaves least to say.
@@ -70,7 +79,7 @@ def _dual_writer(name: str) -> ApplicationSpec:
 
 
 def _operator(name: str) -> ApplicationSpec:
-    return ApplicationSpec(name, "", (), "", "", False, "", "", admin=True)
+    return SMALL.of_application(ApplicationSpec(name, "", (), "", "", False, "", "", admin=True))
 
 
 def _reader(name: str) -> ApplicationSpec:
@@ -89,6 +98,18 @@ PROCESSES: Mapping[str, Callable[[str], ApplicationSpec]] = {
     "reader": _reader,
     "operator": _operator,
 }
+
+
+def cluster_in(profile: Profile, name: str) -> ClusterSpec:
+    """Return the cluster of a name, a key of `CLUSTERS`, as a profile has it."""
+    base = CLUSTERS[name]
+    return base if profile is SMALL else profile.of_brokers(base)
+
+
+def process_in(profile: Profile, kind: str, name: str) -> ApplicationSpec:
+    """Return the application of a name and a kind, a key of `PROCESSES`, as a profile has it."""
+    base = PROCESSES[kind](name)
+    return base if profile is SMALL else profile.of_application(base)
 
 
 def process(kind: str, name: str, **changes: object) -> ApplicationSpec:

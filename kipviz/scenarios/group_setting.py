@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kipviz.scenarios import programs
@@ -43,7 +44,8 @@ def reader(name: str) -> ApplicationSpec:
 
 def spec_of(*apps: ApplicationSpec) -> ClusterSpec:
     """Give the cluster: src-0 has a and b from offset 100 on, src-1 has c and d from 200 on."""
-    return ClusterSpec((1, 3, 4, 5), PLACEMENTS, apps, RECORDS, TOPIC_IDS, PLAYGROUND)
+    spec = ClusterSpec((1, 3, 4, 5), PLACEMENTS, (), RECORDS, TOPIC_IDS, PLAYGROUND)
+    return SMALL.of_brokers(spec).but(applications=apps)
 
 
 def two_topics(*apps: ApplicationSpec) -> ClusterSpec:

@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import overload
 
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.core.suggestions import unknown
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import Document, read_story
@@ -124,7 +125,8 @@ def carried(name: str, text: str) -> Scenario:
     """
     if not text:
         return scenario(name)
-    story = read_story(text, "the story that it carries").scenario
+    # One without a profile was written when there were none, and was played with the values of `small`.
+    story = read_story(text, "the story that it carries", SMALL).scenario
     _refuse_known(story.name)
     return story
 
@@ -135,7 +137,7 @@ def changed_since(text: str, under: Callable[[Scenario], Scenario]) -> tuple[str
     Nothing is said where it carries none, where there is no other one, and where both say the same, as they are or with
     the settings of the run (`under`).
     """
-    now = _brought.get(read_story(text).scenario.name) if text else None
+    now = _brought.get(read_story(text, unnamed=SMALL).scenario.name) if text else None
     if now is None:
         return ()
     there = write_story(Document(now.scenario))

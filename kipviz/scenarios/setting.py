@@ -1,7 +1,8 @@
-"""The clusters that the stories are set on: who leads what, and which programs run."""
+"""The clusters that the stories are set on: who leads what, and which programs run; all in the profile `small`."""
 
 from __future__ import annotations
 
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -83,7 +84,7 @@ def share_app(name: str = "app-1", **changes: object) -> ApplicationSpec:
     app = ApplicationSpec(
         name, tid, programs.SHARE_LOOP, SHARE_GROUP, f"M{number}", True, "src-0", "output-A-0", 2
     )
-    return app.but(**changes)
+    return SMALL.of_application(app).but(**changes)
 
 
 def group_app(**changes: object) -> ApplicationSpec:
@@ -99,23 +100,25 @@ def group_app(**changes: object) -> ApplicationSpec:
         "output-A-0",
         2,
     )
-    return app.but(**changes)
+    return SMALL.of_application(app).but(**changes)
 
 
 def share_spec(*apps: ApplicationSpec, values: tuple[str, ...] = ("a", "b")) -> ClusterSpec:
     """Give the cluster of the share group stories: source records with these values from 100 on."""
-    return ClusterSpec(
-        (1, 3, 5, 7), SHARE_PLACEMENTS, apps, (("src-0", 100, values),), TOPIC_IDS, PLAYGROUND
+    spec = ClusterSpec(
+        (1, 3, 5, 7), SHARE_PLACEMENTS, (), (("src-0", 100, values),), TOPIC_IDS, PLAYGROUND
     )
+    return SMALL.of_brokers(spec).but(applications=apps)
 
 
 def group_spec(app: ApplicationSpec) -> ClusterSpec:
     """Give the cluster of the regular group stories."""
-    return ClusterSpec(
+    spec = ClusterSpec(
         (1, 3, 4, 5),
         GROUP_PLACEMENTS,
-        (app,),
+        (),
         (("src-0", 100, ("a", "b")),),
         TOPIC_IDS,
         PLAYGROUND,
     )
+    return SMALL.of_brokers(spec).but(applications=(app,))

@@ -2,6 +2,7 @@
 
 "lock_expiry=back_to_available"     a slot of the design
 "delivery_count_limit=2"            a limit of the brokers, or Kafka's own name for it
+"profile=kafka-defaults"            what the cluster leaves out of Kafka (`kipviz.cluster.specs.abstraction`)
 "replication=stepwise"              how fine the model looks at replication
 "app-1.max_records=2"               what a client is configured with
 "clock=timed"                       whether a timer has to be due before it runs out
@@ -19,14 +20,22 @@ import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.specs import spec_limits
+from kipviz.cluster.specs.abstraction import (
+    PROFILES,
+    Profile,
+    UnknownProfile,
+    profile_named,
+    profile_of,
+)
+from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.session_config import (
     SESSION_TIMEOUT,
     ConfigException,
     SessionSpec,
     session_timeout,
 )
+from kipviz.cluster.specs.simplifications import CHOSEN
 from kipviz.cluster.specs.spec import (
-    CLASSIC,
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
@@ -71,6 +80,7 @@ RESET_OPTIONS = (
     ("none", "nowhere: poll() throws"),
 )
 OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
+PROFILE = "profile"
 # What comes up only where a group of the classic protocol is.
 OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms", "group_max_size")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
@@ -96,6 +106,7 @@ WHERE_SET = (
     "log_retention_ms",
     "asks_together",
     "remembers_verifications",
+    "share_auto_offset_reset",
 )
 _WORDS = {
     "delivery_count_limit": "How often may a record be delivered?",
@@ -117,6 +128,7 @@ _WORDS = {
     "group_max_size": "How many members may a classic group have?",
     "log_retention_ms": "After how many ms is a record deleted, -1 for never?",
     "consumer_assignment_interval_ms": "How many ms does a group of KIP-848 keep a target at least?",
+    "share_auto_offset_reset": "Where does a share group begin that nobody configured?",
     "asks_together": "Does a broker gather what it asks a transaction coordinator meanwhile?",
     "remembers_verifications": "Does a leader keep a verification in vain that only other clients could notice?",
     "share_group_max_size": "How many members may a share group have?",
@@ -152,6 +164,7 @@ class Setting(Value, frozen=True):
 
 def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     """Give every setting of a cluster under a design."""
+    profile = profile_of(spec).profile
     found = [
         Setting(
             slot.name,
@@ -165,9 +178,12 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     found += [
         Setting(n, _WORDS[n], now if isinstance(now, str) else _word(now), _options(n, now))
         for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
-        if (n not in WHERE_SET or now != getattr(BrokerSettings(), n))
+        if (n not in WHERE_SET or now != _usual(n, profile))
         and (n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications))
     ]
+    asks = "How much of Kafka does the cluster leave out?"
+    said = tuple((each.name, each.sentence) for each in PROFILES)
+    found.append(Setting(PROFILE, asks, profile.name, said))
     both = (("instant", "at once"), ("stepwise", "as an event of its own"))
     found.append(
         Setting("replication", "When do the replicas have a batch?", spec.replication, both)
@@ -246,6 +262,8 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return spec.but(settings=spec.settings.but(**{name: _of_broker(spec, name, value)})), design
     if name in OF_FAULTS:
         return spec.but(budget=spec.budget.but(**{name: _number(name, value, 0)})), design
+    if name == PROFILE:
+        return _under_profile(spec, value), design
     if name == "replication":
         if value not in REPLICATION:
             raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
@@ -270,6 +288,13 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return spec.but(applications=apps), design
     known = ", ".join(setting.name for setting in settings(spec, design))
     raise BadChange(f"there is no setting {name!r}; the settings are {known}")
+
+
+def _under_profile(spec: ClusterSpec, value: str) -> ClusterSpec:
+    try:
+        return profile_named(value).of_cluster(spec)
+    except UnknownProfile as wrong:
+        raise BadChange(str(wrong)) from wrong
 
 
 def _of_clock(clock: Clock) -> list[Setting]:
@@ -342,6 +367,12 @@ def _session(session: SessionSpec, value: str) -> SessionSpec:
         return session.but(session_timeout_ms=session_timeout(value))
     except ConfigException as wrong:
         raise BadChange(str(wrong)) from wrong
+
+
+def _usual(name: str, profile: Profile) -> Any:
+    """Return what few would ask about: the value that a setting of brokers has in a profile."""
+    row = next((row for row in CHOSEN if row.field == name), None)
+    return getattr(BrokerSettings(), name) if row is None else row.values[profile.simple]
 
 
 def _of_broker(spec: ClusterSpec, name: str, value: str) -> bool | int | str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kipviz.cluster.specs.abstraction import KAFKA
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.timing.clock import Clock
+from kipviz.messages.reset_policy import EARLIEST
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
@@ -39,7 +41,8 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
 def to_serve(spec: ClusterSpec) -> ClusterSpec:
     """Return a spec as it is served: every internal partition is there, for names that nobody knows yet.
 
-    Time is the listeners', and accidents are the user's.
+    Time is the listeners', and accidents are the user's. Real clients meet brokers as Kafka's are, whatever the spec leaves
+    out; only share groups begin at the earliest record, because no request that is served here could set it for them.
     """
     placed = {p.partition for p in spec.placements}
     brokers = spec.brokers
@@ -51,7 +54,12 @@ def to_serve(spec: ClusterSpec) -> ClusterSpec:
             if f"{topic}-{index}" not in placed:
                 more.append(Placement(f"{topic}-{index}", order[0], order[1:]))
     budget = FaultBudget(*(ANY_NUMBER for _ in FaultBudget.__struct_fields__))
-    settings = spec.settings.but(initial_rebalance_delay_ms=0, remembers_verifications=True)
+    spec = KAFKA.of_brokers(spec)
+    settings = spec.settings.but(
+        initial_rebalance_delay_ms=0,
+        consumer_assignment_interval_ms=0,
+        share_auto_offset_reset=EARLIEST,
+    )
     return spec.but(
         placements=(*spec.placements, *more),
         budget=budget.but(pause=0),

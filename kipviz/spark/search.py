@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
-from kipviz.checking.search.explore import CANCELLED, ProgressTold, Search, clock_of
+from kipviz.checking.search.explore import CANCELLED, ProgressTold, Search, abstraction_of, clock_of
 from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
 from kipviz.checking.search.unresolved import stuck_because
 from kipviz.scenarios.scenario import PROPERTIES
@@ -207,6 +207,7 @@ class _Levels:
             tuple(r.name for r in self._here.reductions),
             clock_of(self._here.model),
             self._here.timers,
+            abstraction_of(self._here.model),
         )
 
     # -- the levels ----------------------------------------------------------------------------

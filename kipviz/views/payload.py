@@ -17,6 +17,7 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
 from kipviz.cluster.real.served_run import clients_of
+from kipviz.cluster.specs.abstraction import profile_of
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
@@ -520,7 +521,7 @@ def _spec_line(model: ClusterModel) -> str:
         clock = f"{clock}: a timer may expire at any moment"
     return (
         f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
-        f"replication {spec.replication} · {clock}"
+        f"replication {spec.replication} · {clock} · abstraction profile {profile_of(spec).profile.name}"
     )
 
 

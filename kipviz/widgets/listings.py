@@ -97,3 +97,14 @@ def faults() -> ListingPage:
         ['calm', 'rough', 'hostile']
     """
     return ListingPage(listing.faults())
+
+
+def profiles() -> ListingPage:
+    """List the abstraction profiles, and as a table what the model leaves out of Kafka, row by row.
+
+    Example:
+        >>> import kipviz
+        >>> list(kipviz.list_profiles())
+        ['kafka-defaults', 'small']
+    """
+    return ListingPage(listing.profiles())

@@ -94,8 +94,9 @@ class Search(ResultPage):
         raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
 
     def blocks(self) -> Blocks:
-        """Return the sentence and the counterexamples; the key of a run is the property that it breaks."""
-        return (Paragraph(self.explored.sentence), *self._broken)
+        """Return the sentence, what the cluster leaves out, and the counterexamples; the key of a run is the property that it breaks."""
+        under = (Paragraph(self.explored.under),) if self.explored.under else ()
+        return (Paragraph(self.explored.sentence), *under, *self._broken)
 
     def open_run(self, run: str) -> Stepper:
         """Open the shortest run that breaks a property; its key is the property."""
@@ -115,7 +116,7 @@ class Search(ResultPage):
 
     def __repr__(self) -> str:
         """The result in one sentence, then the steps of each counterexample."""
-        lines = [self.explored.sentence]
+        lines = [self.explored.sentence, *filter(None, (self.explored.under,))]
         for example in self.explored.counterexamples:
             lines += ["", f"{example.property} breaks after {len(example.actions)} steps:"]
             lines += [f"{n:>4}  {text}" for n, text in enumerate(self.steps(example), 1)]

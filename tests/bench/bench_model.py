@@ -18,6 +18,7 @@ import simpy
 
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.cluster.world import World
 from kipviz.core.trace import Observer, Trace
@@ -35,12 +36,20 @@ ORDER = {"deliver": 0, "load": 1, "replicate": 2, "sender": 3}
 
 def loop_model(records: int) -> ClusterModel:
     """One application on four brokers, the source led by B5, the output by B3."""
-    spec = ClusterSpec(
-        (1, 3, 5, 7),
-        (Placement("src-0", 5, (3,)), Placement("output-A-0", 3, (5,))),
-        (ApplicationSpec("app-1", "txn", SHARE_LOOP, "g1", "M1", True, "src-0", "output-A-0"),),
-        (("src-0", 0, tuple(f"r{i}" for i in range(records))),),
-        (("src", "AAAAAAAAAAAAAAAAAAAAAg"), ("output-A", "AAAAAAAAAAAAAAAAAAAAAw")),
+    spec = SMALL.of_brokers(
+        ClusterSpec(
+            (1, 3, 5, 7),
+            (Placement("src-0", 5, (3,)), Placement("output-A-0", 3, (5,))),
+            (
+                SMALL.of_application(
+                    ApplicationSpec(
+                        "app-1", "txn", SHARE_LOOP, "g1", "M1", True, "src-0", "output-A-0"
+                    )
+                ),
+            ),
+            (("src-0", 0, tuple(f"r{i}" for i in range(records))),),
+            (("src", "AAAAAAAAAAAAAAAAAAAAAg"), ("output-A", "AAAAAAAAAAAAAAAAAAAAAw")),
+        )
     )
     repaired = design("repaired")
     return ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())

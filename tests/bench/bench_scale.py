@@ -20,6 +20,7 @@ from statistics import median
 
 from kipviz.checking.judging.faults import CALM
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.trace import Trace
@@ -65,22 +66,24 @@ def model_of(
         for p in range(50 if every else 0)
     ]
     apps = tuple(
-        ApplicationSpec(
-            f"app-{n}",
-            f"txn-{n}",
-            SHARE_LOOP,
-            "g1",
-            f"M{n}",
-            True,
-            f"src-{n % partitions}",
-            f"output-A-{n % partitions}",
-            2,
+        SMALL.of_application(
+            ApplicationSpec(
+                f"app-{n}",
+                f"txn-{n}",
+                SHARE_LOOP,
+                "g1",
+                f"M{n}",
+                True,
+                f"src-{n % partitions}",
+                f"output-A-{n % partitions}",
+                2,
+            )
         )
         for n in range(1, applications + 1)
     )
     each = tuple(f"r{i}" for i in range(records // partitions))
     source = tuple((f"src-{p}", 0, each) for p in range(partitions))
-    spec = ClusterSpec(brokers, tuple(placements), apps, source, IDS)
+    spec = SMALL.of_brokers(ClusterSpec(brokers, tuple(placements), apps, source, IDS))
     repaired = design("repaired")
     return ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())
 

@@ -8,7 +8,6 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
-from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.timers import AssignmentInterval, MemberRebalance, MemberSession
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -91,10 +90,10 @@ def test_the_last_member_that_leaves_takes_the_target_along(desk):
 def test_a_target_that_has_to_wait_leaves_a_new_member_without_partitions(desk):
     """Recorded of Kafka 4.3.1: whoever comes within the assignment interval gets the old epoch."""
     join(desk, "C1")
-    desk.settings = BrokerSettings(targets_wait=True)
+    desk.settings = desk.settings.but(targets_wait=True)
     late = join(desk, "C2")
     assert (late.member_epoch, late.assignment) == (2, Assignment(()))
-    desk.settings = BrokerSettings()
+    desk.settings = desk.settings.but(targets_wait=False)
     assert beat(desk, "C1", 2).member_epoch == 2
     assert desk.role.groups["g"].target_epoch == 3
 
@@ -104,7 +103,7 @@ def test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_al
     join(desk, "C1")
     assert gc.delays(desk.role) == ()  # 0, as it is unless a spec says else: the next one at once
     desk.do(gc.on_loaded(GroupCoordinator(HERE, loading=True), desk.on))
-    desk.settings = BrokerSettings(consumer_assignment_interval_ms=1_000)
+    desk.settings = desk.settings.but(consumer_assignment_interval_ms=1_000)
     join(desk, "C2")
     (interval,) = gc.delays(desk.role)
     assert interval == AssignmentInterval("g")
@@ -119,14 +118,14 @@ def test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_al
 
 
 def test_a_target_that_is_not_written_begins_no_interval(desk):
-    desk.settings = BrokerSettings(consumer_assignment_interval_ms=1_000)
+    desk.settings = desk.settings.but(consumer_assignment_interval_ms=1_000)
     desk.image = {"min_insync_replicas": (("__consumer_offsets", 2),), "offline": (99,)}
     assert join(desk, "C1").error is Errors.COORDINATOR_NOT_AVAILABLE
     assert gc.delays(desk.role) == ()
 
 
 def test_the_first_member_of_a_group_does_not_wait_for_its_target(desk):
-    desk.settings = BrokerSettings(targets_wait=True)
+    desk.settings = desk.settings.but(targets_wait=True)
     assert join(desk, "C1").assignment == Assignment(BOTH)
 
 

@@ -8,7 +8,6 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import share_membership
-from kipviz.brokers.settings import BrokerSettings
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.timers import MemberSession
@@ -178,7 +177,7 @@ def test_who_leaves_frees_its_partitions_for_the_others():
 def test_a_group_of_nobody_has_the_target_of_its_own_epoch_and_no_one_waits_for_the_next():
     """Recorded of Kafka 4.4.0; before, a member that came within a second got an old target."""
     group = running(("M1",))
-    group.settings = BrokerSettings(targets_wait=True)
+    group.settings = group.settings.but(targets_wait=True)
     group.beats("M1", -1)
     assert group.group.target_epoch == group.group.epoch
     assert group.joins("M2").assignment.partitions == ("src-0", "src-1")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kipviz.clients.application import Line
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
@@ -55,28 +56,31 @@ def small_spec(
     program: tuple[Line, ...] = (),
 ) -> ClusterSpec:
     """Four brokers, a source that B5 leads and an output that B3 leads, as in KIP-1289's example."""
-    return ClusterSpec(
-        (1, 3, 5, 7),
-        (Placement("src-0", 5, (3,)), Placement("output-A-0", 3, (5,))),
-        tuple(
-            ApplicationSpec(
-                f"app-{i}",
-                f"txn-{i}",
-                program or PROGRAMS[flow],
-                "g1",
-                f"M{i}",
-                flow.startswith("share"),
-                "src-0",
-                "output-A-0",
-                max_records,
-            )
-            for i in range(1, applications + 1)
-        ),
-        (("src-0", FIRST_OFFSET, tuple(f"r{i}" for i in range(records))),),
-        (("src", SOURCE_ID), ("output-A", OUTPUT_ID)),
-        budget,
-        replication=replication,
-    )
+    return SMALL.of_brokers(
+        ClusterSpec(
+            (1, 3, 5, 7),
+            (Placement("src-0", 5, (3,)), Placement("output-A-0", 3, (5,))),
+            tuple(
+                SMALL.of_application(
+                    ApplicationSpec(
+                        f"app-{i}",
+                        f"txn-{i}",
+                        program or PROGRAMS[flow],
+                        "g1",
+                        f"M{i}",
+                        flow.startswith("share"),
+                        "src-0",
+                        "output-A-0",
+                        max_records,
+                    )
+                )
+                for i in range(1, applications + 1)
+            ),
+            (("src-0", FIRST_OFFSET, tuple(f"r{i}" for i in range(records))),),
+            (("src", SOURCE_ID), ("output-A", OUTPUT_ID)),
+            budget,
+        )
+    ).but(replication=replication)
 
 
 def model_of(spec: ClusterSpec, name: str = "repaired") -> ClusterModel:

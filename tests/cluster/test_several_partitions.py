@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.errors import Errors
@@ -20,8 +21,10 @@ MORE = (Placement("src-1", 3, (5,)), Placement("src-2", 5, (3,)))
 
 def cluster(records=RECORDS, **changes):
     app = process("share-reader", "app-1", further_sources=("src-1", "src-2"), **changes)
-    return ClusterSpec(
-        (1, 3, 5, 7), (*SHARE_PLACEMENTS, *MORE), (app,), records, TOPIC_IDS, PLAYGROUND
+    return SMALL.of_brokers(
+        ClusterSpec(
+            (1, 3, 5, 7), (*SHARE_PLACEMENTS, *MORE), (app,), records, TOPIC_IDS, PLAYGROUND
+        )
     )
 
 

@@ -8,6 +8,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.driving.cluster import Cluster
 from kipviz.records.placement import CONSUMER_OFFSETS
@@ -24,7 +25,9 @@ def cluster(*members, partitions=2, **changes):
     records = (("src-0", 100, ("a", "b")), *((("src-1", 200, ("c", "d")),) if more else ()))
     apps = tuple(process("share-reader", name, protocol="share", **changes) for name in members)
     placements = (*SHARE_PLACEMENTS, Placement(home(CONSUMER_OFFSETS, "g1"), 1, (7,)), *more)
-    return ClusterSpec((1, 3, 5, 7), placements, apps, records, TOPIC_IDS, PLAYGROUND)
+    return SMALL.of_brokers(
+        ClusterSpec((1, 3, 5, 7), placements, apps, records, TOPIC_IDS, PLAYGROUND)
+    )
 
 
 class Run(Cluster):

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.clients.kinds import network_of
 from kipviz.cluster.actions import LoseConnection, Step
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -33,7 +34,7 @@ def run(lost_at: int = -1) -> Trace:
     app = member("app-1", program=programs.per_task(NAMES), tasks=NAMES[1:], shares_sender=True)
     records = (("src-0", 0, ("a", "b")), ("src-1", 0, ("c", "d")))
     budget = FaultBudget(lose_connection=1)
-    spec = ClusterSpec((1, 3, 4, 5), PLACES, (app,), records, TOPIC_IDS, budget)
+    spec = SMALL.of_brokers(ClusterSpec((1, 3, 4, 5), PLACES, (app,), records, TOPIC_IDS, budget))
     model = Scenario("", "", "", "", spec, (), (), ("kafka",)).model(design("kafka"))
     trace, step = Trace.start(model, PROPERTIES), Step("app-1")
     while True:

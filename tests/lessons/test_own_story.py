@@ -33,6 +33,7 @@ name: mine
 clause: my lecture
 designs: [repaired, finding-I]
 lanes: [app-1, B5]
+profile: small
 cluster: share-group
 applications:
   app-1:
@@ -122,7 +123,7 @@ def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) ->
     path.write_text(TEXT.lstrip().replace("quiet", "quite", 1), encoding="utf-8")
     assert main(["play", str(path)]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"kipviz: {path}:23: 'quite' is not possible here under repaired.")
+    assert told.startswith(f"kipviz: {path}:24: 'quite' is not possible here under repaired.")
     assert main(["play", str(tmp_path / "none.md")]) == 2
     assert "none.md cannot be read: No such file or directory" in capsys.readouterr().err
 
@@ -247,7 +248,7 @@ def test_a_run_that_no_document_can_say_is_refused_before_its_file_is_written(tm
 def test_a_step_that_is_not_possible_is_told_with_the_nearest_and_where_processes_stand() -> None:
     told = refused("app-1 goes on\nquiet\napp-1", "app-1 goes on\nquiet\napp1")
     assert told.startswith(
-        "the text:24: 'app1 goes on' is not possible here under repaired. "
+        "the text:25: 'app1 goes on' is not possible here under repaired. "
         "Did you mean 'app-1 goes on'? Possible: app-1 goes on; "
     )
     assert told.endswith("app-1 is at line 0: producer.initTransactions();")
@@ -255,18 +256,18 @@ def test_a_step_that_is_not_possible_is_told_with_the_nearest_and_where_processe
 
 def test_a_step_that_waits_in_vain_or_is_more_than_one_says_what_there_is() -> None:
     told = refused("\nquiet\n", "\nuntil EndTxn arrives at B1\n")
-    assert "the text:23: 'until EndTxn arrives at B1' is not possible here" in told
+    assert "the text:24: 'until EndTxn arrives at B1' is not possible here" in told
     told = refused("\nquiet\n", "\nB* crashes\n")
     listed = "B1 crashes; B3 crashes; B5 crashes; B7 crashes"
     assert f"'B* crashes' matches 4 actions; write one of them: {listed}." in told
     told = refused("\nquiet\n", "\nB1 B9 | B3 are cut apart\n")
-    assert "the text:23: The first poll: 'B1 B9 | B3 are cut apart' is no cut" in told
+    assert "the text:24: The first poll: 'B1 B9 | B3 are cut apart' is no cut" in told
 
 
 def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand() -> None:
     told = refused("broker crashed", "broker crash")
     assert told.startswith(
-        "the text:31: Unknown goal 'broker crash'. Did you mean 'broker crashed'?"
+        "the text:32: Unknown goal 'broker crash'. Did you mean 'broker crashed'?"
     )
     told = refused("max_records: 1", "max_records: 0")
     assert told == "the text:6: max_records of app-1 is from 1 to 2147483647, not 0"

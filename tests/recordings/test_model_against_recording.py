@@ -21,6 +21,7 @@ from kipviz.cluster.actions import (
     Step,
     TimeOutTransaction,
 )
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageDelivered
@@ -68,17 +69,18 @@ class Run(Cluster):
     """The model at the calls of a recording: one broker, and clients that go on when told."""
 
     def __init__(self, recording, *applications: ApplicationSpec, **settings: int) -> None:
-        spec = ClusterSpec(
-            (1,),
-            (Placement("src-0", 1), Placement("output-A-0", 1)),
-            applications,
-            (("src-0", 0, RECORDS),),
-            tuple((t, recording.topic_ids[t]) for t in ("src", "output-A")),
-            FAULTS,
-            replication="stepwise",
-            first_producer_id=0,
-            settings=BrokerSettings(**settings),
-        )
+        spec = SMALL.of_brokers(
+            ClusterSpec(
+                (1,),
+                (Placement("src-0", 1), Placement("output-A-0", 1)),
+                applications,
+                (("src-0", 0, RECORDS),),
+                tuple((t, recording.topic_ids[t]) for t in ("src", "output-A")),
+                FAULTS,
+                first_producer_id=0,
+                settings=BrokerSettings(**settings),
+            )
+        ).but(replication="stepwise")
         super().__init__(spec, "repaired")
 
     def quiet(self) -> None:
@@ -271,8 +273,10 @@ LOOP = (
 @pytest.fixture
 def looped(recording):
     """Commit 0 and 1, abort 2 and 3, commit 2 and 3, as the recorded application did."""
-    app = ApplicationSpec(
-        "app", "my-txn", LOOP, "my-group-4", "m", False, "src-0", "output-A-0", max_records=2
+    app = SMALL.of_application(
+        ApplicationSpec(
+            "app", "my-txn", LOOP, "my-group-4", "m", False, "src-0", "output-A-0", max_records=2
+        )
     )
     run = Run(recording, app)
     assert run.calls("app", 16) == [""] * 16
@@ -421,16 +425,18 @@ def _producer(name: str, *calls: Call, timeout_ms: int = 60_000, caught: int = -
     lines = tuple(
         Line(c.value, c, on_error=caught if c is C.COMMIT_TRANSACTION else -1) for c in calls
     )
-    return ApplicationSpec(
-        name,
-        "my-txn",
-        lines,
-        f"group of {name}",
-        "m",
-        False,
-        "src-0",
-        "output-A-0",
-        transaction_timeout_ms=timeout_ms,
+    return SMALL.of_application(
+        ApplicationSpec(
+            name,
+            "my-txn",
+            lines,
+            f"group of {name}",
+            "m",
+            False,
+            "src-0",
+            "output-A-0",
+            transaction_timeout_ms=timeout_ms,
+        )
     )
 
 
@@ -470,17 +476,19 @@ def test_a_fenced_and_two_timed_out_producers_leave_the_recorded_logs(recording)
 
 
 def _share(name: str, *lines: Line, member: str = "m", max_records: int = 500) -> ApplicationSpec:
-    return ApplicationSpec(
-        name,
-        "no-transactions",
-        lines,
-        "g1",
-        member,
-        True,
-        "src-0",
-        "output-A-0",
-        max_records,
-        explicit=True,
+    return SMALL.of_application(
+        ApplicationSpec(
+            name,
+            "no-transactions",
+            lines,
+            "g1",
+            member,
+            True,
+            "src-0",
+            "output-A-0",
+            max_records,
+            explicit=True,
+        )
     )
 
 

@@ -98,6 +98,7 @@ order: 1
 clause: KIP-1289, Pseudo code
 designs: [repaired]
 lanes: [app-1, B1, B5]
+profile: small
 cluster: share-group
 applications:
   app-1:
@@ -186,7 +187,7 @@ def test_what_no_program_in_java_is_names_its_line_and_what_is_possible(text, li
 def test_a_mistake_in_a_storys_program_is_told_with_the_files_line():
     bad = STORY.replace("PROGRAM", KIP_1289.replace("commitTransaction", "comitTransaction"))
     with pytest.raises(
-        BadStory, match=r"mine\.md:33: Unknown call of producer 'comitTransaction'\. Did you mean"
+        BadStory, match=r"mine\.md:34: Unknown call of producer 'comitTransaction'\. Did you mean"
     ):
         read_story(bad, "mine.md")
 

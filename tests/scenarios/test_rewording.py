@@ -148,6 +148,7 @@ name: reworded
 clause: a lecture
 designs: [repaired]
 lanes: [app-1, B5]
+profile: small
 cluster: share-group
 applications:
   app-1:

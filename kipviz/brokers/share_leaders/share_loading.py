@@ -72,7 +72,8 @@ def _where_to_begin(me: SharePartition, on: Context) -> int | None:
     request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
     PartitionMetadataProvider.offsetForTimestamp.
     """
-    log, reset = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
+    log, own = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
+    reset = own or on.settings.share_auto_offset_reset
     if reset in (EARLIEST, LATEST):
         return log.start_offset if reset == EARLIEST else log.high_watermark
     return partition_log.offset_at(log, on.now_ms - reset_duration_ms(reset))

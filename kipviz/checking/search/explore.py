@@ -24,6 +24,7 @@ from kipviz.checking.search.unresolved import Forever
 from kipviz.checking.single_run.quiescence import TimersAtRest, with_timers_at_rest
 from kipviz.checking.single_run.timers_ran import TimersRan, timer_of, timers_ran
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.abstraction import profile_of
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.interning import Alike
@@ -148,6 +149,7 @@ class Search:
             tuple(r.name for r in self.reductions),
             clock_of(self.model),
             self.timers,
+            abstraction_of(self.model),
         )
 
     @property
@@ -322,6 +324,12 @@ class Search:
 
     def _asking(self, progress: ProgressTold | None) -> Callable[[], bool]:
         return lambda: progress is None or progress(len(self.graph), self.depth)
+
+
+def abstraction_of(model: Model) -> str:
+    """Return what a model of a cluster leaves out of Kafka, in words; "" for a model of something else."""
+    spec = getattr(model, "spec", None)
+    return profile_of(spec).words if isinstance(spec, ClusterSpec) else ""
 
 
 def clock_of(model: Model) -> str:

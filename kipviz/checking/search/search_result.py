@@ -62,7 +62,8 @@ class Explored(Value, frozen=True):
     of a counterexample mean that the properties hold, for this cluster and this fault budget;
     `stopped` says what came first otherwise. `undecided` counts the states of which it stayed
     open whether what is pending is so for ever. `reductions` names what was left out because it
-    changes no verdict; with one, a counterexample need not be a shortest one. `timers` are those that ran out.
+    changes no verdict; with one, a counterexample need not be a shortest one. `timers` are those that ran out, `abstraction` the words of
+    `kipviz.cluster.specs.abstraction.profile_of`: what the cluster leaves out of Kafka.
     """
 
     states: int
@@ -75,6 +76,12 @@ class Explored(Value, frozen=True):
     reductions: tuple[str, ...] = ()
     clock: str = "untimed"
     timers: TimersRan = TimersRan()
+    abstraction: str = ""
+
+    @property
+    def under(self) -> str:
+        """The line under the verdict: the abstraction profile, and what it leaves out of Kafka; "" for another model."""
+        return f"Searched under the abstraction {self.abstraction}." if self.abstraction else ""
 
     @property
     def sentence(self) -> str:

@@ -28,6 +28,7 @@ from kipviz.brokers.transactions.transaction_metadata import PREPARED
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.actions import ClusterAction, ReadLog
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ClusterSpec, Placement
 from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event, NotEnabled, Outcome
@@ -106,14 +107,17 @@ def spec_of(
     ]
     # Which ids were given out before is in no log; the next one is at least the first that was used.
     first = min((each for each in known if each >= 0), default=0)
-    return ClusterSpec(
-        tuple(brokers) or (BROKER,),
-        placements,
-        (),
-        (),
-        (),
-        internal_partitions=internal_partitions,
-        first_producer_id=first,
+    # Only batches are read, one after the other: nothing is asked, gathered or fetched.
+    return SMALL.of_brokers(
+        ClusterSpec(
+            tuple(brokers) or (BROKER,),
+            placements,
+            (),
+            (),
+            (),
+            internal_partitions=internal_partitions,
+            first_producer_id=first,
+        )
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import force_setattr
+
 from kipviz.brokers.authorizer import SUPPORTED, Acl
 from kipviz.brokers.settings import (
     READ_COMMITTED,
@@ -20,8 +22,9 @@ from kipviz.clients.operators.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GRO
 from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT, why_no_such_producer
 from kipviz.clients.shares.staged_records import why_no_gathering
 from kipviz.cluster.network.partition_sides import why_no_splits
-from kipviz.cluster.specs import spec_limits
+from kipviz.cluster.specs import kafka_defaults, spec_limits
 from kipviz.cluster.specs.further_members import why_no_further_members
+from kipviz.cluster.specs.kafka_defaults import CLASSIC, MAX_POLL_RECORDS
 from kipviz.cluster.specs.program_limits import why_no_program
 from kipviz.cluster.specs.session_config import (
     SESSION,
@@ -38,8 +41,8 @@ from kipviz.core.values import Value
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.messages.releases import NAMES, release
 from kipviz.messages.share_groups import BATCH_OPTIMIZED
-from kipviz.records.classic_groups import RANGE
-from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
+from kipviz.records.placement import INTERNAL_TOPICS, TRANSACTION_STATE, topic_of
 from kipviz.records.transaction_state import TransactionRecord
 
 KAFKA_VERSION = "4.4.0"
@@ -47,8 +50,9 @@ TRANSACTION_VERSION = 2
 TRANSACTION_VERSIONS = (0, 1, 2)
 TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
 # How the consumer of a regular group becomes a member of it (group.protocol).
-CLASSIC = "classic"
 PROTOCOLS = ("", MODERN, CLASSIC)
+INSTANT, STEPWISE = "instant", "stepwise"
+MIN_INSYNC_REPLICAS = ((TRANSACTION_STATE, 2),)  # transaction.state.log.min.isr
 
 # For how long it is counted how long ago a transaction began, where an operator asks.
 OLDEST_MS = 3_600_000
@@ -140,7 +144,8 @@ class ApplicationSpec(Value, frozen=True):
 
     `session` is there if its transactions are those of a TransactionSession.
     `share` says whether its consumer is in a share group, `explicit` whether that one has to
-    acknowledge every record (share.acknowledgement.mode). `source` and `output` are partitions.
+    acknowledge every record (share.acknowledgement.mode). What is not said is as Kafka's clients have it, where the model
+    has that for such a process (`kafka_defaults`); `abstraction` says what is left out where a spec says less. `source` and `output` are partitions.
     `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939); `database` says
     that it writes to an external database, too. `heartbeat_interval_ms` is the producer's
     transaction.heartbeat.interval.ms (KIP-1309, draft), 0 for none.
@@ -149,7 +154,7 @@ class ApplicationSpec(Value, frozen=True):
     has to be asked for.
     `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
     the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
-    the topic of its source, and is given partitions; "classic" the same by JoinGroup and SyncGroup,
+    the topic of its source, and is given partitions; "classic", Kafka's default, the same by JoinGroup and SyncGroup,
     where `member_id` is its client.id, of which the coordinator makes its id, and `instance_id` its
     group.instance.id; a member of a share group does so with "share". `listener` says whether
     partitions are given and taken in poll() only (ConsumerRebalanceListener),
@@ -163,7 +168,7 @@ class ApplicationSpec(Value, frozen=True):
     asks a broker for all that it leads in one ShareFetch, as Kafka's does. `plain` is there if its
     producer has no transactional id, which is "" then. `shares` names the database that it writes to
     if several processes do. `max_in_flight` is max.in.flight.requests.per.connection of a producer with
-    a transactional id; Kafka's default is 5, here it has to be asked for.
+    a transactional id.
     Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
     `auto_offset_reset` is what the consumer of a regular group does without a
     position that the log has: earliest, latest or none; "" is earliest, without the round trips.
@@ -180,13 +185,13 @@ class ApplicationSpec(Value, frozen=True):
     share: bool
     source: str
     output: str
-    max_records: int = 1
+    max_records: int = MAX_POLL_RECORDS
     explicit: bool = False
     transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
     session: SessionSpec | None = None
     two_phase_commit: bool = False
     admin: bool = False
-    protocol: str = ""
+    protocol: str = kafka_defaults.DEFAULT
     listener: bool = True
     database: bool = False
     heartbeat_interval_ms: int = 0
@@ -200,17 +205,21 @@ class ApplicationSpec(Value, frozen=True):
     instance_id: str = ""
     plain: PlainSpec | None = None
     shares: str = ""
-    gathers: bool = False
+    gathers: bool | None = None
     shares_sender: bool = False
-    max_in_flight: int = 1
+    max_in_flight: int = kafka_defaults.DEFAULT_NUMBER
     buffer: int = 0
-    auto_offset_reset: str = ""
-    assignors: tuple[str, ...] = (RANGE,)
+    auto_offset_reset: str = kafka_defaults.DEFAULT
+    assignors: tuple[str, ...] = (RANGE, COOPERATIVE_STICKY)
     later_assignors: tuple[tuple[str, ...], ...] = ()
     threads: tuple[ThreadSpec, ...] = ()
-    by_session: bool = False
+    by_session: bool | None = None
     rack: str = ""
     further_members: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value in kafka_defaults.resolved(self).items():
+            force_setattr(self, name, value)
 
 
 class Remade(Value, frozen=True):
@@ -236,7 +245,7 @@ class ClusterSpec(Value, frozen=True):
     Without `acls` everything is allowed, with some only what they allow; an operator may delete
     these, create them again, and create those of `further_acls`. `transactions` is what earlier
     producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics
-    that need more than their leader in sync; Kafka has 2 for `__transaction_state`. `releases`
+    that need more than their leader in sync. `releases`
     names the binary of every broker, and `binaries` those that an operator may give it; without them every broker knows everything.
     `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
     `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
@@ -256,7 +265,7 @@ class ClusterSpec(Value, frozen=True):
     topic_ids: tuple[tuple[str, str], ...]
     budget: FaultBudget = FaultBudget()
     internal_partitions: int = 50
-    replication: str = "instant"
+    replication: str = STEPWISE
     first_producer_id: int = 9
     kafka_version: str = KAFKA_VERSION
     transaction_version: int = TRANSACTION_VERSION
@@ -267,13 +276,13 @@ class ClusterSpec(Value, frozen=True):
     clock: Clock = Clock()
     acls: tuple[Acl, ...] | None = None
     transactions: tuple[TransactionRecord, ...] = ()
-    look_up_topics: bool = False
+    look_up_topics: bool = True
     txn_offset_commit: int = 6
     remade: tuple[Remade, ...] = ()
     share_rollout: int = 0
     durations: Durations = Durations()
     further_acls: tuple[Acl, ...] = ()
-    min_insync_replicas: tuple[tuple[str, int], ...] = ()
+    min_insync_replicas: tuple[tuple[str, int], ...] = MIN_INSYNC_REPLICAS
     releases: tuple[tuple[int, str], ...] = ()
     binaries: tuple[str, ...] = ()
     inter_broker_protocol: int = 1
@@ -306,7 +315,7 @@ def check(spec: ClusterSpec) -> None:
         raise BadSpec(wrong)
     if not spec.brokers or len(set(spec.brokers)) != len(spec.brokers):
         raise BadSpec(f"brokers must be different numbers and at least one, not {spec.brokers}")
-    if spec.replication not in ("instant", "stepwise"):
+    if spec.replication not in (INSTANT, STEPWISE):
         raise BadSpec(f"replication is instant or stepwise, not {spec.replication!r}")
     wrong = spec_limits.why_no_names(spec)
     wrong = wrong or spec_limits.why_out_of_range(spec_limits.OF_CLUSTERS, spec)
@@ -463,7 +472,7 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
     if application.further_sources and not application.share:
         raise BadSpec(f"{name} reads further partitions, which only a member of a share group can")
     program, whole = application.program, application.by_session
-    wrong = why_no_gathering(program, by_session=whole) if application.gathers else ""
+    wrong = why_no_gathering(program, by_session=bool(whole)) if application.gathers else ""
     if wrong or (application.gathers and (application.explicit or not application.further_sources)):
         raise BadSpec(wrong or f"{name} gathers implicitly and from further_sources, or not at all")
     if application.by_session and not application.gathers:
@@ -522,7 +531,7 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         )
     mixed = [
         a.name
-        for a in spec.applications
+        for a in (() if application.admin else spec.members)
         if a.share == application.share
         and a.group_id == application.group_id
         and a.protocol != application.protocol

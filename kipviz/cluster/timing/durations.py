@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 
 from kipviz.clients.groups.subscribing import MODERN
 from kipviz.clients.transactions.transaction_manager import SHORT_REST, rest_ms
-from kipviz.cluster.specs.spec import CLASSIC, ClusterSpec
+from kipviz.cluster.specs.kafka_defaults import CLASSIC
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
 from kipviz.messages.reset_policy import reset_duration_ms
 

@@ -41,8 +41,9 @@ from kipviz.scenarios.setting_changes import KAFKA_NAMES
 
 # producer.id.expiration.ms: a day.
 PRODUCER_EXPIRY_MS = 86_400_000
-# What a broker does by itself, whatever it is configured with.
-OF_A_BROKER = BrokerSettings(remembers_verifications=True)
+# What a broker is taken to have. A replay asks about one request at a time: what a broker gathers meanwhile, and the
+# interval between two targets of a group, is in the requests and times that were recorded.
+OF_A_BROKER = BrokerSettings(asks_together=False, consumer_assignment_interval_ms=0)
 # What a topic has to be set to before a broker copies dead letters to it.
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"

@@ -1,6 +1,7 @@
 """Clusters in the heads of story documents: a known cluster, and what differs from it.
 
-The keys are the fields of `ClusterSpec`; those of an application are the fields of `ApplicationSpec`.
+The keys are the fields of `ClusterSpec`; those of an application are the fields of `ApplicationSpec`. What a head
+does not say is as its `profile` has it (`kipviz.cluster.specs.abstraction`), and as Kafka has it where it names none.
 A few are written as a person would say them: a placement is "partition: [leader, other brokers]", records
 are "src-0 from 100: [a, b]", and an ACL is a sentence such as "app-1 may READ TOPIC src".
 """
@@ -20,12 +21,14 @@ from msgspec.structs import fields as read_fields
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
+from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL, Profile
+from kipviz.cluster.specs.simplifications import CHOSEN
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement, Remade
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.core.values import Value
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord
-from kipviz.scenarios.bases import CLUSTERS, PROCESSES
+from kipviz.scenarios.bases import CLUSTERS, PROCESSES, cluster_in, process_in
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.head import (
     Keys,
@@ -42,10 +45,13 @@ from kipviz.scenarios.documents.programs_in_text import (
     programs_by_name,
 )
 
+_PROFILES = {profile.name: profile for profile in PROFILES}
 CLUSTER = "cluster"
 LIKE = "like"
 APPLICATIONS = "applications"
-KEYS = (CLUSTER, *ClusterSpec.__struct_fields__)
+PROFILE = "profile"
+KEYS = (PROFILE, CLUSTER, *ClusterSpec.__struct_fields__)
+SETTINGS = "settings"
 _RECORDS = re.compile(r"(\S+) from ([0-9]{1,18})")
 _BROKER = re.compile(r"[0-9]{1,9}")
 _ACL = re.compile(r"(\S+) (may|must not) (\S+) (\S+) (.+)")
@@ -60,24 +66,64 @@ def fields(kind: type[Value]) -> tuple[FieldInfo, ...]:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read_cluster(keys: Keys, programs: Mapping[str, Program]) -> ClusterSpec:
+def read_cluster(
+    keys: Keys, programs: Mapping[str, Program], unnamed: Profile = KAFKA
+) -> ClusterSpec:
     """Read the cluster that a head names, with the changes that it makes.
 
     Args:
         keys: those of the head that belong to the cluster.
         programs: the programs that the document has itself, by name.
+        unnamed: the profile of a head that names none.
 
     Raises:
-        Wrong: if a key or a value cannot be.
+        Wrong: if a key or a value cannot be, or contradicts the profile that the head names.
     """
     base: ClusterSpec | None = None
-    named = keys.get(CLUSTER)
+    asked, named = keys.get(PROFILE), keys.get(CLUSTER)
+    profile = unnamed if asked is None else _PROFILES[_one_of(PROFILE, asked, _PROFILES)]
     if named is not None:
-        base = CLUSTERS[_one_of("cluster", named, CLUSTERS)]
-    own = Keys(keys.line, tuple(entry for entry in keys.entries if entry[0] != CLUSTER))
-    reading = _Reading(programs)
+        base = cluster_in(profile, _one_of("cluster", named, CLUSTERS))
+    left = (PROFILE, CLUSTER)
+    own = Keys(keys.line, tuple(entry for entry in keys.entries if entry[0] not in left))
+    reading = _Reading(programs, profile)
     spec: ClusterSpec = reading.struct(ClusterSpec, own, base)
+    if base is None:
+        spec = profile.of_brokers(spec, said=_said(own))
+    if asked is not None and profile is KAFKA:
+        _check_profile(own, spec)
     return spec
+
+
+def _said(keys: Keys) -> dict[str, int]:
+    """Return the names of the fields that a head gives a value, those of the brokers' settings too, each with its line."""
+    inner = keys.get(SETTINGS)
+    settings = inner.entries if isinstance(inner, Keys) else ()
+    return {name: line for name, line, _ in (*keys.entries, *settings)}
+
+
+def _check_profile(keys: Keys, spec: ClusterSpec) -> None:
+    """Refuse a value that Kafka cannot have in a head that says the cluster is as in Kafka."""
+    apps = keys.get(APPLICATIONS)
+    of_apps = {name: node for name, _, node in apps.entries} if isinstance(apps, Keys) else {}
+    _refuse_simple(spec, _said(keys), spec)
+    _refuse_simple(spec.settings, _said(keys), spec)
+    for app in spec.applications:
+        node = of_apps.get(app.name)
+        _refuse_simple(app, _said(node) if isinstance(node, Keys) else {}, app)
+
+
+def _refuse_simple(holder: Any, said: Mapping[str, int], about: Any) -> None:
+    for row in CHOSEN:
+        at = said.get(row.field)
+        if row.configures or at is None or row.field not in holder.__struct_fields__:
+            continue
+        if getattr(holder, row.field) == row.values[1] != row.kafkas(about):
+            raise Wrong(
+                at,
+                f"Profile {KAFKA.name} and this {row.field} contradict each other: {row.small}. "
+                f"Leave the key, or say 'profile: {SMALL.name}'.",
+            )
 
 
 def _one_of(kind: str, node: Node, names: Mapping[str, Any]) -> str:
@@ -90,8 +136,9 @@ def _one_of(kind: str, node: Node, names: Mapping[str, Any]) -> str:
 class _Reading:
     """Values read from the nodes of a head, each by the type of its field."""
 
-    def __init__(self, programs: Mapping[str, Program]) -> None:
+    def __init__(self, programs: Mapping[str, Program], profile: Profile) -> None:
         self.programs = programs
+        self.profile = profile
         self.special: dict[tuple[type, str], Callable[[Node], Any]] = {
             (ClusterSpec, "placements"): _pairs(self._placement),
             (ClusterSpec, "records"): _pairs(self._records),
@@ -197,10 +244,12 @@ class _Reading:
         if not isinstance(node, Keys):
             raise Wrong(at, f"The application {name} is a map of keys, such as 'program: NAME'.")
         like = node.get(LIKE)
-        base = PROCESSES[_one_of("process", like, PROCESSES)](name) if like is not None else None
+        base = None
+        if like is not None:
+            base = process_in(self.profile, _one_of("process", like, PROCESSES), name)
         own = Keys(at, tuple(entry for entry in node.entries if entry[0] != LIKE))
         app: ApplicationSpec = self.struct(ApplicationSpec, own, base, name=name)
-        return app
+        return self.profile.of_application(app, said=_said(own)) if base is None else app
 
     def _program(self, node: Node) -> Program:
         known = {**programs_by_name(), **self.programs}
@@ -256,7 +305,7 @@ def _acl(at: int, text: str) -> Acl:
 
 
 def write_cluster(spec: ClusterSpec, programs: dict[Program, str]) -> dict[str, Plain]:
-    """Return the keys of a cluster: the base that leaves least to say, and what differs from it.
+    """Return the keys of a cluster: the profile and the base that leave least to say, and what differs from them.
 
     Args:
         spec: the cluster.
@@ -266,21 +315,34 @@ def write_cluster(spec: ClusterSpec, programs: dict[Program, str]) -> dict[str, 
     for app in apps:
         if app.program not in names_of_programs():
             programs.setdefault(app.program, app.name)
-    own: dict[str, Plain] = _shortest(
+    said = [_write_under(profile, spec, programs) for profile in PROFILES]
+    return min(said, key=lambda keys: len(list(write_head(keys))))
+
+
+def _write_under(
+    profile: Profile, spec: ClusterSpec, programs: Mapping[Program, str]
+) -> dict[str, Plain]:
+    """Return the keys of a cluster in a document of one profile."""
+    bases = {name: cluster_in(profile, name) for name in CLUSTERS}
+    own = _shortest(
         CLUSTER,
         {
             name: _struct(spec.but(applications=base.applications), base)
-            for name, base in CLUSTERS.items()
+            for name, base in bases.items()
         },
     )
-    if apps:
-        own[APPLICATIONS] = {app.name: _write_application(app, programs) for app in apps}
-    return own
+    if spec.applications:
+        own[APPLICATIONS] = {
+            app.name: _write_application(profile, app, programs) for app in spec.applications
+        }
+    return {PROFILE: profile.name, **own}
 
 
-def _write_application(app: ApplicationSpec, programs: Mapping[Program, str]) -> dict[str, Plain]:
+def _write_application(
+    profile: Profile, app: ApplicationSpec, programs: Mapping[Program, str]
+) -> dict[str, Plain]:
     named = programs.get(app.program) or names_of_programs()[app.program]
-    bases = {name: base(app.name) for name, base in PROCESSES.items()}
+    bases = {kind: process_in(profile, kind, app.name) for kind in PROCESSES}
     said = {
         name: {
             key: named if key == "program" else value for key, value in _struct(app, base).items()

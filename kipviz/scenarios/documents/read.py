@@ -6,7 +6,8 @@
     designs: [kafka]                    the first one is the default
     lanes: [app-1, B1, B3]              the hosts that are shown first
     untold: A title without its end     in place of a title that tells the answer
-    cluster: regular-group              see `clusters_in_head`
+    profile: small                      see `clusters_in_head`; without one the cluster is as Kafka has it
+    cluster: regular-group
     ---
 
     # The title
@@ -45,6 +46,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kipviz.cluster.specs.abstraction import KAFKA, Profile
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
@@ -107,23 +109,24 @@ class _Section(Value, frozen=True):
     blocks: tuple[Block, ...]
 
 
-def read_story(text: str, file: str = "story") -> Document:
+def read_story(text: str, file: str = "story", unnamed: Profile = KAFKA) -> Document:
     """Read a story document.
 
     Args:
         text: the whole document.
         file: what errors call it.
+        unnamed: the profile of a document that names none.
 
     Raises:
         BadStory: if it is no story; the message has the file, the line, and what is allowed there.
     """
     try:
-        return _read(text)
+        return _read(text, unnamed)
     except Wrong as wrong:
         raise wrong.of(file) from wrong
 
 
-def _read(text: str) -> Document:
+def _read(text: str, unnamed: Profile) -> Document:
     head, body = parted(text)
     keys = read_head(head)
     for name, at, _ in keys.entries:
@@ -143,7 +146,7 @@ def _read(text: str) -> Document:
         raise Wrong(title.heading.line, "In a story with beats a 'Watch:' belongs to a beat.")
     of_cluster = tuple(entry for entry in keys.entries if entry[0] in KEYS)
     written = {name: found.program for name, (_, found) in programs.items()}
-    spec = read_cluster(Keys(keys.line, of_cluster), written)
+    spec = read_cluster(Keys(keys.line, of_cluster), written, unnamed)
     for name, (at, found) in programs.items():
         users = [app for app in spec.applications if app.program == found.program]
         if not users:

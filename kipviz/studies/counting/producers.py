@@ -14,6 +14,7 @@ from kipviz.clients.application import Line
 from kipviz.clients.kinds import network_of
 from kipviz.clients.sending.producer import Producer
 from kipviz.cluster.actions import Step
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ClusterSpec, Placement
 from kipviz.cluster.world import host_of
 from kipviz.core.trace import Trace
@@ -94,17 +95,24 @@ def counted(
 
 def _run(partitions: int, tasks: tuple[str, ...], program: tuple[Line, ...], shared: bool) -> Trace:
     sources = tuple(f"src-{i}" for i in range(partitions))
-    spec = ClusterSpec(
-        BROKERS,
-        (
-            Placement("output-A-0", 3, (1,)),
-            Placement(home(CONSUMER_OFFSETS, GROUP), 4, (3,)),
-            *(Placement(p, BROKERS[i % 4], (BROKERS[(i + 1) % 4],)) for i, p in enumerate(sources)),
-        ),
-        (member("app-1", program=program, tasks=tasks, shares_sender=shared),),
-        tuple((p, 0, ("a", "b")) for p in sources),
-        TOPIC_IDS,
+    spec = SMALL.of_brokers(
+        ClusterSpec(
+            BROKERS,
+            (
+                Placement("output-A-0", 3, (1,)),
+                Placement(home(CONSUMER_OFFSETS, GROUP), 4, (3,)),
+                *(
+                    Placement(p, BROKERS[i % 4], (BROKERS[(i + 1) % 4],))
+                    for i, p in enumerate(sources)
+                ),
+            ),
+            (),
+            tuple((p, 0, ("a", "b")) for p in sources),
+            TOPIC_IDS,
+        )
     )
+    app = member("app-1", program=program, tasks=tasks, shares_sender=shared)
+    spec = spec.but(applications=(app,))
     model = Scenario("", "", "", "", spec, (), (), ("kafka",)).model(design("kafka"))
     trace, step = Trace.start(model, ()), Step("app-1")
     while True:

@@ -8,6 +8,8 @@ from typing import Any
 
 from kipviz.checking.judging.budgets import KINDS, budget_words
 from kipviz.checking.judging.faults import FAULTS
+from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL
+from kipviz.cluster.specs.simplifications import ALWAYS, CHOSEN
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.design import slot_named
@@ -145,6 +147,45 @@ def faults() -> Listing:
     lines = (*_told(rows), f"kinds of faults: {', '.join(KINDS)}")
     heads = ("profile", "what goes wrong", "at most")
     return Listing("faults", entries, lines, TextTable("fault profiles", heads, rows_of(rows)))
+
+
+def profiles() -> Listing:
+    """Return the abstraction profiles, and row by row what the model leaves out of Kafka."""
+    rows = [
+        {
+            "field": f"{row.owner.value}: {row.field}" if row.field else "",
+            "setting": row.setting,
+            "kafka": row.kafka.format(row.values[0]),
+            "instead": row.small,
+            "lost": row.lost,
+            "source": row.source,
+            "where": f"profile {SMALL.name}" if row.chosen else "every cluster",
+        }
+        for row in (*CHOSEN, *ALWAYS)
+    ]
+    left = {SMALL.name: rows, KAFKA.name: [row for row in rows if row["where"] == "every cluster"]}
+    entries = tuple(
+        {"name": p.name, "sentence": p.sentence, "leaves_out": left[p.name]} for p in PROFILES
+    )
+    lines = [f"{p.name}: {p.sentence}" for p in PROFILES]
+    for row in rows:
+        lines += [
+            f"{row['setting']} ({row['where']}{', ' if row['field'] else ''}{row['field']})",
+            f"    Kafka: {row['kafka']}",
+            f"    here: {row['instead']}; not seen: {row['lost']} [{row['source']}]",
+        ]
+    names = ("setting", "where", "field", "kafka", "instead", "lost", "source")
+    heads = (
+        "Kafka's name",
+        "left out in",
+        "field",
+        "in Kafka",
+        "here instead",
+        "not seen",
+        "source",
+    )
+    cells = rows_of(tuple(row[name] for name in names) for row in rows)
+    return Listing("profiles", entries, tuple(lines), TextTable("simplifications", heads, cells))
 
 
 def _told(rows: list[tuple[str, str, str]]) -> tuple[str, ...]:

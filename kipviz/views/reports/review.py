@@ -84,6 +84,7 @@ def study_blocks(found: Answer) -> Blocks:
     if found.judged:
         blocks.append(Paragraph(found.sentence))
         blocks.append(_honest(row.explored.timers for row in found.judged))
+        blocks += _abstractions(found.judged)
     return (*blocks, *_times(found), *_cut_short(found.judged), *_broken_runs(found.judged))
 
 
@@ -275,9 +276,15 @@ def review_blocks(judged: Sequence[Judged]) -> Blocks:
         Paragraph(f"{scenario.sentence} Source: {scenario.clause}. Faults: {faults}."),
         TextTable("verdicts", ("design", *names, "searched"), rows),
         _honest(row.explored.timers for row in judged),
+        *_abstractions(judged),
         *_cut_short(judged),
         *_broken_runs(judged),
     )
+
+
+def _abstractions(judged: Sequence[Judged]) -> Iterator[Paragraph]:
+    """Say under which abstraction was searched, once for each of those that differ."""
+    yield from map(Paragraph, dict.fromkeys(row.explored.under for row in judged))
 
 
 def _cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:

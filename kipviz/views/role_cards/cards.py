@@ -20,7 +20,8 @@ from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel, Shown
 from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
-from kipviz.cluster.specs.spec import CLASSIC, ApplicationSpec
+from kipviz.cluster.specs.kafka_defaults import CLASSIC
+from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, configured_ids, role_key, task_id, transactional_groups
 from kipviz.core.model import Event
 from kipviz.core.table import Table

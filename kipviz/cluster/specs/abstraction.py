@@ -1,0 +1,143 @@
+"""The two named profiles that say how much of Kafka a cluster leaves out; what each row leaves out is in `simplifications`.
+
+    kafka-defaults    what nobody says is as Kafka has it; every new spec begins so
+    small             fewer states: what the stories and the searches run on
+
+A spec holds values and no profile's name. Which profile it has is read from its values (`profile_of`), so that the name
+can never say something else than the cluster does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+from kipviz.brokers.settings import BrokerSettings
+from kipviz.cluster.specs.simplifications import CHOSEN, Owner, Simplification
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
+from kipviz.core.suggestions import unknown
+from kipviz.core.values import Value
+
+
+class UnknownProfile(ValueError):
+    """A profile of a name that there is not."""
+
+
+class Profile(Value, frozen=True):
+    """A named choice of simplifications: its name, a sentence, and whether it takes the simple values."""
+
+    name: str
+    sentence: str
+    simple: bool
+
+    def of_application(self, app: ApplicationSpec, said: Container[str] = ()) -> ApplicationSpec:
+        """Return an application with this profile's values in place of the other one's.
+
+        What is neither one's stays, and so do the fields that `said` names.
+        """
+        changes = self._changes(Owner.APPLICATION, app, app)
+        return app.but(**{name: value for name, value in changes if name not in said})
+
+    def of_brokers(self, spec: ClusterSpec, said: Container[str] = ()) -> ClusterSpec:
+        """Return a cluster with this profile's values in place of the other one's, but for its applications."""
+        changes = self._changes(Owner.CLUSTER, spec, spec)
+        own = {name: value for name, value in changes if name not in said}
+        return spec.but(settings=self.of_settings(spec.settings, said), **own)
+
+    def of_settings(self, settings: BrokerSettings, said: Container[str] = ()) -> BrokerSettings:
+        """Return the settings of brokers with this profile's values in place of the other one's."""
+        changes = self._changes(Owner.BROKERS, settings, settings)
+        return settings.but(**{name: value for name, value in changes if name not in said})
+
+    def of_cluster(self, spec: ClusterSpec) -> ClusterSpec:
+        """Return a cluster and its applications with this profile's values in place of the other one's."""
+        apps = tuple(map(self.of_application, spec.applications))
+        return self.of_brokers(spec).but(applications=apps)
+
+    def _changes(self, owner: Owner, holder: Value, about: Any) -> Iterator[tuple[str, Any]]:
+        for row in CHOSEN:
+            if row.owner is owner:
+                ours = row.kafkas(about), row.values[1]
+                now, fresh = getattr(holder, row.field), ours[self.simple]
+                if now == ours[not self.simple] and now != fresh:
+                    yield row.field, fresh
+
+
+KAFKA = Profile(
+    "kafka-defaults",
+    "Everything that the model has of Kafka is as Kafka has it by default.",
+    simple=False,
+)
+SMALL = Profile("small", "Fewer states: the stories and the searches run on it.", simple=True)
+PROFILES = (KAFKA, SMALL)
+
+
+def profile_named(name: str) -> Profile:
+    """Return a profile by its name.
+
+    Raises:
+        UnknownProfile: if there is none; the message has the names.
+    """
+    found = next((profile for profile in PROFILES if profile.name == name), None)
+    if found is None:
+        raise UnknownProfile(
+            unknown("profile", name, [p.name for p in PROFILES], "`kipviz list profiles`")
+        )
+    return found
+
+
+class Abstracted(Value, frozen=True):
+    """How a cluster is simplified; only what makes a difference in this cluster is named.
+
+    Attributes:
+        profile: `small` if the cluster leaves out one thing at least that the model has.
+        left_out: what it leaves out.
+        as_in_kafka: what is as in Kafka although the profile `small` leaves it out.
+        lacking: what it leaves out because the model has nothing else for such a process.
+    """
+
+    profile: Profile
+    left_out: tuple[str, ...] = ()
+    as_in_kafka: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The profile's name, what the cluster leaves out, and what it has although the profile leaves it out."""
+        said = [", ".join(self.left_out)] if self.left_out else []
+        if self.left_out and self.as_in_kafka:
+            said.append(f"as in Kafka: {', '.join(self.as_in_kafka)}")
+        if self.lacking:
+            said.append(f"the model has here no more than: {', '.join(self.lacking)}")
+        return f"profile {self.profile.name}{': ' if said else ''}{'; '.join(said)}"
+
+
+def profile_of(spec: ClusterSpec) -> Abstracted:
+    """Return how a cluster is simplified, read from its values."""
+    left_out: list[str] = []
+    as_in_kafka: list[str] = []
+    lacking: list[str] = []
+    for row in CHOSEN:
+        pairs = list(_values(row, spec))
+        simple = row.values[1]
+        if any(value == simple != kafkas for value, kafkas in pairs):
+            left_out.append(row.small)
+        elif any(value == simple for value, _ in pairs):
+            lacking.append(row.small)
+        elif any(value == kafkas for value, kafkas in pairs):
+            as_in_kafka.append(row.kafka.format(pairs[0][0]))
+    profile = SMALL if left_out else KAFKA
+    return Abstracted(profile, tuple(left_out), tuple(as_in_kafka), tuple(lacking))
+
+
+def _values(row: Simplification, spec: ClusterSpec) -> Iterator[tuple[Any, Any]]:
+    """Return what a cluster has in a row and what Kafka has, of each application that it makes a difference for."""
+    if row.owner is Owner.APPLICATION:
+        for app in spec.applications:
+            if row.occurs(app):
+                yield getattr(app, row.field), row.kafkas(app)
+    elif row.occurs(spec):
+        yield (
+            getattr(spec.settings if row.owner is Owner.BROKERS else spec, row.field),
+            row.kafkas(spec),
+        )
