@@ -486,10 +486,9 @@ def _share(name: str, *lines: Line, member: str = "m", max_records: int = 500) -
             True,
             "src-0",
             "output-A-0",
-            max_records,
             explicit=True,
         )
-    )
+    ).but(max_records=max_records)
 
 
 # Accept, release and reject by hand; what was released comes again and is accepted.
