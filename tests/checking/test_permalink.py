@@ -27,11 +27,11 @@ from kipviz.core.linkcode import read, write
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
-from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
 from tests.core.first_format import first_written
+from tests.scenarios.story import under_one_design_each
 
 TWO = "kip-1289-two-members"
 
@@ -65,9 +65,7 @@ def test_a_story_under_every_design_opens_again_at_one_step_of_several(scenario,
             stands_the_same(here, links.open_link(links.permalink(here)))
 
 
-@pytest.mark.parametrize(
-    ("scenario", "design"), [(known.name, name) for known in LIBRARY for name in known.designs]
-)
+@pytest.mark.parametrize(("scenario", "design"), under_one_design_each())
 def test_every_story_opens_again_at_its_end(scenario, design):
     run = runs.play(scenario, design)
     stands_the_same(run, links.open_link(links.permalink(run)))

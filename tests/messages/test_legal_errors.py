@@ -18,7 +18,6 @@ from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Event
 from kipviz.core.trace import Node
-from kipviz.designs.catalogue import design
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role
 from kipviz.messages.apis.catalogue import API_OF, APIS
 from kipviz.messages.apis.legal_errors import errors_in, places_in
@@ -30,6 +29,7 @@ from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.recordings.recorded import load_recording
 from kipviz.scenarios.library import LIBRARY
+from tests.scenarios.story import played
 
 RECORDED = sorted((Path(__file__).parents[1] / "recordings").glob("kafka-*/*/recording.json"))
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
@@ -143,7 +143,7 @@ def told_in_stories() -> frozenset[Found]:
     found: set[Found] = set()
     for story in LIBRARY:
         for under in story.designs:
-            trace, _ = story.play(design(under))
+            trace, _ = played(story.name, under)
             found.update(errors_of([trace.node(node) for node in trace.line]))
     return frozenset(found)
 
@@ -252,7 +252,7 @@ def test_every_error_that_a_row_names_is_reached() -> None:
     told = (*told_in_stories(), *told_in_hostile_runs())
     reached = {(name, error) for name, _, error in told}
     for story in LIBRARY:
-        trace, _ = story.play(design(story.designs[0]))
+        trace, _ = played(story.name, story.designs[0])
         path = [trace.node(node) for node in trace.line]
         reached |= {(api.name, error) for api, error in decided(trace.model, path)}
     by_name = defaultdict(list)

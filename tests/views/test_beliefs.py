@@ -16,7 +16,7 @@ from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import quiet
 from kipviz.views.reasons.beliefs import Beliefs, Heard, Row, beliefs, hear
-from tests.scenarios.story import after
+from tests.scenarios.story import after, played
 
 COMMIT = "kip-1289-share-commit"
 GROUP = "kip-1289-group-abort"
@@ -231,9 +231,8 @@ def test_what_is_left_to_do_follows_from_the_state_of_the_client_in_every_story(
     """The same error code is asked again, or ends the transaction, or the producer, or neither."""
     kinds = set()
     for story in (each for each in LIBRARY if each.beats):
-        chosen = design(story.designs[0])
-        trace, _ = story.play(chosen)
-        spec = story.model(chosen).spec
+        trace, _ = played(story.name, story.designs[0])
+        spec = trace.model.spec
         made = Beliefs(spec)
         for number in trace.line:
             node = trace.node(number)

@@ -9,11 +9,9 @@ import pytest
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.core.trace import Node
-from kipviz.scenarios.library import LIBRARY
 from kipviz.views.choices import choices
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, played, under_one_design_each
 
-STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 REASON_MAX = 160
 # A number of the world, or one of its names, or a state.
 SPECIFIC = re.compile(
@@ -33,7 +31,7 @@ def check(model: object, path: list[Node]) -> int:
     return len(reasons)
 
 
-@pytest.mark.parametrize(("name", "under"), STORIES)
+@pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_every_greyed_choice_of_a_story_names_what_forbids_it(name: str, under: str) -> None:
     trace, _ = played(name, under)
     path = nodes(trace)

@@ -26,11 +26,9 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.trace import Node
 from kipviz.designs.options import STATUSES
-from kipviz.scenarios.library import LIBRARY
 from kipviz.views.explanations.guards import guards, why
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, played, under_one_design_each
 
-STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 WILD = [
     *(("kip-1289-two-members", design, 3) for design in ("repaired", "as-written")),
     ("kip-1289-share-commit", "repaired", 11),
@@ -55,7 +53,7 @@ def check(model: ClusterModel, path: list[Node]) -> None:
             assert inferred or not written.startswith("none"), where
 
 
-@pytest.mark.parametrize(("name", "under"), STORIES)
+@pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_every_step_of_a_story_has_a_rule_guards_a_clause_and_a_kafka_class(name, under):
     trace, _ = played(name, under)
     check(trace.model, nodes(trace))
