@@ -36,7 +36,10 @@ from tests.scenarios.story import under_one_design_each
 TWO = "kip-1289-two-members"
 
 
-def stands_the_same(run, again):
+def stands_the_same(run, link=""):
+    """Open a link of a run, its own if none is given: it is the same run, at the same step."""
+    own = links.permalink(run)
+    again = links.open_link(link or own)
     here, there = run.trace, again.trace
     assert again.changes == ()
     assert (again.scenario, again.design.name, again.task) == (
@@ -48,7 +51,7 @@ def stands_the_same(run, again):
     assert there.depth == here.depth
     assert there.world == here.world
     assert [there.node(n).action for n in there.line] == [here.node(n).action for n in here.line]
-    assert links.permalink(again) == links.permalink(run)
+    assert links.permalink(again) == own
 
 
 @pytest.mark.parametrize("every", [17, pytest.param(5, marks=pytest.mark.thorough)])
@@ -62,13 +65,13 @@ def test_a_story_under_every_design_opens_again_at_one_step_of_several(scenario,
         # Each design begins elsewhere, so that every step comes under some design.
         for step in range(at % every, len(run.trace.line), every):
             here = run.at(run.trace.jump(run.trace.line[step]))
-            stands_the_same(here, links.open_link(links.permalink(here)))
+            stands_the_same(here)
 
 
 @pytest.mark.parametrize(("scenario", "design"), under_one_design_each())
 def test_every_story_opens_again_at_its_end(scenario, design):
     run = runs.play(scenario, design)
-    stands_the_same(run, links.open_link(links.permalink(run)))
+    stands_the_same(run)
 
 
 @st.composite
@@ -92,7 +95,7 @@ def wandered(draw):
 @settings(deadline=None, max_examples=30)
 @given(wandered())
 def test_a_run_with_branches_opens_again_where_it_was_left(run):
-    stands_the_same(run, links.open_link(links.permalink(run)))
+    stands_the_same(run)
 
 
 def test_a_run_that_a_search_found_opens_again():
@@ -101,7 +104,7 @@ def test_a_run_that_a_search_found_opens_again():
     model = scenario.model(design, budget)
     (found,) = explore(model).counterexamples
     run = runs.follow(scenario, design, budget, found.actions)
-    stands_the_same(run, links.open_link(links.permalink(run)))
+    stands_the_same(run)
 
 
 def test_the_same_letters_under_two_hash_seeds():
@@ -303,7 +306,7 @@ def test_a_link_of_the_first_format_opens_the_same_step_as_ever(made):
     for step in range(0, len(run.trace.line), 11):
         here = run.at(run.trace.jump(run.trace.line[step]))
         old = first_permalink(here)
-        stands_the_same(here, links.open_link(old))
+        stands_the_same(here, old)
         assert len(links.permalink(here)) < 0.8 * len(old)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -37,11 +38,10 @@ from kipviz.messages.transactions import (
 )
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.views.explanations import checks
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, played, under_one_design_each
 
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
-# Every seventh in the order of the library; all of them are among the slow tests.
-SAMPLE = STORIES[::7]
+AS_STORY = pytest.mark.parametrize(("name", "under"), under_one_design_each())
 # Designs whose brokers refuse what others take.
 STRANGERS = ("finding-L", "finding-X6", "finding-X8", "finding-X13")
 WILD = [
@@ -121,23 +121,21 @@ def unexplained(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "under"), SAMPLE)
+@AS_STORY
 def test_every_error_of_a_story_is_decided_by_a_check(name, under):
     trace, _ = played(name, under)
     assert unexplained(trace.model, nodes(trace)) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "under"), STORIES)
-def test_every_error_of_every_story_is_decided_by_a_check(name, under):
-    trace, _ = played(name, under)
-    assert unexplained(trace.model, nodes(trace)) == []
+@cache
+def wild(name: str, under: str, seed: int) -> tuple[ClusterModel, list[Node]]:
+    run = runs.replay(Task(name, under, "hostile", seed, 250))
+    return run.model, [run.trace.node(node) for node in run.trace.line]
 
 
 @pytest.mark.parametrize(("name", "under", "seed"), WILD + RARE)
 def test_every_error_of_a_hostile_run_is_decided_by_a_check(name, under, seed):
-    run = runs.replay(Task(name, under, "hostile", seed, 250))
-    assert unexplained(run.model, [run.trace.node(node) for node in run.trace.line]) == []
+    assert unexplained(*wild(name, under, seed)) == []
 
 
 @pytest.mark.thorough
@@ -178,24 +176,15 @@ def decided_before_the_end(model: ClusterModel, path: list[Node]) -> list[tuple[
     return found
 
 
-@pytest.mark.parametrize(("name", "under"), SAMPLE)
+@AS_STORY
 def test_the_last_check_is_the_one_that_decides(name, under):
-    trace, _ = played(name, under)
-    assert decided_before_the_end(trace.model, nodes(trace)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "under"), STORIES)
-def test_the_last_check_of_every_refusal_is_the_one_that_decides(name, under):
     trace, _ = played(name, under)
     assert decided_before_the_end(trace.model, nodes(trace)) == []
 
 
 @pytest.mark.parametrize(("name", "under", "seed"), WILD + RARE)
 def test_the_last_check_decides_in_hostile_runs_as_well(name, under, seed):
-    run = runs.replay(Task(name, under, "hostile", seed, 250))
-    path = [run.trace.node(node) for node in run.trace.line]
-    assert decided_before_the_end(run.model, path) == []
+    assert decided_before_the_end(*wild(name, under, seed)) == []
 
 
 def handled(monkeypatch) -> tuple[dict[str, int], dict[str, str]]:
@@ -344,7 +333,13 @@ def answered(events: tuple[Event, ...]) -> list[Errors]:
     return [e for m in sent for e in errors_of(m)]
 
 
-@pytest.mark.parametrize(("name", "designs"), SEVERAL)
+@pytest.mark.parametrize(
+    ("name", "designs"),
+    [
+        pytest.param(name, designs, marks=pytest.mark.thorough if at % 3 else ())
+        for at, (name, designs) in enumerate(SEVERAL)
+    ],
+)
 def test_where_any_request_gets_another_error_under_a_design_its_checks_differ(name, designs):
     assert all(differ for _, differ in divergences(name, designs))
 
