@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.clients.shares import share_member as member
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.messages.errors import Errors
@@ -45,3 +46,85 @@ def test_a_member_that_was_taken_out_joins_again_under_the_same_id(error):
     me = told(me, error)
     assert (me.state, me.partitions) == (S.JOINING, ())
     assert beats(me)[1] == ShareGroupHeartbeat("g1", "M1", 0, "src")
+
+
+def beating():
+    """A member whose second heartbeat is on the wire."""
+    me = joined()
+    return beats(member.on_timer(me, *member.timers(me)))[0]
+
+
+def test_a_member_that_leaves_gives_up_what_it_has_and_says_so_with_its_last_epoch():
+    """ShareMembershipManager.leaveGroupEpoch: -1."""
+    me = member.leave(joined())
+    assert (me.state, me.partitions) == (S.LEAVING, ())
+    me, request = beats(me)
+    assert request == ShareGroupHeartbeat("g1", "M1", -1)
+    me = told(me, Errors.NONE, -1)
+    assert (me.state, me.member_epoch, member.next_request(me), member.timers(me)) == (
+        S.UNSUBSCRIBED,
+        0,
+        None,
+        (),
+    )
+
+
+def test_the_last_heartbeat_goes_out_again_where_no_coordinator_has_taken_it():
+    me, bye = beats(member.leave(joined()))
+    me = told(me, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    assert me.state is S.LEAVING
+    assert beats(me)[1] == bye
+
+
+def test_a_member_in_its_group_tells_its_topic_no_more_and_its_epoch_each_time():
+    me = joined()
+    assert (me.state, me.member_epoch, me.partitions) == (S.STABLE, 2, ("src-0",))
+    me, request = beats(member.on_timer(me, *member.timers(me)))
+    assert request == ShareGroupHeartbeat("g1", "M1", 2, "")
+    me = told(me, Errors.NONE, 3)
+    assert (me.member_epoch, me.partitions) == (3, ("src-0",)), "no assignment is no news"
+
+
+def test_one_heartbeat_is_on_the_wire_at_a_time_and_time_passes_meanwhile():
+    me = beating()
+    assert (member.next_request(member.on_timer(me, HEARTBEAT)), member.timers(me)) == (None, ())
+    assert member.running(me) == (HEARTBEAT,)
+    due = member.on_timer(joined(), HEARTBEAT)
+    assert (member.timers(due), member.running(due)) == ((), (HEARTBEAT,))
+    assert member.timers(joined()) == (HEARTBEAT,)
+    assert member.running(ShareMember("app-1/member", "g1", "M1", "src")) == ()
+
+
+def test_a_heartbeat_that_is_lost_with_its_connection_goes_out_again():
+    me = beating()
+    assert member.on_disconnected(me, 3) == me
+    assert member.on_disconnected(joined(), 4) == joined()
+    again = member.on_disconnected(me, 4)
+    assert (again.on_wire, again.on_wire_broker) == (None, -1)
+    assert beats(again)[1] == me.on_wire
+
+
+def test_without_a_right_to_the_topic_a_member_says_so_and_stays_what_it_is():
+    me = told(beating(), Errors.TOPIC_AUTHORIZATION_FAILED)
+    assert (me.state, me.error) == (S.STABLE, "ShareGroupHeartbeat: TOPIC_AUTHORIZATION_FAILED")
+    assert (me.partitions, member.timers(me)) == (("src-0",), (HEARTBEAT,))
+
+
+def test_share_group_metadata_needs_an_epoch_that_a_coordinator_has_given():
+    assert member.why_no_metadata(joined()) is None
+    outside = member.join(ShareMember("app-1/member", "g1", "M1", "src"))
+    assert member.why_no_metadata(outside).startswith("TimeoutException")
+
+
+def test_the_next_life_of_a_member_has_another_id_and_has_not_joined():
+    again = member.restarted(member.restarted(joined(), 2), 3)
+    assert again == ShareMember("app-1/member", "g1", "M1#3", "src")
+    assert (again.state, again.member_epoch, member.next_request(again)) == (
+        S.UNSUBSCRIBED,
+        0,
+        None,
+    )
+
+
+def test_a_further_member_of_a_process_has_a_membership_of_its_own_name():
+    assert (member.name_of(""), member.name_of("M9")) == ("member", "M9-member")
