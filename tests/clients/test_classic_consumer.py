@@ -283,3 +283,52 @@ def test_a_reset_asks_for_one_partition_and_leaves_the_others_unfound():
     assert asks.unfound == ("src-1",)
     assert asks.positions["src-0"] == group_reading.ASKED
     assert asks.polling
+
+
+def test_what_a_leader_has_brought_it_brings_once():
+    me, request = syncing()
+    assert request.assignments == me.to_bring == (Assigned("C1.1", BOTH),)
+    assert classic.on_response(me, SyncGroupResponse(E.NONE, BOTH)).to_bring == ()
+
+
+def test_a_join_that_is_lost_with_its_connection_is_made_again_and_a_fetch_is_not_joined_for():
+    me, _ = syncing()
+    assert classic.on_disconnected(me, 9) == me, "another broker"
+    again = classic.on_disconnected(me, 4)
+    assert (again.state, again.backing_off, again.on_wire) == (S.PREPARING_REBALANCE, True, None)
+    reads, _ = send(stable())
+    lost = classic.on_disconnected(reads, 4)
+    assert (lost.state, lost.backing_off, lost.owned, lost.on_wire_broker) == (
+        S.STABLE,
+        False,
+        BOTH,
+        -1,
+    )
+    assert classic.on_disconnected(stable(), 4) == stable()
+
+
+def test_time_for_a_heartbeat_passes_in_a_generation_only_also_while_something_is_on_the_wire():
+    assert classic.running(joining()[0]) == ()
+    me, _ = send(stable())
+    assert (classic.timers(me), classic.running(me)) == ((), (HEARTBEAT,))
+    assert classic.timers(classic.on_timer(stable(), HEARTBEAT)) == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "name"), [(E.ILLEGAL_GENERATION, "C1.1"), (E.UNKNOWN_MEMBER_ID, "")]
+)
+def test_only_who_is_not_known_any_more_forgets_its_name(error, name):
+    """AbstractCoordinator.resetStateOnResponseError: resetGeneration keeps it, resetStateAndGeneration does not."""
+    synced = classic.on_response(syncing()[0], SyncGroupResponse(error, ()))
+    beaten = heard(back(stable()), error)
+    for me in (synced, beaten):
+        assert (me.member_id, me.generation, me.rejoin, me.to_bring) == (name, -1, True, ())
+
+
+def test_a_member_whose_poll_came_late_says_goodbye_and_a_static_one_does_not():
+    """AbstractCoordinator.maybeLeaveGroup: a static member stays until its session is over."""
+    gone = classic.on_missed_poll(back(stable()))
+    assert (gone.leaving, gone.state, gone.member_id) == (LeaveGroup("g", "C1.1"), S.UNJOINED, "")
+    static = classic.on_missed_poll(back(stable()).but(instance_id="i"))
+    assert (static.leaving, static.state) == (None, S.UNJOINED)
+    assert classic.on_missed_poll(fresh()).leaving is None

@@ -108,3 +108,11 @@ def test_without_an_object_nothing_is_staged() -> None:
     app = stepped(application(STAGE))
     assert app.producer.manager.queue == ()
     assert not app.ended or "last line" in app.ended
+
+
+def test_only_a_staging_line_names_whose_object_it_stages() -> None:
+    member = STAGE.but(target=f"{draining.DRAINED} M9")
+    assert draining.drained_by(member) == "M9"
+    assert draining.drained_by(STAGE) == ""
+    assert draining.drained_by(member.but(target="other M9")) == ""
+    assert draining.drained_by(POLL.but(target=f"{draining.DRAINED} M9")) == ""

@@ -8,7 +8,7 @@ from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.group_consumer import TRANSITIONS, GroupConsumer, MemberState
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, OffsetFetchResponse
 from kipviz.messages.membership import (
     Assignment,
     ConsumerGroupHeartbeat,
@@ -240,3 +240,51 @@ def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
     me = member.on_response(me, OffsetFetchResponse(Errors.NONE, request.partition, 5))
     assert "src-0" not in me.positions
     assert send(me)[1].partition == "src-1"
+
+
+@pytest.mark.parametrize("state", [S.FENCED, S.STALE])
+def test_who_is_out_of_its_group_commits_without_an_epoch_and_is_otherwise_silent(state):
+    """CommitRequestManager.onMemberEpochUpdated: no epoch is known any more."""
+    me = reading("src-0").but(polling=False, state=state, beat=False)
+    assert (member.next_request(me), member.running(me), me.in_group) == (None, (), False)
+    me, request = send(member.commit_sync(me))
+    assert request == OffsetCommit("g", "C1", -1, (GroupOffset("src-0", 0),))
+    _, inside = send(member.commit_sync(reading("src-0").but(polling=False)))
+    assert inside == OffsetCommit("g", "C1", 2, (GroupOffset("src-0", 0),))
+
+
+@pytest.mark.parametrize("error", [Errors.NONE, Errors.UNKNOWN_MEMBER_ID])
+def test_an_answer_to_a_heartbeat_from_before_it_left_is_of_no_interest(error):
+    """max.poll.interval.ms is over while the heartbeat is on the wire."""
+    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), group_reading.HEARTBEAT))
+    gone = member.on_missed_poll(me)
+    assert (gone.state, gone.leaving) == (S.STALE, ConsumerGroupHeartbeat("g", "C1", -1))
+    after = member.on_response(gone, told(5, "src-0", error=error))
+    assert after == gone.but(on_wire=None, on_wire_broker=-1)
+    broken = member.on_disconnected(gone, 4)
+    assert (broken.beat, broken.on_wire) == (False, None)
+
+
+def test_a_member_that_missed_its_poll_joins_anew_and_has_lost_what_it_had():
+    me = member.on_missed_poll(reading(*BOTH).but(polling=False))
+    assert (me.owned, len(me.positions)) == (BOTH, 2), "a listener is told in the next poll()"
+    silent = member.on_missed_poll(reading(*BOTH, listener=False).but(polling=False))
+    assert (silent.owned, len(silent.positions)) == ((), 0)
+    me, bye = send(me)
+    assert bye == ConsumerGroupHeartbeat("g", "C1", -1)
+    me = member.poll(member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1)))
+    assert (me.state, me.owned, len(me.positions)) == (S.JOINING, (), 0)
+    assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+
+
+def test_a_static_member_says_that_it_will_be_back():
+    """ConsumerGroupHeartbeatRequest.LEAVE_GROUP_STATIC_MEMBER_EPOCH: -2."""
+    me = member.unsubscribe(joined(*BOTH, instance_id="i"))
+    assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -2, instance_id="i")
+
+
+def test_an_answer_to_a_heartbeat_is_not_taken_for_one_to_the_goodbye_behind_it():
+    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), group_reading.HEARTBEAT))
+    me = member.on_response(member.unsubscribe(me), told(2, *BOTH))
+    assert (me.state, me.done, me.owned) == (S.LEAVING, False, ())
+    assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -1)

@@ -194,3 +194,20 @@ def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
     fresh = me.but(consumer=me.consumer.but(listening=False, polling=False), waiting=False)
     fresh = fresh.with_client(producer_of("app-1/producer", "t"))
     assert thread.step(fresh, rules)[0].consumer == fresh.consumer
+
+
+@pytest.mark.parametrize(
+    "changes", [{"polling": False}, {"state": MemberState.PREPARING_REBALANCE}]
+)
+def test_the_listener_is_called_in_poll_when_the_consumer_has_joined(changes) -> None:
+    me = process(state=P.FATAL_ERROR)
+    fresh = producer_of("app-1/producer", "t", group_id="g", version=0, finalized=0)
+    me = me.with_client(fresh).but(consumer=me.consumer.but(**changes))
+    assert settle(me, RULES) == me
+
+
+def test_a_new_identity_belongs_to_no_transaction_yet() -> None:
+    before = {"state": P.READY, "producer_id": 8, "transaction_started": True, "to_add": ("x-0",)}
+    me = answered(asked(process(member_at_init=("C1.1", 2), **before)), GIVEN)
+    manager = me.producer.manager
+    assert (manager.transaction_started, manager.partitions, manager.to_add) == (False, (), ())

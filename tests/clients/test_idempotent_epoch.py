@@ -222,3 +222,29 @@ def test_an_error_that_is_fatal_loses_every_batch_and_sends_nothing_more():
     assert (me.manager.state, me.error) == (ProducerState.FATAL_ERROR, "Produce: PRODUCER_FENCED")
     assert me.failed == tuple("abcdefg")
     assert clients.next_request(me) is None
+
+
+def test_a_new_id_makes_every_partition_count_anew_also_one_with_nothing_on_the_way():
+    """TransactionManager.resetIdempotentProducerId: no sequence outlives the id that it was counted for."""
+    me = changed(ready(max_in_flight=1), producer_epoch=32_767)
+    me = clients.send(me, "other-0", (DataRecord("x"),))
+    me, _ = out(me)
+    me = answer(answer(me, 0), 0, partition="other-0")
+    me, _ = out(me)
+    me = clients.send(answer(me, 1, GAP), "other-0", (DataRecord("y"),))
+    me, asked = out(me)
+    assert isinstance(asked, InitProducerId)
+    me = clients.on_response(me, InitProducerIdResponse(Errors.NONE, 10, 0))
+    _, request = out(me)
+    assert [(p.partition, p.producer_id, p.base_sequence) for p in request.parts] == [
+        ("out-0", 10, 0),
+        ("other-0", 10, 0),
+    ]
+
+
+def test_without_idempotence_there_is_no_gap_that_could_be_waited_out():
+    """TransactionManager.canRetry is asked of an idempotent producer only; the error itself is not retriable."""
+    me, _ = all_out(producer(idempotence=False, max_in_flight=1))
+    me = answer(me, -1, GAP)
+    assert (me.failed, me.error) == (("a",), "Produce: OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert me.manager.producer_epoch == -1

@@ -6,8 +6,10 @@ import pytest
 
 from kipviz.clients.application import STAGING
 from kipviz.clients.calls import CALLS
+from kipviz.clients.sessions.binding import settle
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
@@ -18,8 +20,10 @@ from kipviz.messages.share_groups import (
     offsets_of,
 )
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import session_of
 
 BROKER = 5
+SESSION = "session"
 
 
 def said(*offsets: int) -> ShareConsumer:
@@ -78,3 +82,15 @@ def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
     assert [offsets_of(request.acknowledgements) for request in me.dropped] == [(100,), (101,)]
     alone = answered(on_the_wire(said(100)), Errors.INVALID_RECORD_STATE)
     assert [offsets_of(request.acknowledgements) for request in alone.dropped] == [(100,)]
+
+
+@pytest.mark.parametrize("on_its_way", [False, True])
+def test_a_session_does_not_commit_over_a_vote_that_nobody_has_answered(on_its_way: bool) -> None:
+    rules = design("repaired").client_rules()
+    app = scenario("kip-1310-share-session").model(design("repaired")).initial()
+    me = app.applications["app-1"].but(others=Table.of({SESSION: session_of(SESSION, "t")}))
+    consumer = said(0).but(source=me.consumer.source)
+    waiting = settle(me.with_client(on_the_wire(consumer) if on_its_way else consumer), rules)
+    assert waiting.session.held_back_by == (consumer.source,)
+    answer = answered(on_the_wire(consumer))
+    assert settle(me.with_client(answer), rules).session.held_back_by == ()

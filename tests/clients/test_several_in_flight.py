@@ -369,6 +369,8 @@ def test_the_next_life_has_every_setting_of_this_one():
     me = changed(writing(""), group_id="g", network="app-1/pool", backs_off=True, buffer=2)
     fresh = clients.restarted(me, 2)
     assert (fresh.manager.group_id, fresh.network) == ("g", "app-1/pool")
+    assert kinds.network_of(me) == "app-1/pool", "one sender with its connections, several ids"
+    assert kinds.network_of(writing("")) == "app-1/producer"
     assert (fresh.manager.backs_off, fresh.accumulator.buffer, fresh.manager.producer_id) == (
         True,
         2,

@@ -129,6 +129,16 @@ def test_records_are_acknowledged_at_the_broker_that_delivered_them_and_nowhere_
     assert [(b, e) for b, e, _ in me.sessions] == [(HERE, 1)]
 
 
+def test_who_begins_again_because_of_gaps_has_nobody_left_to_ask_from_before():
+    me = reader(
+        asking=("src-1",), gaps=(3,), session_epoch=1, session_broker=HERE, delivered_by=HERE
+    )
+    again = sc._ask_on(me)
+    assert (again.asking, again.gaps) == ((), ())
+    assert (again.to_send.partition, again.to_send.further) == ("src-0", ("src-1",))
+    assert again.to_send.acknowledgements == (batch(3, kind=GAP),)
+
+
 def test_an_old_session_is_taken_up_again_where_it_was_left():
     me = asked_both()
     assert (me.session_broker, me.session_epoch, me.sessions) == (THERE, 1, ((HERE, 1, "src-0"),))

@@ -163,3 +163,12 @@ def test_preparing_needs_two_phase_commit():
     plain = changed(started(), two_phase_commit=False)
     app, _ = calls(Call.PREPARE_TRANSACTION, begin_transaction(plain))
     assert "transaction.two.phase.commit.enable is false" in app.ended
+
+
+def test_nothing_prepared_is_an_empty_word_and_has_the_numbers_of_no_producer():
+    """RecordBatch.NO_PRODUCER_ID and NO_PRODUCER_EPOCH are -1."""
+    assert PreparedTxnState(-1, -1) == NONE
+    assert (str(NONE), NONE.has_transaction) == ("", False)
+    for half in (PreparedTxnState(9, -1), PreparedTxnState(-1, 0)):
+        assert (str(half), half.has_transaction) == ("", False)
+    assert (str(PreparedTxnState(0, 0)), PreparedTxnState(0, 0).has_transaction) == ("0:0", True)
