@@ -201,6 +201,11 @@ def test_what_the_model_lacks_for_a_process_is_said_of_the_profile_kafka_too() -
     )
 
 
+def test_every_story_has_the_profile_that_the_papers_of_verdicts_name() -> None:
+    """LEDGER, FINDINGS and DRAFTS say of all their clusters that they are small."""
+    assert {profile_of(story.spec).profile.name for story in LIBRARY} == {"small"}
+
+
 def test_an_unknown_profile_is_refused_with_the_names() -> None:
     with pytest.raises(UnknownProfile, match="there is no profile 'tiny'"):
         profile_named("tiny")
