@@ -6,8 +6,7 @@ It speaks as clients before transaction version 2 do: later versions of Produce 
 from contextlib import contextmanager
 
 from kipviz.messages.apis.cluster import coordinators
-from kipviz.messages.apis.groups import membership
-from kipviz.messages.apis.groups import offset_fetch as group_requests
+from kipviz.messages.apis.groups import membership, offset_commit
 from kipviz.messages.apis.logs import produce
 from kipviz.messages.apis.shares import acknowledgements, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, ends, producer_ids
@@ -25,7 +24,7 @@ ADD = Question(
 )
 END = Question(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, 4)
 COMMIT_OFFSETS = Question(
-    group_requests.TXN_OFFSET_COMMIT_REQUEST, group_requests.TXN_OFFSET_COMMIT_RESPONSE, 5
+    offset_commit.TXN_OFFSET_COMMIT_REQUEST, offset_commit.TXN_OFFSET_COMMIT_RESPONSE, 5
 )
 WRITE_MARKERS = Question(ends.WRITE_TXN_MARKERS_REQUEST, ends.WRITE_TXN_MARKERS_RESPONSE)
 FIND = Question(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
