@@ -211,3 +211,71 @@ def test_the_tables_name_fields_that_there_are() -> None:
     assert set(spec_limits.OF_GROUPS) <= set(GroupConfig.__struct_fields__)
     assert set(spec_limits.OF_APPLICATIONS) <= set(ApplicationSpec.__struct_fields__)
     assert set(spec_limits.OF_CLUSTERS) <= set(ClusterSpec.__struct_fields__)
+
+
+INT16, INT32, INT64 = 2**15 - 1, 2**31 - 1, 2**63 - 1
+# The ranges of Kafka's ConfigDefs: GroupCoordinatorConfig, ShareGroupConfig, ShareCoordinatorConfig, GroupConfig,
+# TransactionStateManagerConfig, ServerLogConfigs. Where the model begins below Kafka, its own beginning stands third.
+CONFIGS: dict[str, tuple[int, ...]] = {
+    "group.share.delivery.count.limit": (2, 10, 1),
+    "group.share.partition.max.record.locks": (100, 10_000, 1),
+    "group.share.record.lock.duration.ms": (1_000, 3_600_000),
+    "group.share.max.size": (1, 1_000),
+    "group.share.max.share.sessions": (1, INT32),
+    "share.coordinator.snapshot.update.records.per.snapshot": (0, 500),
+    "group.initial.rebalance.delay.ms": (0, INT32),
+    "group.consumer.max.size": (1, INT32),
+    "group.consumer.assignment.interval.ms": (0, 15_000),
+    "group.max.size": (1, INT32),
+    "transaction.max.timeout.ms": (1, INT32),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": (1, INT32),
+    "log.retention.ms": (-1, INT64),
+    "share.delivery.count.limit": (2, 10),
+    "share.partition.max.record.locks": (100, 10_000, 1),
+}
+
+
+def test_a_setting_goes_as_far_as_kafka_s_configuration_lets_it() -> None:
+    limits = (*spec_limits.OF_BROKERS.values(), *spec_limits.OF_GROUPS.values())
+    found = {each.name: (each.lowest, each.highest) for each in limits}
+    assert found == {
+        name: (each[-1] if len(each) > 2 else each[0], each[1]) for name, each in CONFIGS.items()
+    }
+
+
+def test_a_transaction_s_record_has_numbers_that_fit_into_transaction_log_value_json() -> None:
+    """Producer ids and timestamps are int64, epochs int16, timeouts int32; -1 stands for none."""
+    widths = {
+        "producer_epoch": (0, INT16),
+        "previous_producer_id": (-1, INT64),
+        "next_producer_id": (-1, INT64),
+        "next_producer_epoch": (-1, INT16),
+        "timeout_ms": (1, INT32),
+        "client_transaction_version": (0, 2),
+        "version": (0, 1),
+        "heartbeat_interval_ms": (0, INT32),
+        "start_timestamp_ms": (-1, INT64),
+        "last_update_timestamp_ms": (-1, INT64),
+    }
+    found = {name: (e.lowest, e.highest) for name, e in spec_limits.OF_TRANSACTIONS.items()}
+    assert found == widths
+
+
+@pytest.mark.parametrize(
+    ("name", "can_be"),
+    [
+        ("a-0", True),
+        ("a.b_c-D9-12", True),
+        ("a" * 249 + "-0", True),
+        ("a" * 250 + "-0", False),
+        (".-0", False),
+        ("..-0", False),
+        ("...-0", True),
+        ("a-01", False),
+        ("a b-0", False),
+        ("a", False),
+    ],
+)
+def test_a_partition_is_named_by_a_topic_that_kafka_lets_be(name: str, can_be: bool) -> None:
+    """Topic.validate: 249 letters, digits, dots, dashes and underscores, neither "." nor ".."."""
+    assert (spec_limits.PARTITION.fullmatch(name) is not None) is can_be

@@ -8,12 +8,10 @@ from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
     CrashBroker,
-    CrashClient,
     Cut,
     DelayOver,
     Deliver,
     DeliverLate,
-    ExpireBatch,
     GiveUp,
     ReadLog,
     RemakeTopic,
@@ -23,6 +21,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.catalogue import script_name
+from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
@@ -162,22 +161,14 @@ def test_the_inter_broker_protocol_goes_up_once() -> None:
     assert model.why_not(world, again) == "inter.broker.protocol.version goes up once, to 1"
 
 
-def test_a_timer_that_is_not_set_is_refused_with_those_that_are() -> None:
-    model = group()
-    key = next(k for k in model.initial().roles if k[1] == "group_coordinator")
-    why = model.why_not(model.initial(), RunOut(*key, "t"))
-    assert why == "no timer 't' is set there; set are: none"
-
-
-def test_two_hosts_are_cut_apart_once() -> None:
-    model = group(budget=BUDGET.but(cut=2))
-    cut = next(a for a in model.enabled(model.initial()) if isinstance(a, Cut))
-    world = model.step(model.initial(), cut).world
-    assert model.why_not(world, cut) == f"{cut.one} and {cut.other} are already partitioned"
-
-
-def test_a_batch_of_a_process_that_is_gone_does_not_expire() -> None:
-    model = group(budget=BUDGET.but(crash_client=1, delivery_timeout=1))
-    world = take(model, model.initial(), ASKS[0])
-    world = model.step(world, CrashClient("app-1")).world
-    assert model.why_not(world, ExpireBatch(PRODUCER)) == "app-1 is down"
+def test_a_timer_that_is_not_set_is_told_with_those_that_are() -> None:
+    spec = small_spec("group", budget=BUDGET)
+    joins = spec.but(applications=tuple(a.but(protocol="consumer") for a in spec.applications))
+    model = model_of(joins, "kafka")
+    wrong = ClientTimer("app-1/consumer", "the fetch wait")
+    world = model.initial()
+    assert str(model.why_not(world, wrong)).endswith("set are: none")
+    while not any(isinstance(action, ClientTimer) for action in model.enabled(world)):
+        world = model.step(world, model.enabled(world)[0]).world
+    (timer,) = {a.timer for a in model.enabled(world) if isinstance(a, ClientTimer)}
+    assert str(model.why_not(world, wrong)).endswith(f"set are: {timer_words(timer)}")

@@ -68,7 +68,7 @@ def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:
 
 
 def guests(spec: ClusterSpec, world: World) -> tuple[str, ...]:
-    """Return the hosts of the clients outside the model, in the order of their first connection."""
+    """Return the hosts of the clients outside the model, in the order of their names."""
     brokers = {broker_host(broker) for broker in spec.brokers}
     hosts = dict.fromkeys(host_of(source) for source, _ in world.connections)
     return tuple(h for h in hosts if h not in world.applications and h not in brokers)
