@@ -89,14 +89,17 @@ def test_a_share_groups_member_has_no_policy_of_its_own():
 
 @pytest.mark.parametrize("protocol", ["consumer", "classic"])
 @pytest.mark.parametrize("policy", ["earliest", "none"])
-def test_a_member_that_joins_goes_by_its_policy_too(protocol, policy):
+@pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 24), marks=pytest.mark.thorough)], ids=repr
+)
+def test_a_member_that_joins_goes_by_its_policy_too(protocol, policy, seeds):
     """Runs of the story's cluster, in which the front of src-0 is deleted while a member is away."""
     spec = scenario(STORY).spec
     app = spec.applications[0].but(protocol=protocol, auto_offset_reset=policy)
     budget = FaultBudget(delete_records=3)
     model = model_of(spec.but(applications=(app,), budget=budget), "kafka")
     asked, refused, ended = 0, 0, set()
-    for seed in range(24):
+    for seed in seeds:
         for _, _, outcome in steps_of(model, seed, 250):
             assert not wrong_in(outcome.world)
             for event in outcome.events:

@@ -610,7 +610,7 @@ def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) ->
     assert "sendOffsetsToTransaction() returns to app-1." in capsys.readouterr().out
     path.write_text(TEXT.lstrip().replace("except KafkaException", "except Exception"), "utf-8")
     assert main(["play", str(path)]) == 2
-    assert f"{path}:31: 'except Exception' takes what is no" in capsys.readouterr().err
+    assert f"{path}:32: 'except Exception' takes what is no" in capsys.readouterr().err
 
 
 def test_a_misspelt_step_says_at_which_line_of_the_readers_the_process_stands() -> None:
@@ -622,7 +622,7 @@ def test_the_consumer_has_the_name_of_its_kind_of_group() -> None:
     with pytest.raises(BadStory) as told:
         read_story(TEXT.lstrip().replace(" consumer.poll()", " share_consumer.poll()"), "mine.md")
     says = (
-        "mine.md:24: app-1 is in a regular group: its consumer is 'consumer', not 'share_consumer'."
+        "mine.md:25: app-1 is in a regular group: its consumer is 'consumer', not 'share_consumer'."
     )
     assert str(told.value) == says
 
