@@ -299,7 +299,8 @@ def _with_deliveries(
 
 def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> Struct:
     """Put an error where the draft lists it: some are of the whole answer, even of one partition."""
-    own = (Errors.NONE, *OF_A_PARTITION)
+    # The draft lists KAFKA_STORAGE_ERROR there, too; `DISK` says why no broker of the model gives it.
+    own = (Errors.NONE, *OF_A_PARTITION, Errors.KAFKA_STORAGE_ERROR)
     whole = next((error for _, error in m.of_each if error not in own), Errors.NONE)
     each = ((partition, error) for partition, error in m.of_each if error in own)
     return {"ErrorCode": whole, "Responses": _results(each, around)}
