@@ -116,3 +116,14 @@ def test_only_a_staging_line_names_whose_object_it_stages() -> None:
     assert draining.drained_by(STAGE) == ""
     assert draining.drained_by(member.but(target="other M9")) == ""
     assert draining.drained_by(POLL.but(target=f"{draining.DRAINED} M9")) == ""
+
+
+def test_programs_say_in_stored_words_which_object_they_stage_and_that_it_is_queued() -> None:
+    """Stories and readers' programs have them in their text."""
+    assert draining.drained_by(STAGE.but(target="drained M9")) == "M9"
+    twice = application(
+        DRAIN.but(target="queued"), DRAIN.but(target="queued"), verdicts=((0, ACCEPT),)
+    )
+    first = stepped(twice)
+    second = stepped(first.but(consumer=first.consumer.but(verdicts=((1, ACCEPT),))))
+    assert [d.verdicts for d in second.consumer.drained] == [((0, ACCEPT),), ((1, ACCEPT),)]

@@ -248,3 +248,13 @@ def test_without_idempotence_there_is_no_gap_that_could_be_waited_out():
     me = answer(me, -1, GAP)
     assert (me.failed, me.error) == (("a",), "Produce: OUT_OF_ORDER_SEQUENCE_NUMBER")
     assert me.manager.producer_epoch == -1
+
+
+def test_an_identity_that_is_refused_for_good_ends_the_producer():
+    me, _ = out(producer())
+    me = clients.on_response(me, InitProducerIdResponse(Errors.UNSUPPORTED_VERSION))
+    assert (me.manager.state, me.error) == (
+        ProducerState.FATAL_ERROR,
+        "InitProducerId: UNSUPPORTED_VERSION",
+    )
+    assert me.failed == tuple("abcdefg")

@@ -7,6 +7,7 @@ import pytest
 from kipviz.clients.sending import producer as clients
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.producing import Produce, ProduceResponse
@@ -127,3 +128,35 @@ def test_with_several_in_flight_it_rests_alike():
     assert clients.timers(me) == (managing.REST,)
     assert clients.next_request(me) is None
     assert clients.next_request(clients.on_timer(me, managing.REST)) == request
+
+
+@pytest.mark.parametrize(("found", "broker", "finds"), [(True, 1, True), (True, 7, False)])
+def test_a_coordinator_whose_connection_broke_is_looked_for_again(found, broker, finds):
+    """TxnRequestHandler.onComplete: a disconnect looks the coordinator up anew."""
+    me = clients.end_transaction(writing(finds=True, found=found, batches=()), committed=True)
+    me, end = goes_out(changed(me, batches=()), EndTxn)
+    me = clients.on_disconnected(me, broker)
+    assert me.manager.found is not finds
+    if not finds:
+        assert me.manager.on_wire == end
+        return
+    me, _ = goes_out(me, FindCoordinator)
+    me = clients.on_response(me, FindCoordinatorResponse(Errors.NONE, "t", 3))
+    assert clients.next_request(me) == end
+
+
+def test_an_offset_commit_is_no_request_to_the_transaction_coordinator():
+    me, request = goes_out(send_offsets(writing(finds=True, found=True), *OFFSETS), TxnOffsetCommit)
+    lost = clients.on_disconnected(me, 1)
+    assert (lost.manager.found, clients.next_request(lost)) == (True, request)
+    moved = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    assert moved.manager.found, "it is the group's coordinator that has moved"
+
+
+def test_an_error_while_it_prepares_ends_the_preparing_and_what_was_to_be_sent():
+    me = changed(send_offsets(writing(), *OFFSETS), preparing=True, to_add=("x-0",))
+    about = TxnOffsetCommitResponse(Errors.FENCED_INSTANCE_ID)
+    failed = managing.failed(me.manager, managing.Failure(about, about.error))
+    assert (failed.state, failed.preparing, failed.done) == (S.ABORTABLE_ERROR, False, True)
+    assert (failed.queue, failed.to_add, failed.rests) == ((), (), "")
+    assert failed.error == "TxnOffsetCommit: FENCED_INSTANCE_ID"

@@ -425,3 +425,15 @@ def test_what_is_unresolved_behind_the_wrap_is_a_number_of_java():
     me, _ = all_out(near_the_wrap(LAST - 1, 4))
     batch = me.accumulator.batches[0]
     assert in_flight.left_open(me, batch).partition_map.unresolved["out-0"] == -(2**31) + 2
+
+
+def test_a_batch_whose_number_was_closed_up_is_sent_again_although_its_leader_sees_a_gap():
+    """TxnPartitionEntry.adjustSequencesDueToFailedBatch resets it, and canRetry lets a reset batch be sent again."""
+    me, _ = all_out(writing("abc"))
+    me = answer(me, 1, FOR_GOOD)
+    assert [(b.base_sequence, b.reset) for b in me.accumulator.batches] == [(0, True), (1, True)]
+    assert me.partition_map.sequences["out-0"] == 2
+    first = next(b for b in me.accumulator.batches if b.base_sequence == 0)
+    assert in_flight.comes_early(me, first, GAP)
+    assert not in_flight.comes_early(me, first.but(reset=False), GAP), "it is the next one"
+    assert not in_flight.comes_early(me, first, Errors.DUPLICATE_SEQUENCE_NUMBER)

@@ -514,3 +514,10 @@ def test_the_next_life_is_configured_as_the_one_before_and_remembers_nothing_of_
     assert sc.restarted(me.but(member=True), 2).assigned == (), "its group tells it"
     assert sc.restarted(me.but(member=True), 2).member
     assert sc.restarted(me.but(staging_told=-1), 2).staging_told == -1
+
+
+def test_broker_0_is_a_broker_like_any_other():
+    me = reader(delivered_by=0, session_broker=0, session_epoch=1)
+    assert sc.next_request(polls(me)).partition == "src-1", "src-0 was asked for already"
+    never = reader()
+    assert sc.next_request(polls(never)).partition == "src-0"

@@ -212,3 +212,14 @@ def test_the_three_stories_end_as_they_say():
     )
     assert says(LATE, "repaired") == ("holds", [])
     assert says(LATE, "kip-1310") == ("broken", [])
+
+
+def test_a_thread_s_place_is_its_line_its_wait_its_records_and_its_gate():
+    me = submitted(process().but(line=3))
+    mine = me.workers[0].but(line=5, waiting=True, ended="over", gate="looked")
+    me = me.but(workers=(mine,), waiting=False, ended="", gate="parked")
+    seen = workers.seen_by(me, "worker")
+    assert (seen.line, seen.waiting, seen.ended, seen.gate) == (5, True, "over", "looked")
+    theirs = seen.workers[0]
+    assert (theirs.line, theirs.waiting, theirs.ended, theirs.gate) == (3, False, "", "parked")
+    assert (seen.thread, workers.seen_by(seen, "worker").thread) == ("worker", "")
