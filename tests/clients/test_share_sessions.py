@@ -322,6 +322,13 @@ def test_what_was_gathered_is_not_acknowledged_in_a_session_that_begins():
     assert (moved.session_epoch, moved.acknowledgements) == (0, ())
 
 
+def test_who_closes_holds_nothing_any_more_and_owes_nobody_a_word():
+    """What is held is given back by the broker with the session, accepted or not."""
+    for me in (gathered(), polls(gathered())):
+        closed = sc.close(me)
+        assert (closed.held, closed.in_hand, closed.owed) == ((), (), ())
+
+
 # -- one fetch for all partitions of a broker ----------------------------------------------------------
 
 

@@ -7,7 +7,16 @@ import pytest
 from kipviz.cluster.actions import ExpireLock, Step, Tick, TimeOutTransaction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
-from kipviz.cluster.timing.clock import Clock, Deadline, clock_named, ms, next_tick, passed, unit_of
+from kipviz.cluster.timing.clock import (
+    Clock,
+    Deadline,
+    clock_named,
+    ms,
+    next_tick,
+    passed,
+    unit_of,
+    why_no_clock,
+)
 from kipviz.cluster.timing.deadlines import LOCK, TRANSACTION, after_step, deadline_of, find, unit
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
@@ -248,3 +257,51 @@ def test_deadlines_stand_in_one_order_and_stay_within_their_bounds(
             assert [(d.kind, d.place) for d in due] == sorted({(d.kind, d.place) for d in due})
             assert all(0 <= d.after <= max(d.by, d.after) for d in due)
     assert ticks
+
+
+@pytest.mark.parametrize(
+    ("clock", "why"),
+    [
+        (Clock("timed", 0, "next", 0, 0, stamps=True, backs_off=True), None),
+        (Clock("timed", -1, "exact", -1, -1), None),
+        (Clock("solar"), "the clock is untimed or timed, not 'solar'"),
+        (Clock("timed", tick="often"), "a tick is exact or next, not 'often'"),
+        (Clock("timed", -2), "delay_max_ms is a whole number from 0, or -1 for no bound, not -2"),
+        (Clock("timed", pause_max_ms=-2), "pause_max_ms is a whole number from 0, or -1 for"),
+        (Clock("timed", refresh_ms=-2), "refresh_ms is a whole number from 0, or -1 for no bound"),
+        (Clock("timed", True), "delay_max_ms is a whole number from 0, or -1 for no bound, not T"),
+        (Clock(stamps=True), "records carry their time with a timed clock only: leave stamps at"),
+        (Clock(backs_off=True), "a sender rests with a timed clock only: leave backs_off at false"),
+    ],
+)
+def test_of_a_clock_each_part_is_checked(clock: Clock, why: str | None) -> None:
+    said = why_no_clock(clock)
+    assert (said is None) if why is None else str(said).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("clock", "words"),
+    [
+        (Clock(), "untimed"),
+        (Clock("untimed", 5), "untimed"),
+        (Clock("timed"), "timed (every tick, free delays)"),
+        (Clock("timed", 0, "next"), "timed (tick by deadline, delays up to 0 ms)"),
+        (
+            Clock("timed", 50, "exact", 0),
+            "timed (every tick, delays up to 50 ms, pauses up to 0 ms)",
+        ),
+    ],
+)
+def test_a_verdict_says_how_its_time_passed(clock: Clock, words: str) -> None:
+    assert clock.words == words
+
+
+def test_the_next_tick_is_the_unit_or_leads_to_the_next_thing_that_is_due() -> None:
+    due = (
+        Deadline("lock", (1,), 30, 40),
+        Deadline("sent", (2,), 0, -1),
+        Deadline("sent", (3,), 0, 20),
+    )
+    assert (next_tick(due, 10, "exact"), next_tick(due, 10, "next")) == (10, 20)
+    assert next_tick(due[1:2], 10, "exact") == 0, "it may happen at any moment"
+    assert next_tick((), 10, "next") == 0

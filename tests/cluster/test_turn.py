@@ -21,7 +21,7 @@ from kipviz.messages.events import ConnectionLost, LeaderMoved, LogPruned, Messa
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.scenarios.library import scenario
-from tests.cluster.small_clusters import FIRST_OFFSET, model_of, small_spec
+from tests.cluster.small_clusters import FIRST_OFFSET, model_of, small_spec, steps_of
 
 KAFKA = design("kafka")
 
@@ -169,3 +169,9 @@ def _call(role, shard, message):
     from kipviz.brokers.context import LocalCall
 
     return LocalCall(role, shard, message)
+
+
+def test_what_a_handler_compared_is_told_of_those_that_compared_something():
+    told = [c for _, _, o in steps_of(model_of(small_spec()), 1, 60) for c in o.checks]
+    assert told
+    assert all(each.checks for each in told)
