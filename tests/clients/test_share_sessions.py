@@ -12,6 +12,7 @@ from kipviz.clients.shares import share_consumer as sc
 from kipviz.clients.shares.share_holding import Held, Owed
 from kipviz.clients.shares.share_memory import Completed, ShareConsumer
 from kipviz.messages.errors import Errors
+from kipviz.messages.features import Features
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -528,3 +529,21 @@ def test_broker_0_is_a_broker_like_any_other():
     assert sc.next_request(polls(me)).partition == "src-1", "src-0 was asked for already"
     never = reader()
     assert sc.next_request(polls(never)).partition == "src-0"
+
+
+def test_before_anything_was_asked_no_member_is_named_and_nobody_asks_for_staging():
+    """JoinGroupRequest.UNKNOWN_MEMBER_ID is "", and an epoch of -1 is nobody's."""
+    me = reader()
+    assert (me.snapshot, me.staging_told) == (("", -1), -1)
+    assert sc.connected(me, Features(share_version=3)) == me
+    named = sc.share_group_metadata(me)
+    assert named.snapshot == ("M1", 2)
+    assert named.but(member_epoch=3).snapshot == ("M1", 2), "an immutable snapshot (KIP-1289)"
+    assert named.held == (Held("src-0", -1),)
+
+
+@pytest.mark.parametrize(("level", "told"), [(2, 0), (3, 1)])
+def test_a_connection_tells_who_asks_whether_the_cluster_stages(level, told):
+    me = reader(staging_told=1)
+    after = sc.connected(me, Features(share_version=level, staging_level=3))
+    assert after.staging_told == told
