@@ -12,6 +12,7 @@ from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator,
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.timers import TransactionalIdExpiry
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_append import PendingAppend
 from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
@@ -136,7 +137,7 @@ def test_a_name_expires_where_names_do_and_nothing_of_it_is_being_written():
     desk = transactions(transactional_ids_expire=True)
     desk.ask(tc.on_init_producer_id, InitProducerId("t"))
     (timer,) = tc.timers(desk.role, desk.on)
-    assert timer.endswith("t")
+    assert timer == TransactionalIdExpiry("t")
     assert tc.timers(desk.role.but(loading=True), desk.on) == ()
     busy = desk.role.transactions["t"].but(pending_state=S.ONGOING)
     assert tc.timers(desk.role.but(transactions=Table.of({"t": busy})), desk.on) == ()
