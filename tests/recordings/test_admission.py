@@ -10,9 +10,16 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.core.table import Table
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.recordings.decoded.acl_records import LoggedAccessControlEntry
+from kipviz.recordings.decoded.elections import LEARNS_MS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.request_context.admission import Admission, Allowed
+from kipviz.recordings.request_context.admission import (
+    Admission,
+    Allowed,
+    allowed_by,
+    host_of,
+)
 from kipviz.recordings.request_context.evidence import of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -83,3 +90,64 @@ def test_the_listener_of_the_brokers_and_one_without_an_authorizer_refuse_nobody
     nobody = (Allowed(0, 0, ()),)
     assert Admission(nobody).of_group(exchange(0, 1, "ANONYMOUS")) == (True,)
     assert Admission(()).of_group(exchange(0, 1)) == (True,)
+
+
+def entry(acl_id: str, name: str, **changes: str) -> LoggedAccessControlEntry:
+    said = {
+        "resource": "TOPIC",
+        "name": name,
+        "pattern": "LITERAL",
+        "principal": "User:app",
+        "host": "*",
+        "operation": "READ",
+        "permission": "ALLOW",
+    }
+    return LoggedAccessControlEntry(offset=0, acl_id=acl_id, **said | changes)
+
+
+def test_the_acls_of_a_metadata_log_come_and_go_by_their_ids() -> None:
+    """AccessControlEntryRecord, RemoveAccessControlEntryRecord."""
+    first = entry("1", "src")
+    second = entry("2", "out", pattern="PREFIXED", operation="WRITE", permission="DENY")
+    allowed = allowed_by([(1_000, first, True), (2_000, second, True), (3_000, first, False)])
+    read = Acl("app", Operation.READ, Resource.TOPIC, "src")
+    write = Acl("app", Operation.WRITE, Resource.TOPIC, "out*", allow=False)
+    assert [each.acls for each in allowed] == [(), (read,), (read, write), (write,)]
+    assert [each.begin_ms for each in allowed] == [0, 1_000, 2_000, 3_000]
+    assert all(each.known_ms == each.begin_ms + LEARNS_MS for each in allowed[1:])
+    assert all(each.super_users for each in allowed), "super.users is in no metadata log"
+    assert allowed_by([]) == ()
+
+
+def test_an_acl_of_one_host_counts_for_who_comes_from_there() -> None:
+    (_, allowed) = allowed_by([(0, entry("1", "src", host="10.0.0.7"), True)])
+    assert allowed.acls == ()
+    assert [acl.name for acl in allowed.at("10.0.0.7")] == ["src"]
+    assert allowed.at("10.0.0.8") == ()
+
+
+@pytest.mark.parametrize("changes", [{"operation": "DESCRIBE_TOKENS"}, {"resource": "USER"}])
+def test_an_acl_that_no_request_of_the_model_is_held_against_is_left_out(changes) -> None:
+    (_, allowed) = allowed_by([(0, entry("1", "src", **changes), True)])
+    assert (allowed.acls, allowed.of_hosts) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("connection", "host"),
+    [
+        ("10.0.0.1:9092-10.0.0.7:50123-4", "10.0.0.7"),
+        ("10.0.0.1:9092-10.0.0.7:50123-4-11", "10.0.0.7"),
+        ("[::1]:9092-[::2]:50123-0", "[::2]"),
+        ("c", ""),
+        ("10.0.0.1:9092", ""),
+    ],
+)
+def test_a_connection_is_named_by_both_its_ends(connection: str, host: str) -> None:
+    """Selector, SocketServer.connectionId: host:port-host:port-index, since 4.0 with the processor's number."""
+    assert host_of(connection) == host
+
+
+def test_super_users_may_be_anybody_and_that_is_the_farther_reason() -> None:
+    admission = Admission((Allowed(0, 0, (), super_users=True),))
+    assert admission.acls_of(exchange(0, 1)) == ((), None)
+    assert admission.of_group(exchange(0, 1)) == (False, True)
