@@ -6,9 +6,9 @@ import pytest
 
 from kipviz.lessons.error_meanings import meaning_of
 from kipviz.messages.errors import Errors
+from kipviz.scenarios.library import LIBRARY
 from kipviz.views.lesson import LessonTelling
-from tests.scenarios.story import nodes, played
-from tests.views.test_checks import SAMPLE, STORIES
+from tests.scenarios.story import nodes, played, under_one_design_each
 
 
 def asked_about(name: str, under: str) -> list[tuple[str, dict[str, tuple[bool, str]]]]:
@@ -42,23 +42,17 @@ def badly_asked(name: str, under: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("name", "under"), SAMPLE)
-def test_a_request_is_asked_about_with_its_answer_and_others_that_each_have_a_meaning(name, under):
-    assert badly_asked(name, under) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "under"), STORIES)
+@pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_every_request_is_asked_about_with_its_answer_and_others_that_each_have_a_meaning(
-    name, under
-):
+    name: str, under: str
+) -> None:
     assert badly_asked(name, under) == []
 
 
 @pytest.mark.slow
 def test_nearly_all_questions_about_answers_have_more_than_two():
     """Where the very first check of a request fails, nothing is known of what the others lead to."""
-    sizes = [len(options) for story in STORIES for _, options in asked_about(*story)]
+    sizes = [len(options) for s in LIBRARY for _, options in asked_about(s.name, s.designs[0])]
     assert len(sizes) > 1_000
     assert sum(size == 2 for size in sizes) < len(sizes) / 33
 
