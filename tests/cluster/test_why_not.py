@@ -18,6 +18,7 @@ from kipviz.cluster.actions import (
     Replicate,
     RunOut,
     Send,
+    Step,
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.catalogue import script_name
@@ -172,3 +173,11 @@ def test_a_timer_that_is_not_set_is_told_with_those_that_are() -> None:
         world = model.step(world, model.enabled(world)[0]).world
     (timer,) = {a.timer for a in model.enabled(world) if isinstance(a, ClientTimer)}
     assert str(model.why_not(world, wrong)).endswith(f"set are: {timer_words(timer)}")
+
+
+def test_who_goes_on_has_to_be_there_down_to_its_thread() -> None:
+    model = group()
+    world = model.initial()
+    assert model.why_not(world, Step("app-9")) == "there is no application app-9"
+    assert model.why_not(world, Step("app-1", thread="T9")) == "app-1 has no thread T9"
+    assert model.why_not(world, Step("app-1")) is None
