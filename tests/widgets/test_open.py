@@ -120,7 +120,7 @@ def test_a_search_can_be_reduced_by_name():
 
 def test_a_search_that_found_nothing_has_nothing_to_open():
     found = kipviz.explore("kip-1289-small", "repaired", states_max=30)
-    assert repr(found) == found.explored.sentence
+    assert repr(found) == f"{found.explored.sentence}\n{found.explored.under}"
     with pytest.raises(LookupError, match="found no run that breaks a property"):
         found.open()
 

@@ -65,9 +65,11 @@ class Producer(ManagedClient, frozen=True):
         """Whether it tells a batch that came back from one that was never sent.
 
         NOT MODELLED: that one does which has a single request in flight, under transaction version 2. In Kafka it
-        sends such a batch again in an abort, too; here it drops it, as it drops what was never sent.
+        sends such a batch again in an abort, too; here it drops it, as it drops what was never sent. A producer that is
+        bound to a session tells them apart: another one may have counted on, so its number cannot be given back.
         """
-        return self.max_in_flight > 1 or not (self.is_transactional and self.manager.implicit)
+        alone = self.is_transactional and self.manager.implicit and not self.manager.session
+        return self.max_in_flight > 1 or not alone
 
     @property
     def numbers_batches(self) -> bool:
