@@ -80,7 +80,7 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
         ...     '''A marker resolves a vote that is not newer than itself.'''
         ...     return staged <= marker
         >>> mine = kipviz.propose("not-newer", "repaired", marker_epoch=never_earlier)
-        >>> print(kipviz.explore("kip-1289-small", mine))
+        >>> print(kipviz.explore("kip-1289-small", mine).explored.sentence)
         686 states, 1,905 transitions, depth 42, untimed: no property is broken
 
     Raises:

@@ -156,7 +156,7 @@ def search(
 
     Example:
         >>> import kipviz
-        >>> print(kipviz.explore("kip-1289-small", "repaired"))
+        >>> print(kipviz.explore("kip-1289-small", "repaired").explored.sentence)
         686 states, 1,905 transitions, depth 42, untimed: no property is broken
         >>> found = kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1")
         >>> found.open().step

@@ -256,7 +256,7 @@ def test_a_design_does_not_differ_from_itself(kipviz):
 # --- list ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["scenarios", "designs", "slots", "faults"])
+@pytest.mark.parametrize("what", ["scenarios", "designs", "slots", "faults", "profiles"])
 def test_a_catalogue_is_the_same_in_text_and_in_json(kipviz, what):
     (entries,) = kipviz("list", what, "--json").document.values()
     assert entries
@@ -266,8 +266,16 @@ def test_a_catalogue_is_the_same_in_text_and_in_json(kipviz, what):
 
 
 def test_everything_there_is_comes_in_one_list(kipviz):
-    assert list(kipviz("list", "--json").document) == ["scenarios", "designs", "slots", "faults"]
-    assert {"SCENARIOS", "DESIGNS", "SLOTS", "FAULTS"} <= set(kipviz("list").out.splitlines())
+    assert list(kipviz("list", "--json").document) == [
+        "scenarios",
+        "designs",
+        "slots",
+        "faults",
+        "profiles",
+    ]
+    assert {"SCENARIOS", "DESIGNS", "SLOTS", "FAULTS", "PROFILES"} <= set(
+        kipviz("list").out.splitlines()
+    )
 
 
 def test_a_listed_story_can_be_played_under_the_last_design_it_is_listed_for(kipviz):

@@ -123,7 +123,7 @@ def test_under_version_2_it_is_noted_or_sent_all_the_same(under: str, added: int
         (0, "time_out=1", 947),
         (1, "time_out=1", 947),
         (1, "crash_client=1", 4_512),
-        (1, "lose_connection=1", 1_600),
+        (1, "lose_connection=1", 1_629),
     ],
 )
 def test_no_accident_breaks_a_session_below_version_2(version, faults, states) -> None:

@@ -35,6 +35,7 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.setting import GROUP as GROUP_ID
 from kipviz.scenarios.setting import TRANSACTIONAL_ID, group_app, home, share_app
+from kipviz.studies.counting.sessions import several_in_flight
 from kipviz.studies.test_plan.cost import NEVER, Table, path_words, since
 from kipviz.studies.test_plan.rounds import (
     APP,
@@ -265,7 +266,15 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
             return isinstance(action, Step) and stages and produced(timed) is None
 
         timed = run(
-            model_of(spec.but(placements=placements, budget=FaultBudget()), design, latencies),
+            model_of(
+                spec.but(
+                    placements=placements,
+                    budget=FaultBudget(),
+                    applications=tuple(map(several_in_flight, spec.applications)),
+                ),
+                design,
+                latencies,
+            ),
             latencies,
             lambda _: False,
             withheld=withheld,
