@@ -36,8 +36,8 @@ LARGE = (
     Space("repaired", "cut=1", 14_518, 52_829, 79),
     Space("repaired", "lose_connection=1", 23_262, 74_604, 71),
     Space("repaired", "crash_client=1", 38_421, 108_014, 77),
-    Space("repaired", "move_leader=1", 78_503, 248_332, 94),
-    Space("finding-X26", "move_leader=1", 63_378, 202_186, 91),
+    Space("repaired", "move_leader=1", 78_123, 247_254, 94),
+    Space("finding-X26", "move_leader=1", 62_998, 201_108, 91),
 )
 # How many steps the shortest counterexamples have.
 STUCK_AFTER = 20
