@@ -30,7 +30,7 @@ from kipviz.studies.draft_implementation.implementation import (
     TOGETHER,
     WITH_KIP_939,
     Case,
-    Mended,
+    FoundRepair,
     breaks,
     repair,
     timed,
@@ -134,8 +134,8 @@ def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
 
 
 def test_without_a_repair_that_suffices_none_is_named() -> None:
-    assert repair(Case(STAGES_LATE, "repaired")) == Mended()
-    assert Mended().words == "none"
+    assert repair(Case(STAGES_LATE, "repaired")) == FoundRepair()
+    assert FoundRepair().words == "none"
 
 
 def test_a_repair_is_a_smallest_one_only_if_every_interleaving_was_searched(

@@ -23,7 +23,7 @@ from kipviz.studies.draft_implementation.implementation import (
     OF_JOBS,
     PROMISES,
     Case,
-    Mended,
+    FoundRepair,
     Tried,
     cases,
     repair,
@@ -56,7 +56,7 @@ class Entry(Value, frozen=True):
     blame: str = ""
     link: str = ""
     bare: bool = False
-    repair: Mended = Mended()
+    repair: FoundRepair = FoundRepair()
     timers: TimersRan = TimersRan()
 
     @property

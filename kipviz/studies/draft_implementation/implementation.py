@@ -42,11 +42,11 @@ EARLY, MIDDLE, LATE = "draft-early", "draft-middle", "draft-late"
 # An iteration literally, and with what its own tests must have.
 ITERATIONS: dict[str, str] = {
     "early, which stages only where its own broker coordinates": EARLY,
-    "early, coordinator and epoch mended": (
+    "early, with the transaction coordinator and the next epoch": (
         f"{EARLY}+enlistment=transaction_coordinator+marker_epoch=equal_or_next"
     ),
     "middle": MIDDLE,
-    "middle, epoch mended": f"{MIDDLE}+marker_epoch=equal_or_next",
+    "middle, with the next epoch": f"{MIDDLE}+marker_epoch=equal_or_next",
     "late": LATE,
     "repaired": "repaired",
 }
@@ -81,7 +81,7 @@ class Case(Value, frozen=True):
         return found
 
 
-class Mended(Value, frozen=True):
+class FoundRepair(Value, frozen=True):
     """Decisions of the repaired design with which a case breaks no promise, as far as `searched` says; () if none does.
 
     Every set of fewer decisions breaks the case, which a run shows; `smaller` is how many there are. The set is called a smallest
@@ -170,7 +170,7 @@ class _Trials:
             if comes_up(slot_named(slot), spec)
         )
 
-    def mended(self, slots: tuple[str, ...]) -> Mended:
+    def repaired_by(self, slots: tuple[str, ...]) -> FoundRepair:
         """Return the set if no break was found with it, and no slots if one was."""
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
         candidate = self._base.but(**(self._choices | filled))
@@ -178,16 +178,16 @@ class _Trials:
             if known.breaks(candidate):
                 # What refuted last refutes most of what follows.
                 self._broken.insert(0, self._broken.pop(at))
-                return Mended()
+                return FoundRepair()
         found = self._searched(candidate)
         cell = next((each for each in found.cells if each.verdict == BREAKS), None)
         if cell is not None:
             run = follow(scenario(self.case.scenario), candidate, found.budget, cell.actions)
             self._broken.insert(0, _Refuter(breaking(run, cell.asked), self.slots))
-            return Mended()
+            return FoundRepair()
         decided = found.explored.complete and not found.explored.undecided
         smaller = sum(comb(len(self.slots), size) for size in range(1, len(slots)))
-        return Mended(slots, searched_without_a_break(found), decided, smaller)
+        return FoundRepair(slots, searched_without_a_break(found), decided, smaller)
 
     def _searched(self, candidate: Design) -> Judged:
         chosen = (candidate.chosen, candidate.levels)
@@ -203,7 +203,7 @@ def repair(
     known: tuple[str, ...] = (),
     promises: tuple[str, ...] = PROMISES,
     tried: Tried | None = None,
-) -> Mended:
+) -> FoundRepair:
     """Return a smallest set of slots that, filled as in the repaired design, breaks no promise.
 
     Each search has the limit of states of a verdict; what that of the answer has visited is told with it. No slots if the
@@ -218,22 +218,22 @@ def repair(
         StoppedEarly: if `tell` says False.
     """
     trials = _Trials(case, promises, tell, {} if tried is None else tried)
-    if not trials.mended(trials.slots).slots:
-        return Mended()
+    if not trials.repaired_by(trials.slots).slots:
+        return FoundRepair()
     if known:
-        again = trials.mended(known)
+        again = trials.repaired_by(known)
         if again.decided:
             return again
     for size in range(1, len(trials.slots) + 1):
-        first = Mended()
+        first = FoundRepair()
         for slots in combinations(trials.slots, size):
-            found = trials.mended(slots)
+            found = trials.repaired_by(slots)
             if found.decided:
                 return found
             first = first if first.slots else found
         if first.slots:
             return first
-    return Mended()
+    return FoundRepair()
 
 
 def _cells(case: Case, found: Judged) -> tuple[str, ...]:
@@ -245,10 +245,12 @@ def _cells(case: Case, found: Judged) -> tuple[str, ...]:
 
 def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     found = case.judged(case.design, tell)
-    mended = repair(case, tell).words if breaks(found) else NOTHING
+    repair_words = repair(case, tell).words if breaks(found) else NOTHING
     where = CLUSTERS[case.scenario]
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
-    return ((label, where, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, mended),)
+    return (
+        (label, where, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, repair_words),
+    )
 
 
 def cases() -> tuple[tuple[str, Case], ...]:
