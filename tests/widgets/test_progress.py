@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
@@ -136,3 +137,14 @@ def test_a_stored_notebook_has_no_line_of_progress() -> None:
     cell = v4.new_code_cell("x", outputs=[line, result])
     made = canonical(v4.new_notebook(cells=[cell]))
     assert [each.data for each in made.cells[0].outputs] == [{"text/plain": "686 states"}]
+
+
+def test_a_kernel_says_how_far_it_is_but_not_to_nbval_which_compares_all_outputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel = SimpleNamespace(kernel=object())
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: kernel)
+    monkeypatch.setenv("PYTEST_VERSION", "9")
+    assert not progress._in_a_notebook()
+    monkeypatch.delenv("PYTEST_VERSION")
+    assert progress._in_a_notebook()
