@@ -65,10 +65,10 @@ class Producer(ManagedClient, frozen=True):
         """Whether it tells a batch that came back from one that was never sent.
 
         NOT MODELLED: that one does which has a single request in flight, under transaction version 2. In Kafka it
-        sends such a batch again in an abort, too; here it drops it, as it drops what was never sent. A producer that is
-        bound to a session tells them apart: another one may have counted on, so its number cannot be given back.
+        sends such a batch again in an abort, too; here it drops it, as it drops what was never sent. Producers that
+        count together tell them apart: another one may have counted on, so a number cannot be given back.
         """
-        alone = self.is_transactional and self.manager.implicit and not self.manager.session
+        alone = self.is_transactional and self.manager.implicit and not self.partition_map.shared
         return self.max_in_flight > 1 or not alone
 
     @property

@@ -132,7 +132,11 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
         manager = manager.but(transaction_started=True)
     counted = rules.session_sequences(tuple(p.partition_map.sequences for p in producers))
     told = tuple(
-        _told(p.but(partition_map=p.partition_map.but(sequences=c)), manager, rules)
+        _told(
+            p.but(partition_map=p.partition_map.but(sequences=c, shared=len(producers) > 1)),
+            manager,
+            rules,
+        )
         for p, c in zip(producers, counted, strict=True)
     )
     for client in told:
