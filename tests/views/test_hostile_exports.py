@@ -40,6 +40,15 @@ def test_a_generated_test_runs_nothing_but_the_run():
         assert not hasattr(kipviz, "caught")
 
 
+def test_a_generated_test_imports_what_it_uses_and_nothing_else():
+    run = runs.play("kip-1289-small")
+    tree = ast.parse(pytest_source(run, runs.judge(run)))
+    imports = [n for n in tree.body if isinstance(n, ast.ImportFrom)]
+    names = {alias.asname or alias.name for n in imports for alias in n.names}
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    assert names <= used, names - used
+
+
 def test_an_action_is_written_so_that_python_reads_only_that_action():
     for text in (HOSTILE, CODE, "')+__import__('os')#"):
         for action in (Step(text), Deliver(text, 1, text)):

@@ -50,7 +50,7 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
 
 from kipviz.checking.single_run import runs
 {names}from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.values import Value, Written, fingerprint
+from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.setting_changes import under
 from kipviz.scenarios.library import {find}
