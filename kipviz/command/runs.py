@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table of a saved campaign, its runs that break something, and what changed.
 
     Raises:
-        Refused: if a folder keeps no campaign, or has no such design or property.
+        Refused: if a folder keeps no campaign, or there is no such design in it or no such property.
     """
+    from kipviz.checking.judging.verdicts import property_named
     from kipviz.spark.campaign import ArrowResult
     from kipviz.spark.campaign_changes import changes_between
     from kipviz.spark.saved_runs import saved_campaign
@@ -54,10 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
     with explaining():
         saved = saved_campaign(arguments.folder)
         earlier = None if arguments.against is None else saved_campaign(arguments.against)
+        # A property that another version called so is known by its runs.
+        if arguments.broken not in {None, *saved.table["broken"].unique().to_pylist()}:
+            property_named(arguments.broken)
+    if arguments.design is not None and arguments.design not in saved.plan.designs:
+        raise Refused(f"this campaign has the designs {', '.join(saved.plan.designs)}")
     result = ArrowResult(saved.plan, saved.table)
     broken = [row for row in result.rows_except("holds", "program") if _meant(row, arguments)]
-    if arguments.design and arguments.design not in saved.plan.designs:
-        raise Refused(f"this campaign has the designs {', '.join(saved.plan.designs)}")
     changes = None if earlier is None else changes_between(earlier.table, saved.table)
     document = _document(saved, result, broken[: arguments.limit], len(broken), changes)
     lines = [*_lines(saved, result, broken, arguments.limit)]

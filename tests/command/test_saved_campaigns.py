@@ -41,6 +41,9 @@ def test_runs_are_chosen_by_design_and_by_what_they_break(saved, capsys):
     assert runs(capsys, saved, "--design", "repaired")[1]["broken"] == 0
     assert main(["runs", str(saved), "--design", "none"]) == 2
     assert "this campaign has the designs repaired, finding-I" in capsys.readouterr().err
+    assert main(["runs", str(saved), "--broken", "nonsense"]) == 2
+    assert "there is no property 'nonsense'; the properties are" in capsys.readouterr().err
+    assert runs(capsys, saved, "--broken", "atomic")[1]["broken"] == 0
 
 
 def test_what_changed_since_another_campaign_is_listed_with_a_command_for_it(
