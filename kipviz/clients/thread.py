@@ -19,7 +19,7 @@ from kipviz.clients.operators.admin import Admin
 from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.sending import producer as producing
 from kipviz.clients.sending.awaited_topics import released
-from kipviz.clients.sending.producer import Producer
+from kipviz.clients.sending.producer import Producer, is_plain
 from kipviz.clients.sessions import binding, session_threads
 from kipviz.clients.sessions.session_calls import (
     GIVEN,
@@ -204,7 +204,7 @@ def _raised_on_entry(me: Application, line: Line) -> str:
 def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
     """Give the exception of a call that is not legal in this state, or nothing."""
     client = client_of(me, line)
-    if isinstance(client, Producer) and not client.is_transactional:
+    if is_plain(client):
         return _why_not_plain(line)
     if isinstance(client, ExternalDatabase) and line.call is Call.DATABASE_COMMIT:
         return external_database.why_stale(client)

@@ -129,12 +129,9 @@ class StepMemory:
             if new is not getattr(world, name).get(key):
                 found = new if new is None else self._met.setdefault(new, new)
                 changed.setdefault(_NUMBER[name], []).append((key, found))
-        met = self._met
+        written = ((number, tuple(entries)) for number, entries in changed.items())
         done = _Done(
-            tuple(
-                (number, met.setdefault(tuple(entries), tuple(entries)))
-                for number, entries in changed.items()
-            ),
+            tuple((number, self._met.setdefault(each, each)) for number, each in written),
             self._met.setdefault(after.image, after.image),
             after.up,
             after.cuts,

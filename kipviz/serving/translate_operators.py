@@ -166,9 +166,6 @@ def _partitions(group: Struct) -> Iterator[str]:
         yield from (f"{topic['TopicName']}-{index}" for index in topic["Partitions"])
 
 
-_RESOURCES = {number: name for name, number in acls.RESOURCES.items()}
-_OPERATIONS = {number: name for name, number in acls.OPERATIONS.items()}
-_PATTERNS = {number: name for name, number in acls.PATTERNS.items()}
 _ALLOW = {acls.ANY: None, acls.ALLOW: True, acls.DENY: False}
 
 
@@ -176,11 +173,11 @@ def describe_acls(said: Struct, version: int, desk: Desk) -> Asked:
     """List the ACLs that a filter means."""
     try:
         wanted = AclFilter(
-            _any_or(_RESOURCES, said["ResourceTypeFilter"]),
+            _any_or(acls.RESOURCE_NAMES, said["ResourceTypeFilter"]),
             said["ResourceNameFilter"] or "",
-            _PATTERNS[said.get("PatternTypeFilter", acls.PATTERNS["LITERAL"])],
+            acls.PATTERN_NAMES[said.get("PatternTypeFilter", acls.PATTERNS["LITERAL"])],
             said["PrincipalFilter"] or "",
-            _any_or(_OPERATIONS, said["Operation"]),
+            _any_or(acls.OPERATION_NAMES, said["Operation"]),
             _ALLOW[said["PermissionType"]],
         )
     except KeyError as number:

@@ -328,14 +328,19 @@ class Search:
 
 def abstraction_of(model: Model) -> str:
     """Return what a model of a cluster leaves out of Kafka, in words; "" for a model of something else."""
-    spec = getattr(model, "spec", None)
-    return profile_of(spec).words if isinstance(spec, ClusterSpec) else ""
+    spec = _cluster_of(model)
+    return "" if spec is None else profile_of(spec).words
 
 
 def clock_of(model: Model) -> str:
     """Say with which clock a model is searched; one that is no cluster has none."""
+    spec = _cluster_of(model)
+    return (Clock() if spec is None else spec.clock).words
+
+
+def _cluster_of(model: Model) -> ClusterSpec | None:
     spec = getattr(model, "spec", None)
-    return spec.clock.words if isinstance(spec, ClusterSpec) else Clock().words
+    return spec if isinstance(spec, ClusterSpec) else None
 
 
 def _of_states(states: tuple[Any, ...]) -> bytes:

@@ -79,6 +79,12 @@ class Producer(ManagedClient, frozen=True):
 
 P = TypeVar("P", bound=Producer)
 
+
+def is_plain(me: object) -> bool:
+    """Say whether a client is a producer without a transactional id."""
+    return isinstance(me, Producer) and not me.is_transactional
+
+
 # The sender's part, which every client has under these names.
 next_request, sent = sender.next_request, sender.sent
 on_response, on_disconnected = sender.on_response, sender.on_disconnected

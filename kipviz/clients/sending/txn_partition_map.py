@@ -16,8 +16,8 @@ class TxnPartitionMap(Value, frozen=True):
 
     `of` is the identity with which a partition is counted, where a producer without a transactional id changes its
     epoch by itself; the transactional one begins all of them anew with its next identity. `unresolved` has the
-    sequence behind a batch that was sent and expired: whether a leader has it is open. `shared` says that several
-    producers of a session count in it (KIP-1310, draft), so that a number cannot be given back.
+    sequence behind a batch that was sent and expired: whether a leader has it is open. `shared` says that other
+    producers of the session write with the same identity (KIP-1310, draft), so that a number cannot be given back.
     """
 
     sequences: Table[str, int] = Table.of()

@@ -1,4 +1,4 @@
-"""What a client of Kafka is configured with where nobody says anything, as far as the model has it for that client.
+"""Kafka's defaults for what a client's spec leaves out, as far as the model has them for that client.
 
 A field of an application's spec that was not given is resolved here, when the spec is made; a spec never holds
 one of these placeholders. Where the model lacks Kafka's behaviour for one kind of process, that process gets the nearest

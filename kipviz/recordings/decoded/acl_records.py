@@ -7,34 +7,23 @@ PatternType, AclOperation and AclPermissionType.
 from __future__ import annotations
 
 from kipviz.core.values import Value
+from kipviz.messages.acls import LITERAL, PREFIXED
+from kipviz.messages.apis.cluster import acls
 from kipviz.records.fields import Fields
 
-RESOURCES = {
-    2: "TOPIC",
-    3: "GROUP",
-    4: "CLUSTER",
-    5: "TRANSACTIONAL_ID",
-    6: "DELEGATION_TOKEN",
-    7: "USER",
-}
-PATTERNS = {3: "LITERAL", 4: "PREFIXED"}
+# What requests of the model name, and what only a log has.
+RESOURCES = {**acls.RESOURCE_NAMES, 6: "DELEGATION_TOKEN", 7: "USER"}
+PATTERNS = {acls.PATTERNS[pattern]: pattern for pattern in (LITERAL, PREFIXED)}
 OPERATIONS = {
+    **acls.OPERATION_NAMES,
     2: "ALL",
-    3: "READ",
-    4: "WRITE",
     5: "CREATE",
-    6: "DELETE",
-    7: "ALTER",
-    8: "DESCRIBE",
-    9: "CLUSTER_ACTION",
     10: "DESCRIBE_CONFIGS",
     11: "ALTER_CONFIGS",
-    12: "IDEMPOTENT_WRITE",
     13: "CREATE_TOKENS",
     14: "DESCRIBE_TOKENS",
-    15: "TWO_PHASE_COMMIT",
 }
-PERMISSIONS = {2: "DENY", 3: "ALLOW"}
+PERMISSIONS = {acls.DENY: "DENY", acls.ALLOW: "ALLOW"}
 
 
 class LoggedAccessControlEntry(Value, frozen=True):

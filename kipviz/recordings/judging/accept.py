@@ -393,10 +393,11 @@ class Acceptor(RequestBook):
                 yield Asked(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
+                shown = moments
                 if behind_ms:
                     far = max(behind_ms, self._seen_ends.not_shown_ms(read.partition, exchange))
-                    moments = tuple(self.moments(exchange, far))
-                said = tuple(dict.fromkeys(self._told(read, moments, exchange)))
+                    shown = tuple(self.moments(exchange, far))
+                said = tuple(dict.fromkeys(self._told(read, shown, exchange)))
                 yield Asked(number, exchange.api, read.partition, read.recorded, said)
 
     def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:

@@ -9,10 +9,10 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.ledger import Ledger, ledger
 from kipviz.clients.application import Call, Line
-from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.kafka_defaults import default_in_flight
 from kipviz.cluster.specs.session_config import SessionSpec
-from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
@@ -352,11 +352,6 @@ def identities() -> Table:
 # -- B33: does a connection of its own help? ---------------------------------------------------------
 
 
-def several_in_flight(app: ApplicationSpec) -> ApplicationSpec:
-    """Return an application whose producer has Kafka's default of five requests in flight; a session's keeps its one."""
-    return app if app.session else app.but(max_in_flight=MAX_IN_FLIGHT)
-
-
 def queueing() -> Table:
     """In how many states a transactional request stands behind a batch on its connection.
 
@@ -370,7 +365,7 @@ def queueing() -> Table:
         story = scenario(name)
         (app,) = story.spec.applications
         spec = story.spec.but(
-            applications=(several_in_flight(app).but(max_records=1),),
+            applications=(app.but(max_records=1, max_in_flight=default_in_flight(app)),),
             records=(("src-0", 100, ("a",)),),
             placements=tuple(
                 p.but(leader=3, others=(4,))

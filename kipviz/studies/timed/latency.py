@@ -22,6 +22,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.specs.kafka_defaults import default_in_flight
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.world import World
 from kipviz.core.values import Value
@@ -35,7 +36,6 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.setting import GROUP as GROUP_ID
 from kipviz.scenarios.setting import TRANSACTIONAL_ID, group_app, home, share_app
-from kipviz.studies.counting.sessions import several_in_flight
 from kipviz.studies.test_plan.cost import NEVER, Table, path_words, since
 from kipviz.studies.test_plan.rounds import (
     APP,
@@ -270,7 +270,9 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
                 spec.but(
                     placements=placements,
                     budget=FaultBudget(),
-                    applications=tuple(map(several_in_flight, spec.applications)),
+                    applications=tuple(
+                        app.but(max_in_flight=default_in_flight(app)) for app in spec.applications
+                    ),
                 ),
                 design,
                 latencies,

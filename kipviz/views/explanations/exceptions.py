@@ -23,7 +23,7 @@ from kipviz.clients.exceptions import (
 )
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Holder, MemberConsumer
-from kipviz.clients.sending.producer import Producer
+from kipviz.clients.sending.producer import is_plain
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
@@ -68,7 +68,7 @@ def _holders(app: Application) -> tuple[Holder, ...]:
 def _of_holder(holder: Holder) -> Thrown:
     """Return the exception of a producer's error, and what its state leaves to do."""
     request, known = told(holder.error)
-    if isinstance(holder, Producer) and not holder.is_transactional:
+    if is_plain(holder):
         # It has no transaction to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.
         return Thrown(class_of(known) if known is not None else holder.error, FAILED)
     kind = BY_STATE.get(holder.manager.state, ABORTS)

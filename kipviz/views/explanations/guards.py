@@ -22,7 +22,7 @@ from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Holder, MemberConsumer, next_request
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
-from kipviz.clients.sending.producer import Producer
+from kipviz.clients.sending.producer import is_plain
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import seen_by
@@ -138,7 +138,7 @@ def _call(app: Application) -> Iterator[Guard]:
     client = client_of(app, line)
     if isinstance(client, Holder):
         yield "producer state", client.state_name
-        if not app.waiting and not (isinstance(client, Producer) and not client.is_transactional):
+        if not app.waiting and not is_plain(client):
             yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
         if client.error:
             yield "error", client.error

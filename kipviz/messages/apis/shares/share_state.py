@@ -372,6 +372,11 @@ def _staged(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
     )
 
 
+# What a request between brokers needs that no release has.
+AS_WRITE = (
+    Need(Operation.CLUSTER_ACTION, Resource.CLUSTER, "as WriteShareGroupState", "our inference"),
+)
+
 APIS: tuple[Api, ...] = (
     Api(
         request=model.ReadShareGroupState,
@@ -462,14 +467,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(TXN_WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
-        needs=(
-            Need(
-                Operation.CLUSTER_ACTION,
-                Resource.CLUSTER,
-                "as WriteShareGroupState",
-                "our inference",
-            ),
-        ),
+        needs=AS_WRITE,
         refusal=lambda m, error: model.TxnWriteShareGroupStateResponse(error, m.key),
         errors=(
             at(
@@ -499,14 +497,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(TELL_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.ANY,
-        needs=(
-            Need(
-                Operation.CLUSTER_ACTION,
-                Resource.CLUSTER,
-                "as WriteShareGroupState",
-                "our inference",
-            ),
-        ),
+        needs=AS_WRITE,
         refusal=lambda m, error: model.TellShareGroupStateResponse(error, m.key),
         errors=(
             at(
