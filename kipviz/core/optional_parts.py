@@ -1,7 +1,7 @@
 """The parts of the package beside its core, and the sentence for a part that is not installed.
 
-The model, its search and the command line need msgspec alone. What a notebook, Spark or the logs of a
-broker need besides is installed by name: `pip install 'kipviz[notebook]'`.
+The model, its search and the command line need msgspec alone. What a notebook, Spark, the logs of a broker or a
+client's regular expression need besides is installed by name: `pip install 'kipviz[notebook]'`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "traitlets",
     ),
     "spark": ("numpy", "pandas", "py4j", "pyarrow", "pyspark"),
+    "regex": ("re2",),
 }
+# Packages whose name on the registry is another one than the module's.
+ON_THE_REGISTRY: Mapping[str, str] = {"re2": "google-re2"}
 
 
 class MissingPart(ImportError):
@@ -39,7 +42,7 @@ def missing_part(wish: str, error: ImportError) -> MissingPart | None:
     for part, packages in PARTS.items():
         if package in packages:
             sentence = (
-                f"{wish} needs the package {package}, which is not installed; "
+                f"{wish} needs the package {ON_THE_REGISTRY.get(package, package)}, which is not installed; "
                 f"install it with: pip install 'kipviz[{part}]'"
             )
             return MissingPart(sentence, name=error.name)

@@ -33,7 +33,7 @@ from kipviz.serving.batch_bytes import fates
 from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.reply_context import HOST
-from kipviz.serving.served_cluster import MISTAKE, Caller, ServedCluster, node_of
+from kipviz.serving.served_cluster import Caller, ServedCluster, node_of, why_not_handled
 from kipviz.serving.served_spec import spec_of, to_serve
 from kipviz.serving.transaction_times import no_time, wall_ms
 
@@ -410,7 +410,7 @@ class Server:
         except Exception as mistake:
             if not isinstance(key.data, Caller):
                 raise
-            self.cluster.refuse(key.data, f"{MISTAKE} {type(mistake).__name__}: {mistake}")
+            self.cluster.refuse(key.data, why_not_handled(mistake))
 
     def _patience(self) -> float:
         soonest = min(self._polls.values(), default=monotonic() + TRANSACTION_SCAN_S)

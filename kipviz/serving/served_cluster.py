@@ -31,6 +31,7 @@ from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.cluster.timing import role_delays
 from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.model import NotEnabled
+from kipviz.core.optional_parts import MissingPart
 from kipviz.core.printable import sentence
 from kipviz.core.trace import Trace
 from kipviz.messages.errors import Errors
@@ -63,6 +64,13 @@ CLIENT_LINE_MAX = 500  # letters of one line of a client's log
 MISTAKE = "kipviz could not handle its request:"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
+
+
+def why_not_handled(mistake: Exception) -> str:
+    """Return what the log says of a request that ended in a mistake; of a part that is missing, its sentence."""
+    if isinstance(mistake, MissingPart):
+        return str(mistake)
+    return f"{MISTAKE} {type(mistake).__name__}: {mistake}"
 
 
 @dataclass
@@ -179,7 +187,7 @@ class ServedCluster:
             except (WireError, Refused, ValueError, UnicodeDecodeError, OverflowError) as wrong:
                 self.refuse(caller, str(wrong))
             except Exception as mistake:  # noqa: BLE001  one client's request ends no server
-                self.refuse(caller, f"{MISTAKE} {type(mistake).__name__}: {mistake}")
+                self.refuse(caller, why_not_handled(mistake))
 
     def refuse(self, caller: Caller, why: str) -> None:
         """Close a connection whose request makes no sense, as Kafka does, with one line in the log."""
@@ -398,7 +406,7 @@ class ServedCluster:
         except Exception as mistake:
             if not isinstance(action, Deliver):
                 raise
-            why = f"{MISTAKE} {type(mistake).__name__}: {mistake}"
+            why = why_not_handled(mistake)
             self.lines.append(f"{action.source} to broker {action.broker} closed: {why}")
             self.take(LoseConnection(action.source, action.broker))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from kipviz.brokers.membership import patterns
 from kipviz.brokers.membership.patterns import BadPattern, compiled
+from kipviz.core.optional_parts import MissingPart
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,22 @@ def test_what_re2_does_not_take_is_no_pattern(regex: str) -> None:
 def test_an_expression_that_keeps_a_backtracking_engine_busy_is_answered(regex: str) -> None:
     """With backtracking none of these would end: each further letter doubles the work."""
     assert compiled(regex).fullmatch("a" * 5_000) is None
+
+
+def test_without_re2_an_expression_is_refused_in_one_sentence_and_nothing_stands_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    compiled.cache_clear()
+    for _ in range(2):  # the refusal is not remembered, an expression is
+        with pytest.raises(
+            MissingPart,
+            match=r"^a client's regular expression needs the package google-re2, which is not installed; "
+            r"install it with: pip install 'kipviz\[regex\]'$",
+        ):
+            compiled("o?src")
+    monkeypatch.undo()
+    assert compiled("o?src").fullmatch("src")
 
 
 def test_in_a_browser_pythons_expressions_stand_in_without_what_re2_lacks(

@@ -1,9 +1,11 @@
 """Frames without sockets: every request in every version, and bytes that are none."""
 
+import sys
 from random import Random
 
 import pytest
 
+from kipviz.brokers.membership import patterns
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.messages.wire.codec import encode
@@ -31,9 +33,10 @@ TOLD = {
 }
 
 
-def frame(key, version):
+def frame(key, version, **said):
     api = APIS[key]
-    told = {n: v for n, v in TOLD.get(key, {}).items() if _has(api.request, n, version)}
+    told = {**TOLD.get(key, {}), **said}
+    told = {n: v for n, v in told.items() if _has(api.request, n, version)}
     head = {"RequestApiKey": key, "RequestApiVersion": version, "CorrelationId": 5}
     header = encode(REQUEST_HEADER, header_version(api.request, version), {**head, "ClientId": "c"})
     return header.data + encode(api.request, version, told).data
@@ -115,3 +118,21 @@ def test_by_hand_every_delivery_waits_and_long_runs_keep_only_so_many_steps(monk
     cluster.feed(caller, frame(3, 12))
     assert (cluster.steps, cluster.trace.depth) == (4, 3)
     assert any("steps are kept" in line for line in cluster.lines)
+
+
+def test_an_expression_where_re2_is_not_installed_costs_its_connection_with_the_sentence(
+    monkeypatch,
+):
+    """Nothing stands in for it, and it is no mistake of kipviz: the line says what to install."""
+    monkeypatch.setitem(sys.modules, "re2", None)
+    patterns.compiled.cache_clear()
+    cluster = served()
+    caller, other = cluster.connect(1), cluster.connect(1)
+    cluster.feed(caller, frame(66, 2, TransactionalIdPattern="my-.*"))
+    assert caller.broken
+    (line,) = [line for line in cluster.lines if "regular expression" in line]
+    assert line.endswith("which is not installed; install it with: pip install 'kipviz[regex]'")
+    assert MISTAKE not in line
+    cluster.feed(other, frame(66, 2))
+    assert other.out
+    assert lives(cluster)

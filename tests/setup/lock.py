@@ -14,6 +14,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Iterator, Mapping
 from email.message import Message
 from email.parser import Parser
 from importlib import metadata
@@ -58,7 +59,19 @@ def direct() -> list[str]:
     """Return the requirements of the core and of the parts that Binder and conda install."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project.get("optional-dependencies", {})
-    return project["dependencies"] + [one for part in PARTS for one in extras.get(part, [])]
+    found = dict.fromkeys(project["dependencies"])
+    for part in PARTS:
+        found.update(dict.fromkeys(_of_part(part, extras)))
+    return list(found)
+
+
+def _of_part(part: str, extras: Mapping[str, list[str]]) -> Iterator[str]:
+    """Return the requirements of a part; a part that it names stands for that one's."""
+    for one in extras.get(part, []):
+        if named := re.fullmatch(r"kipviz\[(\w+)\]", one):
+            yield from _of_part(named[1], extras)
+        else:
+            yield one
 
 
 def digest() -> str:

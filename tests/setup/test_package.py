@@ -93,6 +93,16 @@ def test_the_lock_is_of_these_dependencies_and_not_old():
     assert age.days <= 365, "the lock is older than a year: run `make lock`"
 
 
+def test_a_part_that_another_one_names_is_locked_once():
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert "kipviz[regex]" in extras["notebook"]
+    assert "kipviz[regex]" in extras["spark"]
+    lines = lock.direct()
+    assert [line for line in lines if line.startswith("google-re2")] == extras["regex"]
+    assert len(lines) == len(set(lines))
+    assert not [line for line in lines if line.startswith("kipviz")]
+
+
 def test_a_lock_of_other_dependencies_is_noticed(monkeypatch):
     before = lock.digest()
     monkeypatch.setattr(lock.tomllib, "loads", lambda _: {"project": {"dependencies": ["a"]}})

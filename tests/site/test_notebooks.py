@@ -108,6 +108,12 @@ def test_only_notebooks_for_spark_and_sockets_stay_out_of_the_browser():
     assert "sockets" in out["86"]
 
 
+def test_the_readme_says_how_many_notebooks_run_in_the_browser():
+    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    there = sum(not missing for missing in NOTEBOOKS.values())
+    assert f"and {there} notebooks in JupyterLite" in said
+
+
 def test_a_former_name_leads_to_the_notebook_before_jupyterlab_reads_the_address():
     page = lite.with_former_names("<html><head><script>boot</script></head></html>")
     assert page.index("searchParams") < page.index("boot")

@@ -4,8 +4,9 @@ Kafka compiles them with RE2/J, which takes no expression that needs backtrackin
 a group). RE2 is the same language, so what is refused here is what a broker refuses, and no expression takes
 longer than its text and the name that it is matched with are long.
 
-In a browser there is no RE2. Python's own expressions stand in there, without what RE2/J lacks; an expression
-that keeps them busy stops with the page's worker.
+RE2 is the part `regex` of the package. It is imported when the first expression comes, and where it is not installed
+nothing stands in for it: the expression is refused in one sentence that names the part. there is no RE2. Python's own expressions stand in there, without what RE2/J lacks; an expression that keeps
+them busy stops with the page's worker.
 
 Source: com.google.re2j.Pattern in TopicRegexResolver, org.apache.kafka.coordinator.group.Utils and
 TransactionStateManager.
@@ -16,10 +17,9 @@ from __future__ import annotations
 import re
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING or sys.platform != "emscripten":
-    import re2
+from kipviz.core.optional_parts import missing_part
 
 # What Python's expressions have and RE2/J's do not: looking around, and going back to a group.
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|P=|\()|\\[1-9]")
@@ -42,9 +42,14 @@ def compiled(regex: str) -> Pattern:
 
     Raises:
         BadPattern: if it is none, or needs more memory than RE2 grants.
+        MissingPart: if RE2 is not installed.
     """
     if sys.platform == "emscripten":
         return _compiled_in_a_browser(regex)
+    try:
+        import re2
+    except ModuleNotFoundError as error:
+        raise missing_part("a client's regular expression", error) or error from None
     options = re2.Options()
     options.log_errors = False
     try:

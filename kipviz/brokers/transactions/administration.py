@@ -58,12 +58,14 @@ def listing(
     without one has no such time and always passes.
     Source: TransactionStateManager.listTransactionStates.
     """
-    try:
-        pattern = compiled(request.pattern)
-    except BadPattern:
-        pattern = None
-    checks = _listing_checks(me, request, pattern is not None)
-    if pattern is None or error_of(checks) is not Errors.NONE:
+    is_pattern, pattern = True, None
+    if request.pattern:
+        try:
+            pattern = compiled(request.pattern)
+        except BadPattern:
+            is_pattern = False
+    checks = _listing_checks(me, request, is_pattern)
+    if error_of(checks) is not Errors.NONE:
         return ListTransactionsResponse(error_of(checks)), checks
     names = {name: state for state, name in STATE_NAMES.items()}
     wanted = [names[name] for name in request.states if name in names]
@@ -74,7 +76,7 @@ def listing(
         and (not request.producer_ids or t.producer_id in request.producer_ids)
         and (not request.states or t.state in wanted)
         and (request.duration_ms < 0 or _takes_long(t, request.duration_ms, on))
-        and (not request.pattern or pattern.fullmatch(t.transactional_id))
+        and (pattern is None or pattern.fullmatch(t.transactional_id))
     )
     unknown = tuple(name for name in request.states if name not in names)
     return ListTransactionsResponse(Errors.NONE, unknown, found), checks
