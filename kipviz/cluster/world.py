@@ -419,6 +419,7 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
         assignors=a.assignors,
         later_assignors=a.later_assignors,
         auto_offset_reset=a.auto_offset_reset,
+        read_uncommitted=a.read_uncommitted,
     )
 
 
@@ -472,6 +473,7 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
             instance_id=a.instance_id,
             auto_offset_reset=a.auto_offset_reset,
             rack=a.rack,
+            read_uncommitted=a.read_uncommitted,
         )
     else:
         consumer = Consumer(

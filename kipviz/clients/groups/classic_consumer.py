@@ -134,6 +134,7 @@ class ClassicConsumer(Part, frozen=True):
     further_topics: tuple[str, ...] = ()
     first_topic: str = ""
     unfound: tuple[str, ...] = ()
+    read_uncommitted: bool = False
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -330,6 +331,7 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
         assignors=me.later_assignors[0] if me.later_assignors else me.assignors,
         later_assignors=me.later_assignors[1:],
         auto_offset_reset=me.auto_offset_reset,
+        read_uncommitted=me.read_uncommitted,
     )
 
 

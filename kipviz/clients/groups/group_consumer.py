@@ -93,7 +93,7 @@ class GroupConsumer(Part, frozen=True):
     has to take back. `resubscribed` says that it has not told that yet. `first_topic` is the topic that it
     began with where that is not `topic` any more: the next life of its process begins with it again. `rack` is
     its client.rack. `unfound` are partitions in which no record was young enough (by_duration): they are
-    asked again after a while.
+    asked again after a while. `read_uncommitted` is its isolation.level.
     """
 
     source: str
@@ -129,6 +129,7 @@ class GroupConsumer(Part, frozen=True):
     first_topic: str = ""
     rack: str = ""
     unfound: tuple[str, ...] = ()
+    read_uncommitted: bool = False
 
     @property
     def in_group(self) -> bool:
@@ -278,6 +279,7 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
         instance_id=me.instance_id,
         auto_offset_reset=me.auto_offset_reset,
         rack=me.rack,
+        read_uncommitted=me.read_uncommitted,
     )
 
 

@@ -56,18 +56,19 @@ def subscribed_to(me: M, topics: tuple[str, ...]) -> M:
 
 def next_read(me: Any, who: tuple[str, int] = NOBODY) -> Message | None:
     """Give the next question of poll(): an offset that is not known, or records."""
+    committed = not me.read_uncommitted
     for partition in me.owned:
         if partition not in me.positions:
             return _ask_for_offset(me, partition, who)
         if me.positions[partition] == ASKED and partition not in me.unfound:
-            return where_to(partition, me.auto_offset_reset, committed=True)
+            return where_to(partition, me.auto_offset_reset, committed=committed)
     for partition in me.owned:
         if partition not in (*me.resting, *me.unfound):
             return Fetch(
                 partition,
                 me.positions[partition],
                 me.max_records,
-                read_committed=True,
+                read_committed=committed,
                 wait=False,
                 resets=not me.auto_offset_reset,
             )

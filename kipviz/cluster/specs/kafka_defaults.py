@@ -46,7 +46,7 @@ def default_protocol(app: ApplicationSpec) -> str:
     """Return group.protocol of a regular group's consumer, and the only one that a share group has.
 
     A process with several threads, a consumer that seeks and one that reads uncommitted records are in their regular group
-    before the run: members that join have none of the three here.
+    before the run: members that join have no threads and do not seek here, and a reader of uncommitted records is there to show what it reads.
     """
     if app.share:
         return SHARE

@@ -479,7 +479,9 @@ def _check_application(spec: ClusterSpec, application: ApplicationSpec, placed: 
         raise BadSpec(f"{name} asks by_session for several partitions: gathers has to be on")
     _check_membership(spec, application)
     wrong = why_no_such_producer(application) or why_no_threads(spec, application)
-    wrong = wrong or why_no_further_members(application)
+    wrong = (
+        wrong or why_no_further_members(application) or spec_limits.why_no_isolation(application)
+    )
     wrong = wrong or why_not_subscribed(application, placed)
     wrong = wrong or why_no_such_assignors(application) or why_no_program(application)
     if wrong:

@@ -186,6 +186,16 @@ def why_no_own_limits(config: GroupConfig) -> str:
     return f"{wrong}; 0 is the broker's" if wrong else ""
 
 
+def why_no_isolation(app: Any) -> str:
+    """Say why a process cannot read uncommitted records of its own accord, or nothing."""
+    if not (app.share and app.read_uncommitted):
+        return ""
+    return (
+        f"{app.name} is in a share group, which has one isolation level for all members: set isolation_level of "
+        f"{app.group_id} in group_configs (share.isolation.level), not read_uncommitted"
+    )
+
+
 def why_no_names(spec: Any) -> str:
     """Say which name or id cannot be, or stands twice, or nothing."""
     return next(_names(spec), "")

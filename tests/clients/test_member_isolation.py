@@ -1,0 +1,74 @@
+"""isolation.level of members that join, by both protocols: their fetches and resets ask for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.clients.groups import classic_consumer, group_consumer
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, check
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
+from kipviz.messages.list_offsets import ListOffsets
+from kipviz.messages.producing import Fetch
+from kipviz.scenarios.library import scenario
+
+BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
+LEVELS = pytest.mark.parametrize("uncommitted", [True, False])
+
+
+def polling(clients, position, *, uncommitted):
+    """A member in poll() that owns src-0; at position -1 it asks the log where to begin."""
+    if clients is group_consumer:
+        me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2)
+        me = me.but(state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
+    else:
+        me = ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
+        me = me.but(state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False)
+    positions = Table.of({"src-0": position})
+    reading = me.but(owned=("src-0",), polling=True, positions=positions)
+    return reading.but(read_uncommitted=uncommitted, auto_offset_reset="latest")
+
+
+@BOTH
+@LEVELS
+def test_a_member_fetches_and_resets_at_its_own_isolation_level(clients, uncommitted):
+    fetch = clients.next_request(polling(clients, 3, uncommitted=uncommitted))
+    assert isinstance(fetch, Fetch)
+    assert fetch.read_committed is not uncommitted
+    where = clients.next_request(polling(clients, -1, uncommitted=uncommitted))
+    assert isinstance(where, ListOffsets)
+    assert where.read_committed is not uncommitted
+
+
+@BOTH
+@LEVELS
+def test_the_next_life_of_a_member_has_the_same_isolation_level(clients, uncommitted):
+    again = clients.restarted(polling(clients, 3, uncommitted=uncommitted), 2)
+    assert again.read_uncommitted is uncommitted
+
+
+def reading(**changes) -> ClusterSpec:
+    """The cluster of a story about a reader of uncommitted records, in which that one is changed."""
+    spec = scenario("pain-ghosts").spec
+    applications = tuple(a.but(**changes) if a.name == "default" else a for a in spec.applications)
+    return spec.but(applications=applications)
+
+
+@LEVELS
+@pytest.mark.parametrize("protocol", ["", "consumer", "classic"])
+def test_a_process_s_consumer_has_the_level_of_its_spec_however_it_joins(protocol, uncommitted):
+    kafka = design("kafka")
+    spec = reading(protocol=protocol, read_uncommitted=uncommitted)
+    model = ClusterModel(spec, kafka.broker_rules(), kafka.client_rules())
+    assert model.initial().applications["default"].consumer.read_uncommitted is uncommitted
+
+
+def test_a_member_of_a_share_group_is_refused_a_level_of_its_own():
+    spec = scenario("kip-932-renew").spec
+    (app, *others) = spec.applications
+    check(spec)
+    with pytest.raises(BadSpec, match="one isolation level for all members: set isolation_level"):
+        check(spec.but(applications=(app.but(read_uncommitted=True), *others)))
