@@ -7,6 +7,8 @@ import pytest
 
 from kipviz.recordings.auditing.audit_findings import KINDS, WRONG
 from kipviz.recordings.auditing.log_audit import audit_logs
+from kipviz.recordings.files.batch_headers import HEADER
+from kipviz.records.crc32c import crc32c
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
 
@@ -290,6 +292,25 @@ def test_damage_is_a_finding_and_stops_nothing(tmp_path):
     (each,) = damaged
     assert f"byte {len(whole[0])}, {len(whole[1])} bytes: its checksum" in each.what
     assert audit_logs([tmp_path]).batches == 3
+
+
+def unreadable(whole):
+    """Return a batch whose first record is longer than its batch; its checksum is right."""
+    changed = bytearray(whole)
+    changed[HEADER.itemsize] = 0x7E
+    changed[17:21] = struct.pack(">I", crc32c(bytes(changed[21:])))
+    return bytes(changed)
+
+
+def test_a_batch_of_offsets_in_a_transaction_that_cannot_be_read_is_a_finding_with_its_place(
+    tmp_path,
+):
+    whole = [batch(0), unreadable(data(1)), marker(2, 5, 0)]
+    write(tmp_path, GROUPS, *whole)
+    damaged = [each for each in audit_logs([tmp_path]).findings if each.kind == "damaged"]
+    (each,) = damaged
+    assert (each.partition, each.offset) == (GROUPS, 1)
+    assert f"byte {len(whole[0])}, {len(whole[1])} bytes: " in each.what
 
 
 def test_of_a_partition_on_several_brokers_the_longest_copy_is_audited(tmp_path):

@@ -177,12 +177,13 @@ class PartitionFold:
         return Damaged(self.partition, *place, damage.why, offset)
 
     def _offsets(self, content: PartContent, producers: ProducerFold) -> Iterator[Damaged]:
-        """Note the groups of the offsets in transactions."""
+        """Note the groups of the offsets in transactions; a batch that cannot be read is damage."""
         positions, fields, _, _ = content.headers
         data = (fields["attributes"] & (_TRANSACTIONAL | CONTROL)) == _TRANSACTIONAL
         for k in np.flatnonzero(data):
             batch = whole_batch(content, int(positions[k]), int(fields["length"][k]) + 12)
-            if batch is None:
+            if isinstance(batch, Damage):
+                yield self._damaged(content.part, batch, int(fields["base_offset"][k]))
                 continue
             try:
                 said = decode(Segment("", (batch,)), CONSUMER_OFFSETS)

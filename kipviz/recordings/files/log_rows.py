@@ -173,7 +173,7 @@ def markers_of(
     names = [""] * len(positions)
     for k in np.flatnonzero(fields["attributes"] & CONTROL):
         found = whole_batch(content, int(positions[k]), int(fields["length"][k]) + 12)
-        if found is not None and found.records:
+        if not isinstance(found, Damage) and found.records:
             names[k] = quorum_kind(found.records[0])
     return pa.array(names, pa.string()), pa.array([-1] * len(positions), pa.int32())
 
@@ -211,7 +211,7 @@ def end_markers(
 
 def _unusual_marker(content: PartContent, position: int, length: int) -> tuple[int, int]:
     found = whole_batch(content, position, length + 12)
-    if found is None:
+    if isinstance(found, Damage):
         return UNKNOWN_CONTROL, -1
     try:
         said = markers(Segment("", (found,)))
@@ -222,12 +222,14 @@ def _unusual_marker(content: PartContent, position: int, length: int) -> tuple[i
     return COMMITS if said[0].committed else ABORTS, said[0].coordinator_epoch
 
 
-def whole_batch(content: PartContent, position: int, size: int) -> LoggedBatch | None:
-    """Return a batch with its records, None if they cannot be read."""
-    damages: list[RecordingError] = []
+def whole_batch(content: PartContent, position: int, size: int) -> LoggedBatch | Damage:
+    """Return a batch with its records; one whose records cannot be read is a damage."""
     data = content.data[position : position + size]
-    found = tuple(batches(data, "", compacted=True, check_crc=False, damages=damages))
-    return found[0] if found else None
+    try:
+        (found,) = batches(data, "", compacted=True, check_crc=False)
+    except RecordingError as problem:
+        return Damage(position, position + size, problem.why)
+    return found
 
 
 def _damaged(part: LogPart, damage: Damage) -> Row:
@@ -266,13 +268,7 @@ def logged_batches(content: PartContent) -> Iterator[tuple[int, LoggedBatch | Da
         )
     ]
     for at, size in found:
-        data = content.data[at : at + size]
-        try:
-            (batch,) = batches(data, "", compacted=True, check_crc=False)
-        except RecordingError as problem:
-            yield at, Damage(at, at + size, problem.why)
-        else:
-            yield at, batch
+        yield at, whole_batch(content, at, size)
     yield from ((each.start, each) for each in content.headers.damages)
 
 
