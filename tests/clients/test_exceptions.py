@@ -218,9 +218,48 @@ def test_a_catch_block_names_what_its_call_can_throw_and_a_producer_survives():
         "UnknownProducerIdException",
         "UnknownTopicOrPartitionException",
     )
-    assert catching.catchable(Call.ABORT_TRANSACTION) == ("TimeoutException",)
-    assert catching.catchable(Call.SHARE_GROUP_METADATA) == ("TimeoutException",)
-    assert catching.catchable(Call.FLUSH) == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "classes"),
+    [
+        (Call.ABORT_TRANSACTION, ("TimeoutException",)),
+        (Call.SHARE_GROUP_METADATA, ("TimeoutException",)),
+        (Call.SEND_SHARE_ACKNOWLEDGEMENTS, ("UnsupportedVersionException",)),
+        (Call.COMPLETE_TRANSACTION, ("InvalidTxnStateException", "TimeoutException")),
+        (Call.POLL, ("NoOffsetForPartitionException", "OffsetOutOfRangeException")),
+        (Call.COMMIT_SYNC, ("CommitFailedException", "RebalanceInProgressException")),
+        (
+            Call.INIT_TRANSACTIONS,
+            (
+                "ClusterAuthorizationException",
+                "TimeoutException",
+                "TransactionAbortableException",
+                "TransactionalIdAuthorizationException",
+            ),
+        ),
+        (
+            Call.SEND_OFFSETS,
+            (
+                "CommitFailedException",
+                "FencedInstanceIdException",
+                "GroupAuthorizationException",
+                "TimeoutException",
+                "TransactionAbortableException",
+                "UnknownProducerIdException",
+            ),
+        ),
+        (Call.FLUSH, ()),
+    ],
+)
+def test_each_call_throws_classes_of_its_own_that_a_producer_survives(call, classes):
+    assert catching.catchable(call) == classes
+
+
+def test_a_prepare_throws_what_a_commit_does_but_for_the_state_in_place_of_the_time():
+    commit, prepare = map(catching.catchable, (Call.COMMIT_TRANSACTION, Call.PREPARE_TRANSACTION))
+    assert set(commit) ^ set(prepare) == {"InvalidTxnStateException", "TimeoutException"}
+    assert "InvalidTxnStateException" in prepare
 
 
 @pytest.mark.parametrize(

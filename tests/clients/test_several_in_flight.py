@@ -11,6 +11,7 @@ from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.cluster.specs.spec import ApplicationSpec, PlainSpec, SessionSpec
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset
@@ -437,3 +438,63 @@ def test_a_batch_whose_number_was_closed_up_is_sent_again_although_its_leader_se
     assert in_flight.comes_early(me, first, GAP)
     assert not in_flight.comes_early(me, first.but(reset=False), GAP), "it is the next one"
     assert not in_flight.comes_early(me, first, Errors.DUPLICATE_SEQUENCE_NUMBER)
+
+
+# -- which producer a process may have -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"plain": PlainSpec()}, "has a plain producer if its transactional id is empty, and only"),
+        ({"transactional_id": ""}, "has a plain producer if its transactional id is empty, and"),
+        ({"max_in_flight": 0}, "has at least one batch in flight, not 0"),
+        (
+            {"transactional_id": "", "plain": PlainSpec(max_in_flight=0)},
+            "has at least one batch in flight, not 0",
+        ),
+        ({"max_in_flight": 6}, "because a leader knows the last 5, not 6"),
+        (
+            {"transactional_id": "", "plain": PlainSpec(max_in_flight=6)},
+            "because a leader knows the last 5, not 6",
+        ),
+        ({"buffer": -1}, "is 0 or more batches, and needs max_in_flight above 1"),
+        ({"buffer": 2, "max_in_flight": 1}, "is 0 or more batches, and needs max_in_flight above"),
+        (
+            {"transactional_id": "", "plain": PlainSpec(), "max_in_flight": 2},
+            "is for a producer with a transaction of its own",
+        ),
+        ({"session": SessionSpec()}, "is for a producer with a transaction of its own"),
+    ],
+)
+def test_a_producer_that_kafka_would_not_configure_is_refused_by_its_reason(changes, says):
+    """ProducerConfig.postProcessAndValidateIdempotenceConfigs, and what this model leaves out."""
+    said = in_flight.why_no_such_producer(of_process(**changes))
+    assert says in said
+    assert "app-1" in said
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"max_in_flight": 5},
+        {"max_in_flight": 2, "buffer": 1},
+        {"max_in_flight": 1, "session": SessionSpec()},
+        {"max_in_flight": 1, "transactional_id": "", "plain": PlainSpec()},
+        {
+            "max_in_flight": 1,
+            "transactional_id": "",
+            "plain": PlainSpec(idempotence=False, max_in_flight=6),
+        },
+        {"max_in_flight": 1, "transactional_id": "", "admin": True},
+    ],
+)
+def test_a_producer_that_kafka_would_configure_is_none_to_refuse(changes):
+    assert in_flight.why_no_such_producer(of_process(**changes)) == ""
+
+
+def of_process(**changes) -> ApplicationSpec:
+    known = {"max_in_flight": MAX_IN_FLIGHT, "transactional_id": "t"} | changes
+    tid = known.pop("transactional_id")
+    return ApplicationSpec("app-1", tid, (), "g", "m", False, "src-0", "out-0", **known)

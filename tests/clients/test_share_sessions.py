@@ -391,6 +391,20 @@ def test_two_brokers_are_asked_without_waiting_and_rest_when_neither_has_anythin
     assert (me.resting, me.in_session) == (True, ((THERE, ("src-1",)), (HERE, ("src-0",))))
 
 
+@pytest.mark.parametrize("error", [Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER])
+def test_a_partition_that_is_told_of_without_a_record_is_none_of_a_poll_s_finds(error):
+    """ShareFetchCollector.collect: what was completed with an error or nothing fills no ShareFetch."""
+    _, me = asks_all(polls(in_session()))
+    me = tells(me, part("src-0", error=error))
+    assert (me.beside, me.records) == ((), ())
+    _, me = asks_all(me, THERE, "src-1")
+    me = tells(me)
+    assert (me.resting, me.done) == (True, False), "it waits before it asks both again"
+    _, alone = sends(polls(reader(gathers=True)), HERE)
+    _, alone = sends(has(alone, "src-0"), THERE)
+    assert has(alone, "src-1").resting
+
+
 def test_a_partition_that_has_moved_is_forgotten_in_the_old_session_and_its_records_are_lost():
     """ShareSessionHandler: toForget; acknowledgements for a leader of before fail."""
     _, me = asks_all(polls(in_session()), HERE, *BOTH)

@@ -86,6 +86,13 @@ def test_the_first_commit_waits_for_the_id_and_the_second_does_not():
     assert isinstance(request, TxnOffsetCommit)
 
 
+def test_an_id_that_is_told_anew_takes_the_place_of_the_one_before():
+    """A topic that was deleted and made again under its name has another id."""
+    newer = SRC.but(topic_id="AAAAAAAAAAAAAAAAAAAACg")
+    me = topic_ids.learned(TopicIds(True, (SRC, OTHER)), (newer, TopicId("gone", "")))
+    assert me.known == (OTHER, newer)
+
+
 def test_a_topic_that_nobody_knows_sends_the_whole_by_name():
     me, _ = send(staging(started()))
     _, request = send(client.on_response(me, MetadataResponse(Errors.NONE, (TopicId("src", ""),))))

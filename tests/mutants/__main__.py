@@ -54,6 +54,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print("mutants: nothing can be changed there", file=sys.stderr)
         return 2
     floors = sorted({_floor(mutant) for mutant in drawn})
+    if arguments.part:
+        floors = [floor for floor in floors if floor in arguments.part.split(",")]
     session = Trials(drawn, arguments)
     folders = arguments.tests or [*(f"tests/{floor}" for floor in floors), "tests/conformance"]
     options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
@@ -72,6 +74,11 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which sample is drawn (1)")
     parser.add_argument("--count", default="100", help="how many, or `all` (100)")
     parser.add_argument("--floor", choices=FLOORS, help="draw from this floor only")
+    parser.add_argument(
+        "--part",
+        default="",
+        help="try what is drawn from these floors now: clients,cluster,…; several may run side by side",
+    )
     parser.add_argument("--file", help="draw from the files whose path ends so: A,B,…")
     parser.add_argument("--kind", help="draw changes of these kinds only: guard,operator,…")
     parser.add_argument("--line", metavar="FILE:LINE", help="every change of this line")
@@ -154,11 +161,13 @@ class Trials:
         gc.freeze()  # a child that looks through what it has from its parent copies all of it
         touched = Touched(self._drawn, self._arguments.seconds)
         KEPT.mkdir(exist_ok=True)
-        if not (self._arguments.resume or self._arguments.again):
+        if not (self._arguments.resume or self._arguments.again or self._arguments.part):
             self._kept.unlink(missing_ok=True)
         self._read()
         try:
             for floor in FLOORS:
+                if self._arguments.part and floor not in self._arguments.part.split(","):
+                    continue
                 self._try_floor(floor, session, touched, functions)
         except KeyboardInterrupt:
             self.stopped = True
