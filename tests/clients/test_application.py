@@ -48,6 +48,77 @@ def step(me):
     return thread.step(me, RULES)
 
 
+# The methods of Kafka's classes, and of the drafts' (KIP-1289, KIP-1309, KIP-1310), that a line may call by their name.
+METHODS = [
+    "initTransactions",
+    "beginTransaction",
+    "send",
+    "flush",
+    "sendOffsetsToTransaction",
+    "commitTransaction",
+    "abortTransaction",
+    "prepareTransaction",
+    "completeTransaction",
+    "close",
+    "poll",
+    "commitSync",
+    "commitAsync",
+    "subscribe",
+    "unsubscribe",
+    "seek",
+    "acknowledge",
+    "listTransactions",
+    "describeTransactions",
+    "describeProducers",
+    "fenceProducers",
+    "forceTerminateTransaction",
+    "listGroups",
+    "describeConsumerGroups",
+    "deleteConsumerGroups",
+    "deleteConsumerGroupOffsets",
+    "listConsumerGroupOffsets",
+    "removeMembersFromConsumerGroup",
+    "describeAcls",
+    "createAcls",
+    "deleteAcls",
+    "describeShareGroups",
+    "listShareGroupOffsets",
+    "alterShareGroupOffsets",
+    "deleteShareGroupOffsets",
+    "deleteShareGroups",
+    "sendShareAcknowledgementsToTransaction",
+    "shareGroupMetadata",
+    "acknowledgementsForTransaction",
+    "heartbeat",
+    "initialize",
+    "resume",
+    "addPartitionsToTransaction",
+    "addShareAcksToTransaction",
+    "acknowledgeTransactionally",
+    "transactionSession",
+    "resumeTransaction",
+]
+# Constructors, methods that two classes have, Kafka's tools, and what is none of Kafka's.
+OTHERS = [
+    "KafkaProducer",
+    "TransactionSession",
+    "KafkaShareConsumer.close",
+    "admin.abortTransaction",
+    "find-hanging",
+    "database.insert",
+    "database.claim",
+    "database.prepareTransaction",
+    "database.commitTransaction",
+    "database.rollback",
+    "executor.submit",
+    "future.get",
+]
+
+
+def test_a_call_has_the_name_of_the_method_that_it_is():
+    assert sorted(call.value for call in Call) == sorted([*METHODS, *OTHERS])
+
+
 # call x state: ok, err (the producer's error is thrown), or ISE (IllegalStateException)
 LEGAL = """
            initTransactions beginTransaction send sendOffsetsToTransaction sendShareAcknowledgementsToTransaction commitTransaction abortTransaction

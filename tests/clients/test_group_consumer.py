@@ -80,6 +80,16 @@ def test_an_empty_answer_lets_the_next_partition_have_its_turn_until_all_rest():
     assert isinstance(member.next_request(member.on_timer(me, group_reading.FETCH_WAIT)), Fetch)
 
 
+def test_the_next_poll_has_no_records_yet_and_asks_what_had_nothing_before():
+    me, _ = send(reading(*BOTH))
+    me, _ = send(member.on_response(me, FetchResponse(Errors.NONE, "src-0", (), 0)))
+    record = FetchedRecord("src-1", 200, "c")
+    me = member.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
+    assert (me.done, me.records, me.resting) == (True, (record,), ("src-0",))
+    me, request = send(member.poll(me))
+    assert (me.done, me.records, request.partition) == (False, (), "src-0")
+
+
 def test_records_end_the_poll_and_move_the_position_of_their_partition():
     me, _ = send(reading("src-1"))
     record = FetchedRecord("src-1", 200, "c")
