@@ -50,7 +50,8 @@ class Ledger(Part, frozen=True):
     have, by partition and offset: such an output counts from when they have it. `taken` are the records that
     retention or DeleteRecords took from their log before an output of them was committed. `owed` are the
     records that a committed transaction has acknowledged while an output of them was open in another one:
-    that one has to commit.
+    that one has to commit. `cut` are the outputs of undecided transactions that a new leader lacks: their producer
+    sends them again, so a record of one of them may still be put out and committed.
     """
 
     topic_ids: Table[str, str]
@@ -65,6 +66,7 @@ class Ledger(Part, frozen=True):
     plain: Table[tuple[str, int], tuple[Output, ...]] = Table.of()
     taken: Table[str, bool] = Table.of()
     owed: Table[str, bool] = Table.of()
+    cut: Open = Table.of()
 
 
 class Atomic:
@@ -114,7 +116,9 @@ class Atomic:
                     ledger = _read(ledger, event, outcome.world)
                 case LeaderMoved(partition=partition):
                     opened = outputs.truncated(ledger.open, partition, outcome.world)
-                    ledger = ledger if opened is ledger.open else ledger.but(open=opened)
+                    if opened is not ledger.open:
+                        cut = outputs.cut_off(ledger.cut, ledger.open, opened)
+                        ledger = ledger.but(open=opened, cut=cut)
                 case _:
                     pass
             if ledger.broken:
@@ -154,7 +158,8 @@ def silent_groups(world: Any) -> tuple[str, ...]:
 def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
     opened = outputs.appended(ledger.open, event)
     if opened is not ledger.open:
-        return ledger.but(open=opened)
+        cut = outputs.without(ledger.cut, event) if ledger.cut else ledger.cut
+        return ledger.but(open=opened, cut=cut)
     if event.plain and (put := outputs.put_out(event)):
         return ledger.but(plain=ledger.plain.set((event.partition, event.base_offset), put))
     for record in () if event.control else event.records:
@@ -194,7 +199,8 @@ def _replicated(ledger: Ledger, world: Any) -> Ledger:
 
 def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     opened, ended = outputs.decided(ledger.open, event)
-    ledger = _committed(ledger.but(open=opened), ended)
+    cut = ledger.cut.without((event.producer_id, event.producer_epoch))
+    ledger = _committed(ledger.but(open=opened, cut=cut), ended)
     for record in () if ledger.broken else ledger.owed:
         if ledger.committed.get(record, 0):
             ledger = ledger.but(owed=ledger.owed.without(record))
@@ -249,7 +255,9 @@ def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:
 
 
 def _is_open(ledger: Ledger, record: str) -> bool:
-    return any(record == output for each in ledger.open.values() for output, _ in each)
+    """Say whether an undecided transaction has an output of a record, or sends one again that a new leader lacks."""
+    undecided = (*ledger.open.values(), *ledger.cut.values())
+    return any(record == output for each in undecided for output, _ in each)
 
 
 _LOST = "{} is acknowledged by its transaction, but no output of it is committed: it is lost"
@@ -264,7 +272,7 @@ def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
                 "finds no trace of its acknowledgement: it will be delivered again"
             )
     free = ledger.free
-    for each in ledger.open.values():
+    for each in (*ledger.open.values(), *ledger.cut.values()):
         for record, _ in each:
             if _forgotten(record, event):
                 free = free.set(record, True)
@@ -302,6 +310,7 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
 
     gone = [record for record in ledger.committed if of(record)]
     committed, opened, read_to = ledger.committed, ledger.open, ledger.read_to
+    cut = ledger.cut
     taken = ledger.taken
     for record in taken:
         taken = taken.without(record) if of(record) else taken
@@ -312,6 +321,8 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
         committed = committed.without(record)
     for identity, each in opened.items():
         opened = opened.set(identity, tuple(o for o in each if not of(o[0])))
+    for identity, each in cut.items():
+        cut = cut.set(identity, tuple(o for o in each if not of(o[0])))
     for place in read_to:
         if topic_of(place[1]) == topic:
             read_to = read_to.without(place)
@@ -320,7 +331,13 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
         if topic_of(partition) == topic:
             starts = starts.set(partition, 0)
     return ledger.but(
-        committed=committed, open=opened, read_to=read_to, starts=starts, taken=taken, owed=owed
+        committed=committed,
+        open=opened,
+        read_to=read_to,
+        starts=starts,
+        taken=taken,
+        owed=owed,
+        cut=cut,
     )
 
 

@@ -89,6 +89,25 @@ def truncated(open_: Open, partition: str, world: Any) -> Open:
     return open_
 
 
+def without(open_: Open, event: BatchAppended) -> Open:
+    """Leave out of some outputs those that a batch of their transaction holds."""
+    place = (event.producer_id, event.producer_epoch)
+    outputs = open_.get(place, ())
+    found = put_out(event) if outputs else ()
+    left = tuple(output for output in outputs if output not in found)
+    return open_ if left == outputs else _kept(open_, place, left)
+
+
+def cut_off(cut: Open, before: Open, after: Open) -> Open:
+    """Add to the outputs that were cut off those that were open before and are not any more."""
+    for place, outputs in before.items():
+        here = after.get(place, ())
+        lost = {output for output in outputs if output not in here}
+        if lost:
+            cut = cut.set(place, tuple(sorted({*cut.get(place, ()), *lost})))
+    return cut
+
+
 def _after_last_marker(batches: Iterable[Batch], producer_id: int) -> list[Batch]:
     found: list[Batch] = []
     for batch in batches:

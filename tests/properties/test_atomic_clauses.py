@@ -94,6 +94,10 @@ class Clause(NamedTuple):
 
 
 OTHERS_ABORT = decided(committed=False, pid=10)
+# The output of another producer's transaction is not in the log of the new leader.
+EMPTY = with_log(PartitionLog("out-0"))
+CUT_OFF = (output(100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed())
+OWED_FIRST = (output(100, pid=10), completed(), LeaderMoved("out-0", 3, 1, 1))
 LATE = (*DONE, output(100))  # a batch of an epoch that is decided already
 CLAUSES = {
     "below version 2 the producer's next marker commits what came late": Clause(
@@ -290,6 +294,30 @@ CLAUSES = {
         TWICE,
         (*DONE, output(101, pid=10), completed(101), decided(committed=True, pid=10)),
     ),
+    "an output that a new leader lacks may be sent again until its transaction is decided": Clause(
+        (*CUT_OFF, COMMITS, decided(committed=True, pid=10)),
+        OWED,
+        (*CUT_OFF, COMMITS, output(100, pid=10), ABORTS, decided(committed=True, pid=10)),
+        EMPTY,
+    ),
+    "what was owed when a new leader lacked its output is owed still": Clause(
+        (*OWED_FIRST, COMMITS, decided(committed=False, pid=10)),
+        OWED,
+        (*OWED_FIRST, COMMITS, output(100, pid=10), decided(committed=True, pid=10)),
+        EMPTY,
+    ),
+    "only what the new leader lacks is sent again": Clause(
+        (output(101, pid=10), LeaderMoved("out-0", 3, 1, 1), completed()),
+        OWED,
+        (output(101, 100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed()),
+        EMPTY,
+    ),
+    "a record may be free where a new leader of its share-partition does not hold it, and be sent again": Clause(
+        (output(100), LeaderMoved("out-0", 3, 1, 1), loaded(start=100), output(100), COMMITS),
+        FREE,
+        (output(100), LeaderMoved("out-0", 3, 1, 1), loaded(100), output(100), COMMITS),
+        EMPTY,
+    ),
     "nothing is owed of a topic that is gone": Clause(
         (output(100, pid=10), completed(), TopicDeleted("other", "a"), ABORTS, OTHERS_ABORT),
         OWED,
@@ -463,6 +491,18 @@ def test_a_new_leader_keeps_the_outputs_that_its_log_has_and_forgets_the_others(
     assert truncated(elsewhere, "out-0", there) == left.set((8, 0), (("src-0@9", "out-1"),))
     ledger = states(Atomic(), output(100), LeaderMoved("out-1", 3, 1, 1), world=there)
     assert ledger[-1] is ledger[-2]
+
+
+def test_what_is_sent_again_is_cut_off_no_longer_and_what_is_decided_neither() -> None:
+    sent = (output(100, 101), LeaderMoved("out-0", 3, 1, 1))
+    *_, before = states(Atomic(), *sent, world=EMPTY)
+    assert dict(before.cut.items()) == {(9, 0): (("src-0@100", "out-0"), ("src-0@101", "out-0"))}
+    *_, again = states(Atomic(), *sent, output(100), world=EMPTY)
+    assert dict(again.cut.items()) == {(9, 0): (("src-0@101", "out-0"),)}
+    *_, whole = states(Atomic(), *sent, output(100), output(101), world=EMPTY)
+    assert whole == states(Atomic(), output(100), output(101))[-1]
+    *_, over = states(Atomic(), *sent, ABORTS, world=EMPTY)
+    assert over.cut == Table.of()
 
 
 def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer() -> None:
