@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, Kip, Row
 
-TESTS = "brokers/test_classic_membership.py::"
+TESTS = "brokers/test_classic_static_members.py::"
 KIP = Kip(
     345,
     "Introduce static membership protocol to reduce consumer rebalances",

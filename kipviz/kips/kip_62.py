@@ -125,7 +125,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_group.accepts",
             scenario="kip-389-full",
-            test="brokers/test_classic_membership.py::test_between_two_generations_who_comes_last_is_out_although_it_was_a_member",
+            test="brokers/test_classic_group_size.py::test_between_two_generations_who_comes_last_is_out_although_it_was_a_member",
             note="a limit that is lowered while a group is larger is not there",
             page="28-groups-that-change",
         ),

@@ -8,12 +8,10 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_membership as classic
-from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.brokers.timers import GroupRebalance, GroupSync, InitialRebalanceDelay, MemberSession
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
-    Assigned,
     Heartbeat,
     HeartbeatResponse,
     JoinGroup,
@@ -21,75 +19,34 @@ from kipviz.messages.classic_groups import (
     LeaveGroup,
     LeaveGroupResponse,
     Subscribed,
-    SyncGroup,
     SyncGroupResponse,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.records.classic_groups import GroupMetadataRecord, Subscription
-
-HERE = "__consumer_offsets-0"
-S = GroupState
-FRESH = Subscription("src")
-FIRST = Subscription("src", generation=1)
+from tests.brokers.classic_desk import (
+    FIRST,
+    FRESH,
+    HERE,
+    S,
+    alone,
+    answered,
+    ask_to_join,
+    beat,
+    carry,
+    group,
+    made,
+    over,
+    run_out,
+    second,
+    sync,
+)
 
 
 @pytest.fixture
 def desk():
-    return Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
-
-
-def group(desk):
-    return desk.role.classic_groups["g"]
-
-
-def ask_to_join(desk, name, client="", subscription=FRESH, source=""):
-    request = JoinGroup("g", name, client or name.partition(".")[0], subscription)
-    return desk.ask(classic.on_join_group, request, source or f"{client or name}/join")
-
-
-def sync(desk, name, generation=1, *given):
-    request = SyncGroup("g", generation, name, tuple(Assigned(*each) for each in given))
-    return desk.ask(classic.on_sync_group, request, f"{name}/sync")
-
-
-def beat(desk, name, generation=1):
-    return desk.ask(classic.on_heartbeat, Heartbeat("g", generation, name)).error
-
-
-def answered(desk, source):
-    return desk.answer_to(ReplyTo(source, 1, 0))
-
-
-def over(desk):
-    desk.do(gc.on_delay(desk.role, InitialRebalanceDelay("g"), desk.on))
-
-
-def run_out(desk, timer):
-    desk.do(gc.on_timer(desk.role, timer, desk.on))
-
-
-def carry(desk):
-    """Carry the calls next door that the desk has piled up."""
-    while desk.local:
-        call = desk.local.pop(0)
-        desk.do(classic.on_group_stored(desk.role, call.message, desk.on))
-
-
-def alone(desk):
-    """C1.1 is the only member of generation 1, with both partitions."""
-    ask_to_join(desk, "", "C1")
-    ask_to_join(desk, "C1.1")
-    over(desk)
-    sync(desk, "C1.1", 1, ("C1.1", ("src-0", "src-1")))
-    carry(desk)
-
-
-def second(desk):
-    """C2.2 has asked to join generation 2."""
-    ask_to_join(desk, "", "C2")
-    return ask_to_join(desk, "C2.2")
+    return made()
 
 
 def test_who_has_no_name_gets_one_and_has_to_come_again(desk):
@@ -430,140 +387,6 @@ def test_offsets_are_taken_of_the_present_generation_while_the_next_is_prepared(
     assert committed(desk, "C1.1", 2) is Errors.REBALANCE_IN_PROGRESS
     assert committed(desk, "C9.9", 1) is Errors.UNKNOWN_MEMBER_ID
     assert committed(desk, "", -1) is Errors.UNKNOWN_MEMBER_ID
-
-
-# -- static members ---------------------------------------------------------------------------------
-
-
-def join_as(desk, instance_id, name="", source="", subscription=FRESH):
-    request = JoinGroup("g", name, "C", subscription, instance_id)
-    return desk.ask(classic.on_join_group, request, source or f"{instance_id}/join")
-
-
-def node_alone(desk):
-    """node.1 is the only member of generation 1."""
-    join_as(desk, "node")
-    over(desk)
-    sync(desk, "node.1", 1, ("node.1", ("src-0", "src-1")))
-    carry(desk)
-
-
-def test_a_static_member_has_its_name_at_once_and_takes_its_place_without_a_rebalance(desk):
-    node_alone(desk)
-    written = len(desk.written(HERE))
-    back = join_as(desk, "node", source="restarted")
-    assert (back.member_id, back.generation, back.leader) == ("node.2", 1, "node.2")
-    assert back.skip_assignment
-    assert group(desk).state is S.STABLE
-    assert [m.member_id for m in desk.written(HERE)[-1].members] == ["node.2"]
-    assert len(desk.written(HERE)) == written + 1
-    assert sync(desk, "node.2").partitions == ("src-0", "src-1")
-
-
-def test_who_speaks_in_a_static_member_s_older_id_is_fenced(desk):
-    node_alone(desk)
-    join_as(desk, "node", source="restarted")
-    fenced = Errors.FENCED_INSTANCE_ID
-    heard = desk.ask(classic.on_heartbeat, Heartbeat("g", 1, "node.1", "node"))
-    assert heard.error is fenced
-    assert join_as(desk, "node", "node.1", "again").error is fenced
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "node.1", "node"))
-    assert left.member_error is fenced
-    offsets = OffsetCommit("g", "node.1", 1, (GroupOffset("src-0", 5),), "node")
-    assert desk.ask(gc.on_offset_commit, offsets).error is fenced
-
-
-def test_the_older_process_that_waits_is_told_when_its_name_is_taken(desk):
-    node_alone(desk)
-    second(desk)
-    join_as(desk, "node", source="restarted")
-    assert answered(desk, "C2.2/join").generation == 2
-    assert sync(desk, "node.3", 2) is None
-    other = join_as(desk, "node", source="third")
-    assert answered(desk, "node.3/sync").error is Errors.FENCED_INSTANCE_ID
-    assert other is None
-    assert group(desk).state is S.PREPARING_REBALANCE
-    join_as(desk, "node", source="fourth")
-    assert answered(desk, "third").error is Errors.FENCED_INSTANCE_ID
-
-
-def test_a_static_member_that_does_not_join_in_time_is_kept_and_counts_for_the_old_generation(desk):
-    node_alone(desk)
-    second(desk)
-    run_out(desk, GroupRebalance("g"))
-    assert (group(desk).generation, group(desk).leader) == (2, "C2.2")
-    assert tuple(group(desk).members) == ("C2.2", "node.1")
-    heard = desk.ask(classic.on_heartbeat, Heartbeat("g", 1, "node.1", "node"))
-    assert heard.error is Errors.ILLEGAL_GENERATION
-
-
-def test_with_static_members_alone_a_rebalance_waits_for_one_of_them(desk):
-    node_alone(desk)
-    join_as(desk, "other")
-    run_out(desk, MemberSession("other.2", "g"))
-    assert group(desk).state is S.PREPARING_REBALANCE
-    run_out(desk, GroupRebalance("g"))
-    assert (group(desk).state, group(desk).generation) == (S.PREPARING_REBALANCE, 1)
-
-
-def test_an_operator_takes_a_static_member_out_by_its_name(desk):
-    node_alone(desk)
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "", "node"))
-    assert left.member_error is Errors.NONE
-    assert group(desk).state is S.EMPTY
-    nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", "", "node"))
-    assert nobody.member_error is Errors.UNKNOWN_MEMBER_ID
-
-
-# -- group.max.size (KIP-389) ------------------------------------------------------------------------
-
-
-def first_generation(desk, *names):
-    """A stable group of these clients, each with a partition."""
-    for name in names:
-        ask_to_join(desk, "", name)
-    for name in names:
-        ask_to_join(desk, next(n for n in group(desk).pending if n.startswith(name)))
-    while group(desk).state is S.PREPARING_REBALANCE:
-        over(desk)
-    for name in group(desk).members:
-        sync(desk, name, 1, *((n, (f"src-{i}",)) for i, n in enumerate(group(desk).members)))
-    carry(desk)
-    assert group(desk).state is S.STABLE
-    return tuple(group(desk).members)
-
-
-def test_a_full_classic_group_takes_nobody_in_also_nobody_who_was_in_it_in_another_life(desk):
-    desk.settings = desk.settings.but(group_max_size=2)
-    names = first_generation(desk, "A", "B")
-    refused = ask_to_join(desk, "", "A", source="again")
-    assert (refused.error, refused.member_id) == (Errors.GROUP_MAX_SIZE_REACHED, "")
-    assert tuple(group(desk).members) == names
-    assert ask_to_join(desk, names[1], source="B/same").error is Errors.NONE
-
-
-def test_a_static_member_that_is_started_again_has_no_place_in_a_full_group(desk):
-    desk.settings = desk.settings.but(group_max_size=1)
-    static = JoinGroup("g", "", "A", FRESH, "node-1")
-    desk.ask(classic.on_join_group, static, "A/join")
-    over(desk)
-    again = desk.ask(classic.on_join_group, static, "A/again")
-    assert again.error is Errors.GROUP_MAX_SIZE_REACHED
-
-
-def test_between_two_generations_who_comes_last_is_out_although_it_was_a_member(desk):
-    desk.settings = desk.settings.but(group_max_size=2)
-    a, b = first_generation(desk, "A", "B")
-    full = ask_to_join(desk, "", "C", source="C/too-many")
-    assert (full.error, tuple(group(desk).members)) == (Errors.GROUP_MAX_SIZE_REACHED, (a, b))
-    run_out(desk, MemberSession(a, "g"))
-    assert group(desk).state is S.PREPARING_REBALANCE
-    for client in ("C", "D"):
-        name = ask_to_join(desk, "", client, source=f"{client}/first").member_id
-        assert ask_to_join(desk, name, source=f"{client}/join") is None
-    late = ask_to_join(desk, b, source="B/late")
-    assert (late.error, b in group(desk).members) == (Errors.GROUP_MAX_SIZE_REACHED, False)
-    assert any(isinstance(e, AssignmentMoved) and e.member_id == b for e in desk.events)
 
 
 def test_a_sync_that_a_rebalance_has_ended_is_not_answered_again_in_the_next_generation(desk):
