@@ -456,3 +456,23 @@ def test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out():
         "TOPIC_AUTHORIZATION_FAILED",
         "OPERATION_NOT_ATTEMPTED",
     ]
+
+
+def test_only_add_partitions_to_txn_has_partitions_that_were_not_attempted():
+    """KafkaApis.handleAddPartitionsToTxnRequest; every other request is refused or served part by part."""
+    add = AddPartitionsToTxn("t", 9, 0, ("out-0", "other-0"))
+    may_write = (Acl("app-1", Op.WRITE, R.TOPIC, "out"),)
+    assert a.not_attempted(may_write, "app-1/producer", add) == ("out-0",)
+    assert a.not_attempted(None, "app-1/producer", add) == ()
+    assert a.not_attempted(may_write, "app-1/producer", EndTxn("t", 9, 0, True)) == ()
+
+
+def test_the_table_of_kip_1310_asks_for_write_where_it_names_an_operation():
+    assert {d.operation for d in a.DRAFTS} == {"WRITE", ""}
+    named = [(d.request, d.resource) for d in a.DRAFTS if not d.operation]
+    assert named == [
+        ("AddPartitionsToTxn", R.TOPIC),
+        ("AddShareAcksToTxn", R.GROUP),
+        ("TxnShareAcknowledge", R.TRANSACTIONAL_ID),
+        ("TxnShareAcknowledge", R.TOPIC),
+    ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.checks import compare
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.local_calls import GroupStored
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.timers import GroupRebalance, GroupSync, InitialRebalanceDelay, MemberSession
 from kipviz.driving.desk import Desk
@@ -413,3 +415,33 @@ def test_each_change_of_state_or_generation_is_reported_with_the_members(desk):
     before = len(desk.events)
     assert beat(desk, "C1.1") is Errors.NONE
     assert desk.events[before:] == []
+
+
+def test_a_heartbeat_is_answered_when_what_it_has_seen_is_replicated(desk):
+    """CoordinatorRuntime: a write operation without records waits for the last write before it."""
+    alone(desk)
+    desk.instant = False
+    commit = OffsetCommit("g", "C1.1", 1, (GroupOffset("src-0", 3),))
+    assert desk.ask(gc.on_offset_commit, commit) is None
+    for source in ("one", "two"):
+        assert desk.ask(classic.on_heartbeat, Heartbeat("g", 1, "C1.1"), source) is None
+    desk.replicate()
+    assert [answered(desk, source) for source in ("one", "two")] == [
+        HeartbeatResponse(Errors.NONE)
+    ] * 2
+
+
+def test_an_assignment_that_is_stored_for_a_group_that_is_gone_is_nobody_s(desk):
+    alone(desk)
+    stored = GroupStored("g", 1, (Assigned("C1.1", ("src-0",)),), Errors.NONE)
+    for role in (GroupCoordinator(HERE), desk.role):
+        done = classic.on_group_stored(role, stored, desk.on)
+        assert (done.state, done.replies, done.events) == (role, (), ())
+
+
+def test_who_is_no_member_is_found_nowhere_and_who_is_one_by_its_name(desk):
+    alone(desk)
+    assert beat(desk, "C9.9") is Errors.UNKNOWN_MEMBER_ID
+    assert [(c.name, c.asked, c.found) for c in desk.checks] == [("member id", "C9.9", None)]
+    assert beat(desk, "C1.1") is Errors.NONE
+    assert desk.checks[0] == compare("member id", "C1.1", "C1.1", True, Errors.UNKNOWN_MEMBER_ID)

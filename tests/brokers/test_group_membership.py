@@ -255,3 +255,20 @@ def test_whoever_waits_hears_that_the_coordinator_is_elsewhere(desk):
     effects = gc.on_resigned(desk.role, desk.on)
     assert [r.message.error for r in effects.replies] == [Errors.NOT_COORDINATOR]
     assert isinstance(effects.replies[0].to, ReplyTo)
+
+
+def test_a_heartbeat_that_says_its_topics_but_not_what_it_owns_is_told_nothing(desk):
+    """GroupMetadataManager.consumerGroupHeartbeat: a full request has the topics and the owned partitions."""
+    join(desk, "C1")
+    assert beat(desk, "C1", 2, None, "src").assignment is None
+
+
+def test_only_a_regular_expression_is_looked_at_as_one(desk):
+    join(desk, "C1")
+    assert "regular expression" not in [check.name for check in desk.checks]
+    wrong = ConsumerGroupHeartbeat("g", "C2", 0, None, (), regex="(")
+    answer = desk.ask(on_consumer_group_heartbeat, wrong)
+    assert answer.error is Errors.INVALID_REGULAR_EXPRESSION
+    assert desk.checks[-1].name == "regular expression"
+    leaves = wrong.but(member_id="C1", member_epoch=-1)
+    assert desk.ask(on_consumer_group_heartbeat, leaves).error is Errors.NONE

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups.group_retention import is_counted_together
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
@@ -148,3 +149,18 @@ def test_the_members_of_a_group_that_is_made_again_have_names_that_nobody_had():
     desk.do(gc.on_timer(desk.role, TIMER, desk.on))
     assert "g" not in desk.role.classic_groups
     assert asks() == "C1.2"
+
+
+def test_a_group_with_members_is_never_counted_together_whether_it_has_offsets_or_not():
+    """ConsumerGroup.offsetExpirationCondition looks at each offset; ClassicGroup's at the whole while it is Empty."""
+    none = Table.of({})
+    assert not is_counted_together(GroupCoordinator(HERE, groups=READ, offsets=none), "g")
+    assert is_counted_together(GroupCoordinator(HERE, offsets=none), "g")
+    assert not is_counted_together(GroupCoordinator(HERE, classic_groups=USED), "g")
+
+
+def test_each_offset_is_forgotten_as_its_own_group_s():
+    of_h = {("h", "src-2"): CommittedOffset(3, 0)}
+    desk = desk_of(offsets=Table.of({**dict(KEPT.items()), **of_h}))
+    timers = [OffsetRetention("src-0", "g"), OffsetRetention("src-1", "g")]
+    assert list(gc.timers(desk.role, desk.on)) == [*timers, OffsetRetention("src-2", "h")]

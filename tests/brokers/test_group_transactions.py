@@ -152,3 +152,13 @@ def test_an_assignment_is_no_decision_that_anybody_has_to_hear_of() -> None:
     at = opened()
     log = at.logs[HOME].but(given_up=(at.logs[HOME].end_offset - 1,))
     assert unheard(log) == ()
+
+
+def test_what_is_only_about_to_be_open_is_waited_for_too() -> None:
+    at = desk()
+    given = init(at, "old", 1)
+    at.instant = False  # the replicas have not got its first partition
+    request = AddPartitionsToTxn("old", given.producer_id, 0, ("out-0",), version=3)
+    assert at.ask(tc.on_add_partitions, request) is None
+    assert at.role.transactions["old"].state is S.EMPTY
+    assert init(at, "new", 2).error is E.CONCURRENT_TRANSACTIONS

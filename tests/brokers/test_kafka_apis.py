@@ -98,3 +98,12 @@ def test_an_outcome_that_is_not_durable_fails_the_markers_of_share_state_or_all_
     desk.do(apis.on_outcome_written(desk.role, OutcomeWritten(to, "b", Errors.NONE), desk.on))
     told = {r.partition for r in desk.last.results if r.error is Errors.NOT_LEADER_OR_FOLLOWER}
     assert told == failed
+
+
+def test_an_outcome_that_nobody_waits_for_any_more_changes_nothing(desk):
+    late = OutcomeWritten(ReplyTo("B7/markers", 1, 0), "g1:a:0", Errors.NONE)
+    assert apis.on_outcome_written(desk.role, late, desk.on).state == desk.role
+    to = mark(desk, "out-0")
+    done = apis.on_outcome_written(desk.role, late.but(ticket=ReplyTo("B9/markers", 1, 0)), desk.on)
+    assert (done.state, done.replies) == (desk.role, ())
+    written(desk, to, "out-0")

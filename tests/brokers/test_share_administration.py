@@ -28,7 +28,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummaryResponse,
 )
 from kipviz.messages.transactions import PartitionResult
-from tests.brokers.test_share_membership import KEYS, Group, running
+from tests.brokers.test_share_membership import HERE, KEYS, Group, running
 
 ANSWERS = {
     InitializeShareGroupState: InitializeShareGroupStateResponse,
@@ -323,3 +323,21 @@ def test_a_group_without_a_name_is_none():
     group = emptied()
     answer = group.ask(asked.on_delete_groups, DeleteGroups(""))
     assert answer.error is Errors.INVALID_GROUP_ID
+
+
+def test_an_answer_for_a_group_that_is_gone_by_then_reaches_the_operator_and_writes_nothing():
+    group = emptied()
+    alters(group, ("src-0", 105))
+    group.role = group.role.but(share_groups=group.role.share_groups.without("g1"))
+    written = len(group.written(HERE))
+    answer = answered(group)
+    assert (answer.error, answer.results) == (Errors.NONE, (PartitionResult("src-0", Errors.NONE),))
+    assert len(group.written(HERE)) == written
+
+
+def test_a_reset_that_leaves_the_epoch_as_it_is_logs_none():
+    group = emptied()
+    written = len(group.written(HERE))
+    alters(group, ("src-0", 105))
+    made = group.written(HERE)[written:]
+    assert [type(record).__name__ for record in made] == ["ShareGroupStatePartitionsRecord"]

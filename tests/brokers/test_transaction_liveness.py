@@ -102,3 +102,11 @@ def test_a_heartbeat_needs_what_the_page_says():
     (need,) = NEEDS["TxnHeartbeat"]
     assert (need.operation, need.resource) == (Operation.WRITE, Resource.TRANSACTIONAL_ID)
     assert need.status == "draft"
+
+
+@pytest.mark.parametrize(("interval", "timers"), [(0, ()), (1, (SILENCE,))])
+def test_every_producer_that_promises_heartbeats_is_watched_however_often_they_come(
+    interval, timers
+):
+    found = watched(opened(interval=interval))
+    assert tuple(t for t in found if isinstance(t, TransactionLiveness)) == timers
