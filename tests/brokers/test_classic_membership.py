@@ -14,6 +14,7 @@ from kipviz.brokers.timers import GroupRebalance, GroupSync, InitialRebalanceDel
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import (
+    Assigned,
     Heartbeat,
     HeartbeatResponse,
     JoinGroup,

@@ -14,7 +14,7 @@ from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import ListedHere, ListHere
-from kipviz.brokers.membership import classic_membership, group_membership
+from kipviz.brokers.membership import classic_membership, group_membership, static_members
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.share_group import ShareGroup
@@ -435,3 +435,18 @@ def test_what_is_not_replicated_yet_is_not_described_or_listed() -> None:
     desk.replicate()
     described = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
     assert (described.epoch, described.state) == (3, "Reconciling")
+
+
+def test_every_partition_of_a_deletion_is_looked_at_by_itself() -> None:
+    desk = classic()
+    desk.ask(asked.on_offset_delete, OffsetDelete("g", ("src-0", "gone-0")))
+    found = [check.error for check in desk.checks if check.error is not E.NONE]
+    assert found == [E.GROUP_SUBSCRIBED_TO_TOPIC, E.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_a_leaver_that_is_no_member_is_found_nowhere() -> None:
+    group = ConsumerGroup(5, 5, Table.of({"C": GroupMember("src")}))
+    for name, found in (("C", "C"), ("D", None)):
+        who, check = static_members.leaver_of(group, Leaver(name))
+        assert (who, check.name, check.asked, check.found) == (name, "member id", name, found)
+        assert check.error is (E.NONE if found else E.UNKNOWN_MEMBER_ID)

@@ -278,3 +278,31 @@ def test_everybody_who_waits_is_told_when_another_broker_leads(desk):
     errors = {r.to.source: r.message.error for r in done.replies}
     assert errors == dict.fromkeys(("verifying", "parked"), Errors.NOT_LEADER_OR_FOLLOWER)
     assert [c.message.error for c in done.local] == [Errors.NOT_LEADER_OR_FOLLOWER]
+
+
+def test_a_batch_that_is_appended_takes_the_guard_of_its_own_producer_s_other_epochs_only(desk):
+    """VerificationStateEntry: the entry of a producer id goes when its transaction begins here."""
+    produce(desk)
+    produce(desk, epoch=1)
+    desk.ask(pl.on_produce, Produce("u", HERE, 10, 3, 0, (DataRecord("u"),)))
+    enlisted(desk)
+    assert values(desk) == ["0:0"]
+    assert {(w.producer_id, w.producer_epoch): w.guarded for w in desk.role.verifying} == {
+        (9, 1): False,
+        (10, 3): True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("committed", "name"), [(True, "last stable offset"), (False, "high watermark")]
+)
+def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, committed, name):
+    produce(desk)
+    enlisted(desk)
+    produce(desk, first=1)
+    fetched = desk.ask(pl.on_fetch, Fetch(HERE, 0, 10, read_committed=committed, wait=False))
+    assert len(fetched.records) == (0 if committed else 2)
+    assert [(c.name, c.found) for c in desk.checks if c.name == name] == [
+        (name, 0 if committed else 2)
+    ]
+    assert not {"last stable offset", "high watermark"} - {name} & {c.name for c in desk.checks}

@@ -85,3 +85,24 @@ def test_only_what_this_producer_has_staged_is_given_back() -> None:
     assert back.records[0].state is ACQ
     assert back.records[1] == share.records[1]
     assert len(events) == 1
+
+
+def test_who_is_gone_waits_for_no_answer_and_everybody_else_does() -> None:
+    role = calling().role
+    other = StagingCall(ReplyTo("q", 1, 0), CALL)
+    both = role.but(calls=(*role.calls, other))
+    assert staging_requests.on_disconnected(both, "p").calls == (other,)
+    assert staging_requests.on_disconnected(both, "nobody") is both
+
+
+def test_all_or_none_tells_each_part_its_own_error_before_that_of_the_others() -> None:
+    place = calling(rules="repaired+stage_parts=all_or_none")
+    three = CALL.but(
+        further=(PartitionAcknowledgements("src-1", ONE), PartitionAcknowledgements("src-2", ONE))
+    )
+    place.role = place.role.but(calls=(StagingCall(TO, three),))
+    errors = {"src-1": Errors.NOT_LEADER_OR_FOLLOWER, "src-2": Errors.INVALID_RECORD_STATE}
+    done = answered(place, part("src-0"), *(part(p, e) for p, e in errors.items()))
+    message = done.replies[0].message
+    assert isinstance(message, TxnShareAcknowledgeResponse)
+    assert dict(message.of_each) == {"src-0": Errors.NOT_LEADER_OR_FOLLOWER, **errors}

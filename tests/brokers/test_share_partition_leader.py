@@ -822,6 +822,36 @@ def test_only_what_the_log_says_of_the_group_itself_is_held_against_the_member_s
     assert place.sent(TxnWriteShareGroupState)
 
 
+@pytest.mark.parametrize(
+    ("records", "error"),
+    [
+        ((), Errors.NONE),  # the group has had no members: it is of the old kind
+        ((ShareGroupEpochRecord("g1", 3),), Errors.UNKNOWN_MEMBER_ID),
+        (
+            (
+                ShareGroupEpochRecord("g1", 3),
+                ShareGroupAssignmentRecord("g1", "M2", 3, 2, ("src-0",)),
+            ),
+            Errors.UNKNOWN_MEMBER_ID,
+        ),
+        (
+            (
+                ShareGroupEpochRecord("g1", 3),
+                ShareGroupAssignmentRecord("g1", "M1", 3, 2, ("src-0",)),
+            ),
+            Errors.STALE_MEMBER_EPOCH,
+        ),
+    ],
+)
+def test_in_a_group_that_has_members_a_vote_needs_the_epoch_of_its_own(records, error):
+    place = held("repaired+member_epoch=the_current_one")
+    place.leaders[MEMBERS] = 1
+    log = PartitionLog(MEMBERS)
+    place.logs[MEMBERS] = replicate(append(log, Batch(0, records)) if records else log)
+    answer = place.stage("M1", said(0, 0))
+    assert (answer.error if answer else Errors.NONE) is error
+
+
 def test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_its_member():
     place = held(last=2)
     place.stage("M1", said(0, 2))

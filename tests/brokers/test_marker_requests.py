@@ -1,0 +1,62 @@
+"""One WriteTxnMarkers about several transactions: each has its own results, and is sent again by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers.transactions import marker_requests
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.driving.desk import Desk
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    PartitionResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
+from kipviz.records.transaction_state import TransactionState
+
+HOME = "__transaction_state-0"
+S = TransactionState
+
+
+@pytest.fixture
+def desk():
+    """Two transactions whose markers are on the way."""
+    made = Desk(tc, TransactionCoordinator(HOME, 2), leaders={HOME: 1, "out-0": 3})
+    for number, name in enumerate(("t", "u")):
+        made.ask(tc.on_init_producer_id, InitProducerId(name))
+        made.ask(tc.on_add_partitions, AddPartitionsToTxn(name, 9 + number, 0, ("out-0",)))
+        made.ask(tc.on_end_txn, EndTxn(name, 9 + number, 0, True))
+    return made
+
+
+def states(desk):
+    return {name: known.state for name, known in desk.role.transactions.items()}
+
+
+@pytest.mark.parametrize(
+    ("error", "left"),
+    [(Errors.NONE, S.COMPLETE_COMMIT), (Errors.NOT_LEADER_OR_FOLLOWER, S.PREPARE_COMMIT)],
+)
+def test_each_transaction_takes_its_own_results(desk, error, left):
+    assert states(desk) == {"t": S.PREPARE_COMMIT, "u": S.PREPARE_COMMIT}
+    answer = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),)).but(
+        further=(WriteTxnMarkersResponse(10, (PartitionResult("out-0", error),)),)
+    )
+    tag = desk.requests[0].tag
+    desk.do(marker_requests.on_markers_answered(desk.role, answer, tag, desk.on))
+    assert states(desk) == {"t": S.COMPLETE_COMMIT, "u": left}
+
+
+def test_markers_of_both_are_sent_again_when_their_connection_breaks(desk):
+    first = desk.requests[0].tag
+    asked = [r.message for r in desk.requests]
+    together = asked[0].but(further=(asked[1],))
+    assert isinstance(together, WriteTxnMarkers)
+    done = marker_requests.on_markers_lost(desk.role, together, first, desk.on)
+    sent = [part for r in done.requests for part in r.message.of_transactions]
+    assert [(m.producer_id, m.partitions) for m in sent] == [(9, ("out-0",)), (10, ("out-0",))]
