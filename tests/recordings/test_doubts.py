@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
 from kipviz.recordings.judging.causes import first_causes
 from kipviz.recordings.judging.inconclusive import (
     FOLLOWS,
@@ -24,15 +25,22 @@ from kipviz.recordings.request_context.evidence import Evidence, of_recording
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 
 
+def with_error(exchange: Exchange, code: int) -> Exchange:
+    """The answer to a produce request of one partition with another error, and no offset."""
+    (topic,) = exchange.response["responses"]
+    (part,) = topic["partitionResponses"]
+    refused = part.set("errorCode", code).set("baseOffset", -1)
+    told = topic.set("partitionResponses", (refused,))
+    return exchange.but(response=exchange.response.set("responses", (told,)))
+
+
 def refusing_the_last_batch(evidence: Evidence, code: int) -> Evidence:
     """The last produce request of a recording is answered with an error, and its batch is in no log."""
     wire = [x for x in evidence.exchanges if x.api != "DESCRIBE_PRODUCERS"]
     number = max(n for n, x in enumerate(wire) if x.api == "PRODUCE")
     (topic,) = wire[number].response["responses"]
     (part,) = topic["partitionResponses"]
-    refused = part.set("errorCode", code).set("baseOffset", -1)
-    told = topic.set("partitionResponses", (refused,))
-    wire[number] = wire[number].but(response=wire[number].response.set("responses", (told,)))
+    wire[number] = with_error(wire[number], code)
     names = {topic_id: name for name, topic_id in evidence.topics}
     partition = f"{names[topic['topicId']]}-{part['index']}"
     entries = tuple(
@@ -48,6 +56,8 @@ def refusing_the_last_batch(evidence: Evidence, code: int) -> Evidence:
     [
         ("idempotent", 45, NO_BATCH),
         ("idempotent", 47, NO_BATCH),
+        # Of a transactional id: a producer id that nobody was given.
+        ("commit-and-abort", 49, NO_BATCH),
         ("idempotent", 10, "NOT MODELLED: sizes of records, which decide MESSAGE_TOO_LARGE"),
         (
             "idempotent",
@@ -65,6 +75,22 @@ def test_a_refused_batch_of_which_nothing_is_known_cannot_be_judged(
     assert f"      1  {reason}: 1 PRODUCE" in list(told.lines())
     (doubted,) = told.document()["doubted"]
     assert (doubted["api"], doubted["reason"]) == ("PRODUCE", reason)
+
+
+def test_a_batch_of_a_known_producer_that_is_told_of_an_unknown_one_is_refused_if_it_was_noted() -> None:
+    evidence = of_recording(RELEASE / "wrong-sequences")
+    assert of_evidence(evidence).refused == ()
+    number, exchange = next(
+        (n, x)
+        for n, x in enumerate(evidence.exchanges)
+        if x.api == "PRODUCE" and x.request["transactionalId"]
+    )
+    wire = list(evidence.exchanges)
+    wire[number] = with_error(exchange, Errors.INVALID_PRODUCER_ID_MAPPING.value)
+    changed = evidence.but(exchanges=tuple(wire))
+    assert number in {each.number for each in of_evidence(changed).refused}
+    (doubted,) = (x for x in of_evidence(changed.but(sent=())).doubted if x.number == number)
+    assert doubted.doubt == NO_BATCH
 
 
 def test_an_error_that_no_batch_decides_is_refused_as_before() -> None:

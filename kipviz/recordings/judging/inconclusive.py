@@ -48,6 +48,8 @@ OF_IDENTITY = frozenset(
 OF_SEQUENCE = frozenset(
     error.name for error in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.DUPLICATE_SEQUENCE_NUMBER)
 )
+# What follows from a producer id that nobody was given; those that a transactional id was given are asked.
+OF_STRANGERS = frozenset((Errors.INVALID_PRODUCER_ID_MAPPING.name,))
 NO_BATCH = "no evidence: a refused batch is in no log, and its producer id, epoch and sequence stand nowhere"
 # With these a leader refuses a batch whose transaction it has asked the coordinator about.
 OF_CHECKS = (
@@ -257,7 +259,7 @@ def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
     if error in OF_BATCHES:
         return f"NOT MODELLED: {OF_BATCHES[error]}, which decide {error}"
     unnamed = not exchange.request["transactionalId"]
-    if not noted and error in (OF_IDENTITY if unnamed else OF_SEQUENCE):
+    if not noted and error in (OF_IDENTITY if unnamed else OF_SEQUENCE | OF_STRANGERS):
         return NO_BATCH
     return ""
 
