@@ -247,6 +247,16 @@ def test_no_broker_has_responded_with_an_error_that_a_row_does_not_name() -> Non
     assert unknown == []
 
 
+def test_a_row_says_which_errors_recorded_brokers_alone_responded_with() -> None:
+    codes = {**UNMODELLED_ERRORS, **{error.value: error.name for error in Errors}}
+    given = {(api, place, codes[code]) for api, place, code in told_in_recordings()}
+    for api in APIS:
+        for each in api.errors:
+            place = (api.kafka_name, each.place.casefold())
+            recorded = {name for name in each.never_given if (*place, name) in given}
+            assert set(each.only_recorded) == (recorded if api.status == "shipped" else set()), each
+
+
 @pytest.mark.slow
 def test_every_error_that_a_row_names_is_reached() -> None:
     told = (*told_in_stories(), *told_in_hostile_runs())

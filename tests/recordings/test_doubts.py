@@ -77,7 +77,9 @@ def test_a_refused_batch_of_which_nothing_is_known_cannot_be_judged(
     assert (doubted["api"], doubted["reason"]) == ("PRODUCE", reason)
 
 
-def test_a_batch_of_a_known_producer_that_is_told_of_an_unknown_one_is_refused_if_it_was_noted() -> None:
+def test_a_batch_of_a_known_producer_that_is_told_of_an_unknown_one_is_refused_if_it_was_noted() -> (
+    None
+):
     evidence = of_recording(RELEASE / "wrong-sequences")
     assert of_evidence(evidence).refused == ()
     number, exchange = next(

@@ -1,7 +1,8 @@
 """Which errors a response of an API may carry, place by place.
 
 A place is a field of the response's schema, such as `Topics.Partitions.ErrorCode`. What Kafka's schema or handler allows there
-is one of two kinds: an error that the model gives, too, or one that it never gives, with the reason.
+is one of three kinds: an error that the model gives, too, one that it never gives, with the reason, and one of these that a
+recorded broker gave.
 `tests/messages/test_legal_errors.py` holds the rows against the schemas, and against what stories, random runs and brokers
 respond.
 """
@@ -27,6 +28,11 @@ class Never:
 
 
 @dataclass(frozen=True)
+class OnlyRecorded(Never):
+    """Errors that no broker of the model gives and a recorded one gave; `kipviz.accept` follows who was told of them."""
+
+
+@dataclass(frozen=True)
 class LegalErrors:
     """The errors that one place of a response may carry.
 
@@ -46,6 +52,12 @@ class LegalErrors:
     def never_given(self) -> Mapping[str, str]:
         """Why the model never gives an error, by the error's name in Kafka."""
         return {name: each.why for each in self.never for name in each.errors}
+
+    @property
+    def only_recorded(self) -> tuple[str, ...]:
+        """Those of them that a recorded broker gave, by their names in Kafka."""
+        told = (each for each in self.never if isinstance(each, OnlyRecorded))
+        return tuple(name for each in told for name in each.errors)
 
 
 def at(place: str, *errors: Errors | Never) -> LegalErrors:

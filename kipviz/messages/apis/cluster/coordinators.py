@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import coordinators as model
 from kipviz.messages.apis.api import Api, Role, Shard
-from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
+from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, OnlyRecorded, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
@@ -92,13 +92,13 @@ APIS: tuple[Api, ...] = (
                 Errors.COORDINATOR_NOT_AVAILABLE,
                 Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
                 WELL_FORMED,
+                OnlyRecorded(
+                    "only a transactional id is looked up with a request; groups are known at once",
+                    ("GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"),
+                ),
                 Never(
                     "only a transactional id is looked up with a request; groups are known at once",
-                    (
-                        "GROUP_AUTHORIZATION_FAILED",
-                        "CLUSTER_AUTHORIZATION_FAILED",
-                        "TOPIC_AUTHORIZATION_FAILED",
-                    ),
+                    ("TOPIC_AUTHORIZATION_FAILED",),
                 ),
             ),
         ),

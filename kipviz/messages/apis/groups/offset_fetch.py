@@ -9,6 +9,7 @@ from kipviz.messages.apis.legal_errors import (
     COORDINATOR,
     READS,
     Never,
+    OnlyRecorded,
     at,
 )
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
@@ -291,7 +292,7 @@ APIS: tuple[Api, ...] = (
                     "a group that is not there has no offsets, and that is no error",
                     ("GROUP_ID_NOT_FOUND",),
                 ),
-                Never(
+                OnlyRecorded(
                     "an operator names no member",
                     (
                         "UNKNOWN_MEMBER_ID",

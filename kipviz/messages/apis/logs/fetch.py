@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages import producing as model
 from kipviz.messages.apis.api import Api, Role, Shard
-from kipviz.messages.apis.legal_errors import DAMAGE, DISK, NO_EPOCHS, UNEXPECTED, Never, at
+from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, Never, OnlyRecorded, at
 from kipviz.messages.apis.rights import READ_TOPIC
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.batches import encode_batch
@@ -223,10 +223,12 @@ APIS: tuple[Api, ...] = (
         errors=(
             at(
                 "ErrorCode",
+                OnlyRecorded(
+                    "a regular fetch of the model has no session", ("FETCH_SESSION_ID_NOT_FOUND",)
+                ),
                 Never(
                     "a regular fetch of the model has no session",
                     (
-                        "FETCH_SESSION_ID_NOT_FOUND",
                         "INVALID_FETCH_SESSION_EPOCH",
                         "FETCH_SESSION_TOPIC_ID_ERROR",
                         "UNKNOWN_SERVER_ERROR",
@@ -239,7 +241,10 @@ APIS: tuple[Api, ...] = (
                 Errors.NOT_LEADER_OR_FOLLOWER,
                 Errors.TOPIC_AUTHORIZATION_FAILED,
                 Errors.UNKNOWN_TOPIC_ID,
-                NO_EPOCHS,
+                OnlyRecorded(
+                    "a client's request carries no leader epoch here",
+                    ("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"),
+                ),
                 DAMAGE,
                 DISK,
                 UNEXPECTED,
