@@ -23,7 +23,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxnResponse, EndTxn
 from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.clients.parts import changed, producer_of
@@ -185,3 +185,19 @@ def test_a_missing_partition_is_asked_for_again_whatever_is_wrong_with_the_other
     )
     assert said(answer) is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert said(answer.but(unknown=())) is Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_a_topic_is_asked_for_before_everything_else_and_no_more_when_the_wait_is_over():
+    """KafkaProducer.waitOnMetadata: the request of the metadata waits for none of the transaction's."""
+    me = producer_of("app-1/producer", "t", queue=(EndTxn("t", 9, 0, True),))
+    waiting = awaited_topics.asking(me, "out-0", ())
+    assert waiting.manager.queue == (Metadata(("out",)), *me.manager.queue)
+    assert awaited_topics.asks(waiting)
+    asked = changed(waiting, queue=me.manager.queue)
+    assert not awaited_topics.asks(asked), "the question is on its way"
+    over = awaited_topics.released(waiting)
+    assert (over.manager.queue, over.metadata.held, over.manager.done) == (
+        me.manager.queue,
+        (),
+        True,
+    )

@@ -6,7 +6,13 @@ import pytest
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.sessions import transaction_session as sessions
-from kipviz.clients.sessions.session_calls import IN_DOUBT, STORED, resume_target, why_no_resume
+from kipviz.clients.sessions.session_calls import (
+    IN_DOUBT,
+    ON_GIVEN,
+    STORED,
+    resume_target,
+    why_no_resume,
+)
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database as db
 from kipviz.clients.transactions.external_database import NAME, ExternalDatabase
@@ -67,3 +73,16 @@ def test_a_session_in_a_fatal_error_sends_nothing_of_what_it_had_to_say() -> Non
     ending = changed(session, state=ProducerState.COMMITTING_TRANSACTION)
     assert isinstance(sessions.next_request(ending), EndTxn)
     assert sessions.next_request(changed(session, state=ProducerState.FATAL_ERROR)) is None
+
+
+def test_the_session_of_a_producer_has_the_calls_of_a_transaction_and_of_its_two_phases() -> None:
+    """KIP-1310: resume() and the calls of other clients are none of KafkaProducer.transactionSession()."""
+    assert [call.value for call in ON_GIVEN] == [
+        "initialize",
+        "beginTransaction",
+        "sendOffsetsToTransaction",
+        "prepareTransaction",
+        "completeTransaction",
+        "commitTransaction",
+        "abortTransaction",
+    ]

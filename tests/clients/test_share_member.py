@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups.group_consumer import MemberState
 from kipviz.clients.groups.group_reading import HEARTBEAT
+from kipviz.clients.sessions.binding import settle
 from kipviz.clients.shares import share_member as member
 from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.core.table import Table
+from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import Assignment
 from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from tests.clients.parts import producer_of
 
 S = MemberState
+RULES = design("repaired").client_rules()
 
 
 def beats(me):
@@ -128,3 +135,38 @@ def test_the_next_life_of_a_member_has_another_id_and_has_not_joined():
 
 def test_a_further_member_of_a_process_has_a_membership_of_its_own_name():
     assert (member.name_of(""), member.name_of("M9")) == ("member", "M9-member")
+
+
+def test_who_has_not_polled_is_no_member_and_has_nothing_to_say():
+    """ShareMembershipManager: UNSUBSCRIBED, until the subscription of the first poll()."""
+    me = ShareMember("app-1/member", "g1", "M1", "src")
+    assert (me.state, me.beat, member.next_request(me), member.timers(me)) == (
+        S.UNSUBSCRIBED,
+        False,
+        None,
+        (),
+    )
+
+
+def waits_for_its_assignment(member_error: str, state: MemberState) -> Application:
+    """A process that is in poll(), whose membership has heard of an error."""
+    consumer = ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10).but(
+        member=True, awaiting=True
+    )
+    mine = joined().but(state=state, error=member_error, partitions=())
+    return Application(
+        "app-1",
+        (Line("poll", Call.POLL),),
+        "out-0",
+        producer_of("app-1/producer", "t"),
+        consumer,
+        others=Table.of({member.NAME: mine}),
+    )
+
+
+@pytest.mark.parametrize(("state", "kept"), [(S.JOINING, ""), (S.FATAL, "REFUSED")])
+def test_an_error_of_the_membership_is_thrown_by_one_poll_and_a_fatal_one_by_every(state, kept):
+    """ShareConsumerImpl.poll: processBackgroundEvents throws an ErrorEvent once; a fatal member stays what it is."""
+    me = settle(waits_for_its_assignment("REFUSED", state), RULES)
+    assert (me.consumer.error, me.consumer.done, me.consumer.awaiting) == ("REFUSED", True, False)
+    assert me.others[member.NAME].error == kept

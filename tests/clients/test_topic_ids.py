@@ -197,3 +197,11 @@ def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
     assert kinds.running(me) == ()
     me, _ = send(staging(started(looks_up=False)))
     assert kinds.running(me) == (), "who looks nothing up does not wait here"
+
+
+def test_max_block_ms_is_the_time_of_a_call_and_ends_with_it():
+    """KafkaProducer.sendOffsetsToTransaction: what it asked for goes on when it has come back."""
+    me, _ = send(staging(started(SRC)))
+    assert kinds.running(me) == (topic_ids.MAX_BLOCK,)
+    assert kinds.running(changed(me, done=True)) == ()
+    assert kinds.running(changed(me, state=ProducerState.ABORTABLE_ERROR)) == ()

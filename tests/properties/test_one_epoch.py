@@ -19,7 +19,7 @@ from kipviz.messages.events import (
 from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce
 from kipviz.properties.invariants import PROMISES
-from kipviz.properties.one_epoch import learned_below_2, learned_of_old_clients
+from kipviz.properties.one_epoch import learned_below_2, learned_in_order, learned_of_old_clients
 from kipviz.properties.run_facts import Facts
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
@@ -111,3 +111,13 @@ def test_a_batch_that_was_sent_before_the_level_was_lowered_belongs_to_the_trans
 def test_an_older_clients_batch_belongs_to_the_transaction_that_is_open() -> None:
     at_1 = level(1, 0)
     assert broken_by((BEGINS, at_1), (sent(11), at_1), (APPENDED, at_1)) == {}
+
+
+def test_a_decision_is_due_no_more_for_its_own_producer_s_partitions_alone() -> None:
+    """WriteTxnMarkers of one producer id: another one's partitions wait for their own."""
+    other = TransactionMoved("other-txn", 10, 0, S.EMPTY, S.ONGOING, ("out-0",))
+    facts = learned_in_order(Facts(), moved(S.EMPTY, S.ONGOING))
+    facts = learned_in_order(facts, other)
+    assert dict(facts.due.items()) == {("out-0", 9): True, ("out-0", 10): True}
+    facts = learned_in_order(facts, TransactionDecided("my-txn", 9, 1, True))
+    assert dict(facts.due.items()) == {("out-0", 9): False, ("out-0", 10): True}

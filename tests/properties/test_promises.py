@@ -35,6 +35,7 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.messages.two_phase import InitProducerId2PcResponse
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.properties.share_facts import undecided
 from kipviz.properties.verdict import BROKEN
@@ -548,3 +549,29 @@ def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alo
     assert dict(left.items()) == {
         name: vote for name, vote in voted.items() if name != "g1 src-0@100"
     }
+
+
+@pytest.mark.parametrize(
+    ("held", "broken", "left"),
+    [
+        ((100,), (), {"g1 src-0@100", "g1 src-1@100", "g2 src-0@100"}),
+        ((), ("vote survives",), {"g1 src-1@100", "g2 src-0@100"}),
+    ],
+)
+def test_a_new_leader_answers_for_its_own_partition_and_group_alone(held, broken, left) -> None:
+    """SharePartition.maybeInitialize reads the state of one key."""
+    votes = Table.of(dict.fromkeys(("g1 src-0@100", "g1 src-1@100", "g2 src-0@100"), (9, 0)))
+    before = ANY.initial(WORLD).but(votes=votes)
+    facts = ANY.observe(before, None, Outcome(WORLD, (loaded(*held),)))
+    assert tuple(facts.broken) == broken
+    assert set(facts.votes.keys()) == left
+
+
+@pytest.mark.parametrize(("kept", "epochs"), [(-1, {12: 5}), (0, {0: 3}), (9, {9: 3})])
+def test_who_keeps_a_transaction_is_known_by_its_identity_whatever_its_number(kept, epochs) -> None:
+    """KIP-939: -1 says that there is none; producer ids are from 0 on."""
+    answer = InitProducerId2PcResponse(Errors.NONE, 12, 5).but(
+        ongoing_txn_producer_id=kept, ongoing_txn_producer_epoch=3
+    )
+    facts = after((MessageSent("app-1/producer", 7, "response", answer),))
+    assert dict(facts.epochs.items()) == epochs

@@ -235,7 +235,7 @@ def after_step(
     ):
         return after.deadlines
     known = {(d.kind, d.place): d for d in after.deadlines}
-    for place in _begun_again(before, after, events):
+    for place in begun_again(before, after, events):
         known.pop(place, None)
     fresh = [*_locks(spec, after), *_transactions(spec, after, known)]
     if bounded:
@@ -355,7 +355,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
                     yield Deadline(SENT, (client.source,), 0, pause)
 
 
-def _begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
+def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
     """Give what ended in a step and may have begun again under the same name."""
     for app in world.applications.values():
         was = before.applications[app.name]
