@@ -110,7 +110,7 @@ def test_at_200_percent_on_a_laptop_every_part_is_in_one_look(show, lock_expiry)
     assert no_error(page)
 
 
-@pytest.mark.parametrize(("width", "height"), [(833, 800), (993, 900), (1280, 800)])
+@pytest.mark.parametrize(("width", "height"), [(592, 768), (833, 800), (993, 900), (1280, 800)])
 @pytest.mark.parametrize("step", [33, 34])
 def test_a_comparison_has_both_diagrams_and_what_differs_in_sight(
     show, lock_expiry, width, height, step
@@ -153,6 +153,10 @@ def test_on_a_beamer_beside_the_file_browser_every_tool_is_whole_and_the_diagram
             box = tool.bounding_box()
             assert box["x"] + box["width"] <= row["x"] + row["width"]
     assert page.locator(".kv-view").bounding_box()["width"] > 560
+    lanes = page.get_by_role("button", name="all lanes +1").bounding_box()
+    assert lanes["y"] + lanes["height"] <= page.locator(".kv-view").bounding_box()["y"], (
+        "a button stands on the messages"
+    )
     page.get_by_role("button", name="yes, the lock has expired").click()
     seen = page.evaluate(IN_SIGHT, ".kv-question .kv-link")
     assert seen["tall"] >= seen["whole"] - 1, "how to go on is cut"
@@ -247,6 +251,7 @@ def test_a_crashed_lane_is_crossed_out_and_labelled(show, split):
     page = show(split, width=833, height=800, step=crash)
     head = page.locator(".kv-head", has_text="Broker 1")
     assert "✕ crashed" in head.inner_text()
+    assert "leads nothing" not in head.inner_text(), "another line shows below the mark"
     assert page.locator(".kv-down .kv-dead").count() == 1
     page.keyboard.press("Shift+ArrowLeft")
     assert "crashed" not in head.inner_text()

@@ -36,7 +36,7 @@ BELOW = """() => {
   const { bottom } = spoken.getBoundingClientRect();
   return [...spoken.children].filter((node) => node.checkVisibility() && node.getBoundingClientRect().bottom > bottom + 3).map((node) => node.textContent);
 }"""
-CUT = """selector => [...document.querySelectorAll(selector)].filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.textContent)"""
+CUT = """selector => [...document.querySelectorAll(selector)].filter((node) => node.scrollWidth > node.clientWidth + 1 || (node.tagName === 'H2' && node.scrollHeight > node.clientHeight + 3)).map((node) => node.textContent)"""
 GO = "step => window.model.set('step', step)"
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
@@ -65,6 +65,24 @@ def test_no_step_breaks_a_word_or_cuts_its_sentence_or_what_can_happen_next(
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:4])
+def test_the_title_and_the_names_of_the_design_and_of_its_promises_are_whole(
+    show, broken, width, height
+) -> None:
+    page = show(broken, width=width, height=height, theme="light")
+    for step in (0, 22, 33, len(broken["steps"]) - 1):
+        page.evaluate(GO, step)
+        page.evaluate(DRAWN)
+        assert page.evaluate(CUT, ".kv-header h2, .kv-header .kv-chip b") == [], step
+
+
+def test_a_name_that_begins_with_underscores_keeps_them_with_its_first_word(show) -> None:
+    split = open_run("kip-98-split-network", "kafka").payload
+    page = show(split, width=833, height=800, step=split["downs"][0]["from"])
+    pieces = page.locator(".kv-say").evaluate("node => node.innerHTML.split('<wbr>')")
+    assert any(piece.endswith("leads __transaction_") for piece in pieces), pieces
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES[:4])
 def test_a_comparison_says_whole_what_differs(show, both, width, height) -> None:
     page = show(both, width=width, height=height, theme="light")
     for step in [0, *(each["at"] for each in both["differences"])]:
@@ -72,8 +90,8 @@ def test_a_comparison_says_whole_what_differs(show, both, width, height) -> None
         page.evaluate(DRAWN)
         assert page.evaluate(BROKEN) == [], step
         assert page.evaluate(BELOW) == [], step
-        if width >= 800:
-            assert page.evaluate(CUT, ".kv-side .kv-chip b") == [], step
+        assert page.evaluate(CUT, ".kv-side .kv-chip b") == [], step
+        assert page.evaluate(CUT, ".kv-header .kv-chip, .kv-header h2") == [], step
 
 
 @pytest.mark.parametrize("width", [833, 592])

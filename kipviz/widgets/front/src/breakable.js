@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 
 // A shorter word fits into a line of any column.
 const LONG = /\S{14,}/g;
-const JOINT = /(?<=[\w)\]][_=+@.:/,(-])(?=\w)/g;
+const JOINT = /(?<=[A-Za-z\d)\]][_=+@.:/,(-])(?=\w)/g;
 // Java's names are long words of short ones.
 const NAME = /[A-Za-z0-9]{12,}/g;
 const HUMP = /(?<=[a-z0-9])(?=[A-Z][a-z])/g;

@@ -44,7 +44,8 @@ class Side {
       this.said,
       this.cards.element,
     );
-    const layer = this.sequence.world.appendChild(s("g.kv-apart"));
+    const layer = s("g.kv-apart");
+    this.sequence.cursor.before(layer); // the line of where we are, and its number, stand above
     this.apart = new Keyed(layer, (row) => this.drawRow(row));
   }
 
@@ -225,7 +226,7 @@ export class Compare extends Frame {
     const alike = sides.every((side) => side.mark.hidden && side.words.textContent === this.sentence.told);
     for (const side of sides) show(side.said, !alike);
     for (const drawer of this.drawers) if (drawer.open) drawer.update();
-    text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
+    this.lanes.draw(this.allLanes);
     const next = Math.min(this.bigForward(this.at), this.last);
     this.audience?.update(this.payload.bigs[this.bigOf(next)], next > this.at);
   }

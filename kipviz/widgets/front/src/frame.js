@@ -2,7 +2,7 @@
 // a size, and values synced with Python.
 
 import { Audience } from "./audience.js";
-import { aria, attr, framed, h, show } from "./dom.js";
+import { aria, attr, framed, h, show, text } from "./dom.js";
 import { listen } from "./keys.js";
 import { backward } from "./line.js";
 import { Errors, Help } from "./panels.js";
@@ -469,7 +469,20 @@ export function sinceOf(line, step, grain) {
 
 export function lanesButton(app, payload) {
   const hidden = payload.lanes.length - lanesOf(payload, false).length;
-  const button = h("button.kv-lanes-button", { title: "all lanes or the first screen's (a)", onclick: () => app.toggleLanes() });
+  const word = h("span.kv-lanes-word");
+  const more = h("span");
+  const button = h("button.kv-lanes-button", { onclick: () => app.toggleLanes() }, word, more);
   show(button, hidden > 0);
-  return { button, hidden };
+  return {
+    button,
+    hidden,
+    /** Says what a press does; on a narrow page only how many lanes it adds or takes away. */
+    draw(all) {
+      text(word, all ? "first screen " : "all lanes ");
+      text(more, all ? `\u2212${hidden}` : `+${hidden}`);
+      attr(button, "title", all ? "only the lanes of the first screen (a)" : "all lanes (a)");
+      attr(button, "aria-label", `${all ? "first screen" : "all lanes"} ${more.textContent}`);
+      aria(button, "pressed", all);
+    },
+  };
 }

@@ -5,6 +5,7 @@ import { STATE_MARK, STATE_WORD } from "./words.js";
 
 const STATUS = { shipped: "●", draft: "◐", "our inference": "◌" };
 const CHIPS_MAX = 4;
+const LONG = 12; // letters of a promise's name that give way on a narrow page
 const ORDER = { broken: 0, pending: 1, holds: 2 };
 
 export class DesignChip {
@@ -19,9 +20,10 @@ export class DesignChip {
 
   update(design) {
     const status = design?.status ?? "";
-    attr(this.element, "title", design?.sentence);
+    attr(this.element, "title", [design?.sentence, status && `(${status})`].filter(Boolean).join(" "));
     attr(this.status, "data-status", status);
     text(this.name, design?.name);
+    this.element.classList.toggle("kv-long", (design?.name ?? "").length > 2 * LONG);
     text(this.sign, STATUS[status] ?? "○");
     text(this.word, ` ${status}`);
     show(this.element, Boolean(design?.name));
@@ -65,6 +67,7 @@ export class Verdicts {
     const [sign, name, word] = node.children;
     text(sign, STATE_MARK[verdict.state] ?? "?");
     text(name, verdict.property);
+    node.classList.toggle("kv-long", verdict.property.length > LONG);
     text(word, verdict.state === "broken" ? "broken" : "");
     attr(node, "data-state", verdict.state);
     attr(node, "title", `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);

@@ -7,7 +7,7 @@ import { Choices } from "./choices.js";
 import { Find } from "./find.js";
 import { Table } from "./table.js";
 import { Tree } from "./tree.js";
-import { aria, attr, h, show, text } from "./dom.js";
+import { attr, h, show, text } from "./dom.js";
 import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lesson } from "./lesson.js";
@@ -149,8 +149,7 @@ export class Stepper extends Frame {
     this.overview.update(at);
     this.overview.mark(this.find.hits(line));
     this.trail.update(line, at);
-    text(this.lanes.button, this.allLanes ? "first screen" : `all lanes +${this.lanes.hidden}`);
-    aria(this.lanes.button, "pressed", this.allLanes);
+    this.lanes.draw(this.allLanes);
     this.drawDetail();
     for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
     this.audience?.update(line.bigs[line.bigAt[line.forward(at)]], line.forward(at) > at, this.question.question);
