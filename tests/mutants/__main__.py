@@ -327,9 +327,10 @@ def _fresh(mutant: Mutant, tests: list[str], seconds: dict[str, float], budget: 
     for first, last in ((0, FEW), (FEW, len(ranked))):
         files = set(ranked[first:last])
         mine = [name for name in tests if test_file(name) in files]
-        if not mine or _cpu_of_children() - began > START + budget:
+        left = budget - (_cpu_of_children() - began if first else 0.0)
+        if not mine or left + START < 0:
             break
-        ended = _in_new_python(mutant, mine, seconds)
+        ended = _in_new_python(mutant, mine, seconds, max(left, 1.0))
         if ended.how != "green":
             break
     return ended
@@ -340,13 +341,16 @@ def _cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _in_new_python(mutant: Mutant, tests: list[str], seconds: dict[str, float]) -> Ended:
+def _in_new_python(
+    mutant: Mutant, tests: list[str], seconds: dict[str, float], budget: float
+) -> Ended:
     limit = int(60 + RATIO * sum(seconds[name] for name in tests))
     with tempfile.TemporaryDirectory() as folder:
         source, order = Path(folder) / "source.py", Path(folder) / "order"
         source.write_text(ast.unparse(changed(mutant)), encoding="utf-8")
         order.write_text("\n".join(tests), encoding="utf-8")
         words = [sys.executable, "-m", "tests.mutants.fresh", str(source), mutant.file, str(order)]
+        words.append(str(budget))
         ended = subprocess.run(
             words,
             cwd=ROOT,

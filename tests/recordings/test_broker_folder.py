@@ -13,6 +13,7 @@ from kipviz.command.main import main
 from kipviz.recordings.decoded.cluster_metadata import (
     ClusterMetadata,
     LoggedMetadata,
+    compacted_in,
     metadata_record,
     read_metadata,
 )
@@ -22,6 +23,7 @@ from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, read_par
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.evidence import of_broker
 from kipviz.records.fields import FieldsError
+from tests.recordings.made_logs import batch, write
 from tests.recordings.whole_folder import RECORDED, unpacked
 
 METADATA = "__cluster_metadata-0"
@@ -267,3 +269,34 @@ def test_what_follows_a_broken_length_in_a_file_is_lost_and_said_so(
     assert said.startswith(f"{log}, byte {segment.batches[2].position}: This is no Kafka log: ")
     assert said.endswith(" The rest of the file is not read.")
     assert len([e for e in found.entries if e.partition == "src-0"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("about", "number"),
+    [
+        ("node.id=4\n", 4),
+        ("broker.id=3\n", 3),  # meta.properties of version 0, and of every release with ZooKeeper
+        ("node.id=4\nbroker.id=3\n", 4),
+        ("broker.id=x\n", -1),
+        ("", -1),
+    ],
+)
+def test_a_folder_is_of_the_broker_that_its_properties_name(
+    tmp_path: Path, about: str, number: int
+) -> None:
+    write(tmp_path, "t-0", batch(0))
+    (tmp_path / "meta.properties").write_text(about + "cluster.id=c\n")
+    found = broker_folder(tmp_path)
+    assert (found.broker, found.cluster) == (number, "c")
+
+
+@pytest.mark.parametrize(
+    ("policy", "compacted"),
+    [("compact", True), ("delete", False), ("compact,delete", True), ("delete,compact", True)],
+)
+def test_a_topic_is_compacted_if_its_cleanup_policy_says_so(
+    policy: str, *, compacted: bool
+) -> None:
+    configs = (("topic", "t", "cleanup.policy", policy), ("topic", "u", "retention.ms", "compact"))
+    known = ClusterMetadata(configs=configs)
+    assert compacted_in(known) == (("t",) if compacted else ())

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.recordings.auditing.audit_evidence import PartitionEnd
 from kipviz.recordings.auditing.audit_findings import KINDS, WRONG
+from kipviz.recordings.auditing.audit_rules import surroundings
 from kipviz.recordings.auditing.log_audit import audit_logs
 from kipviz.recordings.files.batch_headers import HEADER
 from kipviz.records.crc32c import crc32c
@@ -331,3 +333,22 @@ def test_a_whole_folder_of_a_broker_has_open_transactions_and_nothing_that_is_wr
 
 def test_every_finding_says_what_it_means():
     assert all(meaning.endswith(".") for _, meaning in KINDS.values())
+
+
+def test_a_transaction_of_an_epoch_before_the_ongoing_one_hangs(tmp_path):
+    """AbortTransaction of kafka-transactions.sh: what the coordinator has open is another one."""
+    states(tmp_path, (3, "ONGOING", ("out-0",), 0))
+    write(tmp_path, "out-0", data(0, epoch=2))
+    (each,) = audit_logs([tmp_path]).findings
+    assert (each.kind, each.producer_epoch, each.transactional_id) == ("hanging", 2, "app")
+
+
+def test_the_newest_time_is_that_of_brokers_and_not_what_a_producer_wrote_into_its_records():
+    def end(partition, last_ms, marker_ms=-1):
+        return PartitionEnd(partition, 1, 0, 5, last_ms, marker_ms, 5, 100)
+
+    future = end("out-0", START + 10**9)
+    assert surroundings([future], 0).now_ms == START + 10**9
+    assert surroundings([future, end(COORDINATOR, START)], 0).now_ms == START
+    marked = end("out-1", START, START + 5)
+    assert surroundings([future, marked, end(GROUPS, START + 3)], 0).now_ms == START + 5

@@ -201,3 +201,11 @@ COLUMNS = {
 def test_the_columns_stay_as_they_are_documented(rows):
     place = "broker topic partition leader_epoch segment position size compacted tiered damage"
     assert SCHEMAS[rows].names == [*place.split(), *COLUMNS[rows].split()]
+
+
+def test_only_the_logs_of_the_topics_that_are_asked_for_are_read(tmp_path):
+    for partition in ("t-0", "t-1", "u-0", "__consumer_offsets-3"):
+        write(tmp_path, partition, batch(0))
+    assert {p.partition for p in log_folders([tmp_path], ("t",)).parts} == {"t-0", "t-1"}
+    every = {p.partition for p in log_folders([tmp_path]).parts}
+    assert every == {"t-0", "t-1", "u-0", "__consumer_offsets-3"}

@@ -120,3 +120,26 @@ def test_damage_opens_in_the_stepper_where_it_is_told(tmp_path, capsys, damaged,
     assert main([*words, "--to", str(tmp_path / "page.html"), "--no-browser", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["step"] == min(damaged + 1, 39)
+
+
+def test_what_is_shown_of_other_logs_is_shared_out_between_them(tmp_path):
+    write(tmp_path, "out-0", *(batch(k, at=START + k) for k in range(100)))
+    for name in ("a-0", "b-0"):
+        write(tmp_path, name, *(batch(k, at=START + 50) for k in range(100)))
+    window = window_at(cluster_folders([tmp_path]), "out-0", 50, 40)
+    shown = {name: sum(len(s.batches) for s in segments) for name, segments in window.partitions}
+    assert shown == {"out-0": 20, "a-0": 10, "b-0": 10}
+
+
+def test_a_copy_of_a_partition_that_is_not_the_chosen_one_is_not_read_beside_it(tmp_path):
+    """Of several brokers' copies the window is of the one that cluster_folders takes."""
+    short, long = tmp_path / "one", tmp_path / "two"
+    for folder, broker, count in ((short, 1, 3), (long, 2, 6)):
+        write(folder, "out-0", *(batch(k) for k in range(count)))
+        (folder / "meta.properties").write_text(f"node.id={broker}\ncluster.id=c\n")
+    folders = cluster_folders([short, long])
+    (chosen,) = folders.partitions
+    window = window_at(folders, "out-0", 1, 100)
+    ((name, segments),) = window.partitions
+    offsets = [each.base_offset for segment in segments for each in segment.batches]
+    assert (name, offsets) == ("out-0", list(range({short: 3, long: 6}[chosen.parent])))
