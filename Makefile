@@ -6,7 +6,7 @@ BIN = .venv/bin
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 BENCHES = $(sort $(wildcard tests/bench/*.py))
 # What `make test` runs beside the tests proper: each notebook's stored outputs against a new run.
-NBVAL = --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-kernel-startup-timeout=120 \
+NBVAL = -p nbval.plugin --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-kernel-startup-timeout=120 \
 	--nbval-sanitize-with=tests/notebooks/sanitize.cfg
 # Two processes share the tests, a file at a time and in the order of tests/conftest.py.
 SIDE_BY_SIDE = --numprocesses=2 --dist=loadfile --no-loadscope-reorder

@@ -21,9 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlsplit
 
-import nbformat
-from nbformat import v4
-
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -81,6 +78,21 @@ NOTEBOOK_IS_READY = """async () => {
   await notebook.context.ready;
   await notebook.sessionContext.ready;
 }"""
+OPEN_IN_THIS_PAGE = """async (path) => {
+  const app = window.jupyterapp;
+  app.shell.activateById((await app.commands.execute('docmanager:open', { path })).id);
+}"""
+NOTEBOOK_IS_OPEN = "(path) => window.jupyterapp.shell.currentWidget?.context?.path === path"
+# Whether the page is as it was before a notebook was opened in it; without a question about what was not saved.
+LEAVE = """async () => {
+  const app = window.jupyterapp;
+  await app.shell.currentWidget.sessionContext.shutdown();
+  for (const widget of [...app.shell.widgets('main')]) {
+    if (widget.context) widget.context.model.dirty = false;
+    widget.dispose();
+  }
+  return document.querySelector('.jp-Dialog') === null;
+}"""
 # From the model, because JupyterLab draws only the cells in sight.
 ERRORS = """() => window.jupyterapp.shell.currentWidget.content.model.cells.length === 0 ? [] :
   [...window.jupyterapp.shell.currentWidget.content.model.cells]
@@ -99,6 +111,10 @@ def find_chromium() -> str | None:
 
 def write_notebook(path: Path, *cells: str) -> None:
     """Write a notebook of code cells that was never run."""
+    # Only here: every run of pytest imports this module, and nbformat takes longer than all the rest that it imports.
+    import nbformat
+    from nbformat import v4
+
     notebook = v4.new_notebook(
         cells=[v4.new_code_cell(source, id=f"cell-{i}") for i, source in enumerate(cells)],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
@@ -124,6 +140,7 @@ class Lab:
         self._private = Path(tempfile.mkdtemp(prefix="kipviz-lab-"))
         self._token = secrets.token_hex(16)
         self._contexts: dict[tuple[int, int, str], BrowserContext] = {}
+        self._ready: list[Page] = []
 
     # --- start and stop --------------------------------------------------------------------------
 
@@ -263,23 +280,32 @@ class Lab:
     ) -> Notebook:
         """Open a notebook of the served folder, through another port if one is given.
 
+        A page whose notebook is closed takes the next one: to load JupyterLab takes longer than most tests.
         The kernel is idle when it is given back.
         """
-        page = self.new_page(width, height, scheme)
-        page.goto(self.address(name, port))
+        if port is None and self._ready:
+            page = self._ready.pop()
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            page.evaluate(OPEN_IN_THIS_PAGE, name)
+            page.wait_for_function(NOTEBOOK_IS_OPEN, arg=name, timeout=60_000)
+        else:
+            page = self.new_page(width, height, scheme)
+            page.goto(self.address(name, port))
         page.wait_for_function(NOTEBOOK_IS_THERE, timeout=60_000)
         page.evaluate(NOTEBOOK_IS_READY)
-        notebook = Notebook(page)
+        notebook = Notebook(page, self._ready if port is None else None)
         notebook.wait_idle()
         notebook.dress(scheme)
         return notebook
 
 
 class Notebook:
-    """An open notebook; `page` is Playwright's."""
+    """An open notebook; `page` is Playwright's, and goes to `ready` when the notebook is closed."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, ready: list[Page] | None = None) -> None:
         self.page = page
+        self._ready = ready
 
     def command(self, name: str, **arguments: object) -> None:
         """Have JupyterLab carry out one of its commands and wait for its end."""
@@ -311,9 +337,11 @@ class Notebook:
         return self.page.evaluate(ERRORS)
 
     def close(self) -> None:
-        """Stop the kernel and close the page."""
+        """Stop the kernel and close the notebook; its page too, if it is not as it was before."""
+        as_before = False
         with contextlib.suppress(Exception):
-            self.page.evaluate(
-                "async () => { await window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
-            )
-        self.page.close()
+            as_before = self.page.evaluate(LEAVE)
+        if as_before and self._ready is not None:
+            self._ready.append(self.page)
+        else:
+            self.page.close()
