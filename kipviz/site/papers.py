@@ -56,7 +56,7 @@ def html_of(text: str, stories: frozenset[str]) -> str:
     at = 0
     for code in _FENCE.finditer(text):
         parts += _blocks(text[at : code.start()], stories)
-        parts.append(f"<pre><code>{escape(code['code'])}</code></pre>")
+        parts.append(_code_block(code["code"]))
         at = code.end()
     return "\n".join((*parts, *_blocks(text[at:], stories)))
 
@@ -64,6 +64,11 @@ def html_of(text: str, stories: frozenset[str]) -> str:
 def _blocks(text: str, stories: frozenset[str]) -> Iterator[str]:
     for block in re.split(r"\n\s*\n", text.strip()):
         yield from _block(block.splitlines(), stories)
+
+
+def _code_block(text: str) -> str:
+    """Return code as a block that scrolls by itself; the keyboard reaches it."""
+    return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
 
 
 def _block(lines: list[str], stories: frozenset[str]) -> Iterator[str]:
@@ -84,7 +89,7 @@ def _block(lines: list[str], stories: frozenset[str]) -> Iterator[str]:
         yield "<ol>" + "".join(f"<li>{inline(step, stories)}</li>" for step in steps) + "</ol>"
     elif all(line.startswith("    ") for line in lines):
         code = "\n".join(line.removeprefix("    ") for line in lines)
-        yield f"<pre><code>{escape(code)}</code></pre>"
+        yield _code_block(code)
     else:
         yield f"<p>{inline(' '.join(lines), stories)}</p>"
 

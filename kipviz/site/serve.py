@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import http.server
 import mimetypes
+import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 TYPES = {
@@ -17,6 +19,15 @@ TYPES = {
     ".json": "application/json",
 }
 PACKED = ("text/", "application/json", "application/wasm", "image/svg+xml")
+
+
+class Quiet(http.server.ThreadingHTTPServer):
+    """A server that says nothing of a page that was left before all of it was there."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the traceback of a mistake; that a browser hung up is none."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def server(root: Path, port: int) -> http.server.ThreadingHTTPServer:
@@ -57,6 +68,6 @@ def server(root: Path, port: int) -> http.server.ThreadingHTTPServer:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class names it
             """Say nothing: what was sent is in `sent`."""
 
-    made = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    made = Quiet(("127.0.0.1", port), Handler)
     made.sent = sent  # type: ignore[attr-defined]
     return made

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.site.build import TABS
+from kipviz.site.papers import KIP_PAPERS
 from tests.site.conftest import COLD_MAX
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -137,11 +139,9 @@ def test_a_sentence_in_a_table_has_the_room_of_one_and_no_word_is_broken(opened,
         assert min(wide) >= 200, page
 
 
-@pytest.mark.parametrize(
-    "page", ["index", "symptoms", "designs", "notebooks", "course", "ledger", "kips"]
-)
 @pytest.mark.parametrize("width", [390, 1280])
-def test_no_page_is_wider_than_the_screen(opened, served, page, width):
+def test_no_page_is_wider_than_the_screen(opened, served, width):
     opened.set_viewport_size({"width": width, "height": 844})
-    opened.goto(f"{served.address}{page}.html")
-    assert opened.evaluate("() => document.documentElement.scrollWidth") <= width
+    for page in (*TABS, *KIP_PAPERS):
+        opened.goto(f"{served.address}{page}.html")
+        assert opened.evaluate("() => document.documentElement.scrollWidth") <= width, page

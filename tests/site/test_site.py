@@ -158,7 +158,7 @@ def test_the_course_and_the_guide_are_pages_whose_links_lead_to_pages(site):
     asked = re.findall(r'href="notebooks\.html\?q=([^"]+)"', course)
     assert set(asked) == notebooks
     assert course.count("<ol>") == 3
-    assert "<pre><code>kipviz course read hand-ins</code></pre>" in guide
+    assert '<pre tabindex="0"><code>kipviz course read hand-ins</code></pre>' in guide
     for file in site.glob("*.html"):
         for target in re.findall(r'<a href="([\w/.-]+\.html)', file.read_text()):
             there = (site / target).is_file()
