@@ -193,7 +193,8 @@ def _reached(goal: Goal, run: Run) -> Judged:
     for step, node in enumerate(nodes):
         if holds(Moment(node.world, node.events, actions[:step])):
             return Judged(goal, True, f"at step {step}")
-    return Judged(goal, False, f"at none of {len(nodes) - 1} steps")
+    steps = len(nodes) - 1
+    return Judged(goal, False, f"at none of {steps} steps" if steps else "the run has no step yet")
 
 
 def _committed(goal: Goal, run: Run) -> Judged:
@@ -211,7 +212,7 @@ def _committed(goal: Goal, run: Run) -> Judged:
 def _property(goal: Goal, run: Run) -> Judged:
     broken = [each for each in judge_to_the_end(run) if each.status == BROKEN]
     if goal.kind == "breaks":
-        why = broken[0].reason if broken else "every property holds"
+        why = broken[0].reason if broken else "no property is violated in this run"
         return Judged(goal, bool(broken), why)
     return Judged(goal, not broken, broken[0].reason if broken else "no property is broken")
 

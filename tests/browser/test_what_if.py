@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+import kipviz
 from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import wait_painted, write_page
 
@@ -50,6 +51,26 @@ def show(open_file, tmp_path) -> Callable[..., Beside]:
         return Beside(page, stepper)
 
     return show_one
+
+
+def test_where_a_branch_ends_the_page_says_that_a_step_can_be_chosen(open_file, tmp_path):
+    stepper = kipviz.lab("survive-the-crash").open()  # a run without a step
+    page = open_file(write_page(tmp_path / "lab.html", stepper.payload), width=1280)
+    wait_painted(page)
+    end = page.locator(".kv-choices > .kv-quiet").first
+    expect(end).to_have_text("This branch ends here: choose a step.")
+    beside = Beside(page, stepper)
+    page.locator(".kv").focus()
+    page.keyboard.press("1")
+    beside.answer()
+    # The choice goes on as far as one thing follows from another; there the next one is chosen.
+    page.wait_for_function("() => window.model.get('step') > 0")
+    last = page.evaluate("() => window.model.get('branches').at(-1).last")
+    for _ in range(last or 20):
+        page.keyboard.press("ArrowRight")
+    expect(end).to_have_text("This branch ends here: choose a step.")
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(end).to_be_hidden()
 
 
 def test_a_message_is_held_back_by_keyboard_and_let_go_by_its_choice(show):

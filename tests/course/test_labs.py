@@ -7,6 +7,7 @@ import pytest
 import kipviz
 from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.course import judging
+from kipviz.course.handout import SECONDS_A_CELL, SECONDS_A_STEP, WORDS_A_MINUTE
 from kipviz.course.lab import KINDS, UnknownLab, lab_named, labs, read_lab
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.script import follow
@@ -111,6 +112,20 @@ def test_a_run_that_reaches_every_goal_solves_the_lab(name, steps):
 
 
 @pytest.mark.parametrize(
+    ("name", "steps"), [(n, s) for n, each in RUNS_RIGHT.items() for s in each]
+)
+def test_the_minutes_of_a_lab_have_room_for_its_text_its_hints_and_each_step_of_an_answer(
+    name, steps
+):
+    lab = lab_named(name)
+    words = len(" ".join((lab.text, *lab.hints)).split())
+    run = open_link(answered(name, steps))
+    made = len(run.at(run.trace.last()).trace.line) - 1
+    seconds = words * 60 / WORDS_A_MINUTE + made * SECONDS_A_STEP + 2 * SECONDS_A_CELL
+    assert seconds <= lab.minutes * 60
+
+
+@pytest.mark.parametrize(
     ("name", "steps"), [(n, s) for n, each in RUNS_WRONG.items() for s in each]
 )
 def test_a_run_that_misses_a_goal_does_not_and_says_which(name, steps):
@@ -156,6 +171,13 @@ def test_every_lab_is_tried_with_two_right_answers_and_two_wrong_ones():
     assert len(names) >= 8
     tried = (RUNS_RIGHT, RUNS_WRONG, SETTINGS_RIGHT, SETTINGS_WRONG)
     assert all(len(set(each)) >= 2 for table in tried for each in table.values())
+
+
+def test_a_lab_that_nobody_worked_on_says_that_there_is_no_step_yet():
+    result = kipviz.lab("survive-the-crash").check(answered("survive-the-crash", ()))
+    assert "markers still due: the run has no step yet" in result.text
+    result = kipviz.lab("copy-twice").check(answered("copy-twice", ()))
+    assert "two committed copies: no property is violated in this run" in result.text
 
 
 @pytest.mark.parametrize("lab", labs(), ids=lambda lab: lab.name)

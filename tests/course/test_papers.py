@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import kipviz
 from kipviz.course.handout import (
     SECONDS_A_CELL,
     SECONDS_A_STEP,
@@ -83,6 +84,62 @@ def test_the_guide_states_the_speed_that_the_minutes_are_made_with():
         f"{WORDS_A_MINUTE} words a minute, {SECONDS_A_STEP} seconds a step and {SECONDS_A_CELL} seconds a cell"
         in said
     )
+
+
+def test_the_guide_says_how_long_a_step_takes_with_its_sentence():
+    cells = [cell for lesson, _ in LESSONS for cell in cells_of(lesson)]
+    stories = dict.fromkeys(
+        name for cell in cells for name in re.findall(r'kipviz\.open\("([\w-]+)"', cell)
+    )
+    said = [len(big["say"].split()) for name in stories for big in steps_of(name)]
+    assert len(said) > 30
+    words = sum(said) / len(said)
+    seconds = SECONDS_A_STEP + words * 60 / WORDS_A_MINUTE
+    told = f"a sentence has {words:.0f} words on average, so a step takes {seconds:.0f} seconds with it"
+    assert told in " ".join(GUIDE.split())
+
+
+def cells_of(lesson):
+    """The text of each cell of a lesson."""
+    notebook = json.loads((ROOT / "notebooks" / f"{lesson}.ipynb").read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in notebook["cells"]]
+
+
+def steps_of(story):
+    """The steps of a story's program, as the page has them."""
+    return kipviz.open(story).payload["bigs"]
+
+
+@pytest.mark.parametrize("lesson", [lesson for lesson, _ in LESSONS])
+def test_what_a_lesson_lets_a_learner_choose_can_be_chosen_there_in_its_words(lesson):
+    cells = cells_of(lesson)
+    (at,) = (i for i, cell in enumerate(cells) if cell.startswith("## Break it yourself"))
+    wanted = re.findall(r"(?<!\*)\*([^*\n]+)\*(?!\*)", cells[at])
+    *before, last = cells[at + 1].replace("(\n    ", "(").replace("\n)", ")").splitlines()
+    names = {"kipviz": kipviz}
+    exec("\n".join(before), names)
+    stepper = eval(last, names)
+    for choice in wanted:
+        # Where the picture stands, or at a step before or after it, to which the text leads.
+        places = sorted(range(stepper.last_step + 1), key=lambda n: abs(n - stepper.step))
+        stepper.step = next(n for n in places if could(stepper, n, choice))
+        stepper.take(choice)
+    assert wanted or lesson in {"02-the-two-phases", "04-zombies-and-fencing"}
+
+
+def could(stepper, step, choice):
+    """Say whether a choice can be taken at a step."""
+    stepper.step = step
+    return choice in stepper.possible()
+
+
+def test_the_lessons_say_how_a_cell_is_run_and_how_a_branch_goes_on():
+    first = LESSONS[0][0]
+    assert "**Shift Enter** runs a cell" in "\n".join(cells_of(first))
+    for lesson, _ in LESSONS:
+        (exercise,) = (cell for cell in cells_of(lesson) if cell.startswith("## Exercise"))
+        said = " ".join(exercise.split())
+        assert re.search(r"where a branch ends, choose the next step", said, re.IGNORECASE), lesson
 
 
 def test_steps_count_where_a_stepper_stands_before_them_and_a_run_at_its_end_is_not_read_again(

@@ -81,10 +81,10 @@ export class Choices {
   }
 
   sayEnd(line, step, enabled, faults) {
-    const none = enabled.length === 0;
-    show(this.end, none);
-    if (!none) return;
-    if (step === line.last) text(this.end, "This branch ends here.");
+    const [none, last] = [enabled.length === 0, step === line.last];
+    show(this.end, none || last);
+    if (!none && !last) return;
+    if (last) text(this.end, none ? "This branch ends here." : "This branch ends here: choose a step.");
     else text(this.end, faults.some((item) => item.taken) ? "Here a fault was taken: see the list of faults." : "Step forward: nothing else is recorded for this place.");
   }
 
