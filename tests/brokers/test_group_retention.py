@@ -164,3 +164,11 @@ def test_each_offset_is_forgotten_as_its_own_group_s():
     desk = desk_of(offsets=Table.of({**dict(KEPT.items()), **of_h}))
     timers = [OffsetRetention("src-0", "g"), OffsetRetention("src-1", "g")]
     assert list(gc.timers(desk.role, desk.on)) == [*timers, OffsetRetention("src-2", "h")]
+
+
+def test_what_is_forgotten_of_a_group_is_its_own():
+    of_h = {("h", "src-0"): CommittedOffset(3, 0)}
+    desk = desk_of(classic_groups=EMPTY, offsets=Table.of({**dict(KEPT.items()), **of_h}))
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    assert {r.group_id for r in desk.written(HERE)} == {"g"}
+    assert list(desk.role.offsets) == [("h", "src-0")]

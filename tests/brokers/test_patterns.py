@@ -67,3 +67,9 @@ def test_in_a_browser_pythons_expressions_stand_in_without_what_re2_lacks(
         with pytest.raises(BadPattern):
             compiled(regex)
     compiled.cache_clear()
+
+
+def test_an_expression_that_is_none_is_told_once_and_printed_nowhere(capfd) -> None:
+    with pytest.raises(BadPattern):
+        compiled("(unique-to-this-test")
+    assert tuple(capfd.readouterr()) == ("", "")

@@ -100,11 +100,15 @@ def test_votes_that_are_batches_of_a_transaction_are_resolved_by_the_share_coord
     assert bool(share_partition.is_resolved_elsewhere(on)) is elsewhere  # type: ignore[arg-type]
 
 
-def test_a_renewal_that_asks_for_records_is_compared_with_none() -> None:
+@pytest.mark.parametrize("most", [1, 5])
+def test_a_renewal_that_asks_for_records_is_compared_with_none(most) -> None:
     """KafkaApis.handleShareFetchRequest: with RENEW, max records has to be 0."""
-    request = ShareFetch("g1", "M1", 3, "src-0", 5, (said(0, 0, RENEW),))
+    request = ShareFetch("g1", "M1", 3, "src-0", most, (said(0, 0, RENEW),))
     (check,) = share_sessions.form_checks(request, request.acknowledgements)
-    assert (check.asked, check.found, check.error) == (5, 0, Errors.INVALID_REQUEST)
+    assert (check.asked, check.found, check.error) == (most, 0, Errors.INVALID_REQUEST)
+    none = request.but(max_records=0)
+    (check,) = share_sessions.form_checks(none, none.acknowledgements)
+    assert (check.name, check.error) == ("session is open", Errors.NONE)
 
 
 def test_only_what_is_staged_ends_its_change_when_an_outcome_could_not_be_written() -> None:

@@ -172,3 +172,13 @@ def test_a_batch_says_what_its_question_waits_for(title: str, words: str) -> Non
     serving = world.connections["app-2/producer", 3].serving
     assert serving is not None
     assert words in at_broker(world, 3, serving.message).text
+
+
+def test_each_transaction_s_answer_is_known_by_its_name_whatever_its_producer_id() -> None:
+    """AddPartitionsToTxnResponse: ResultsByTransaction are by transactional id."""
+    same = OTHER.but(producer_id=ONE.producer_id)
+    both = Envelope(in_one((ONE, same)))
+    first, second = with_error(ONE, Errors.NONE), with_error(same, Errors.PRODUCER_FENCED)
+    serving, _ = topic_authorization.gathered(both, first)
+    _, whole = topic_authorization.gathered(serving, second)
+    assert whole == first.but(further=(second,))

@@ -146,3 +146,9 @@ def test_a_session_that_is_configured_by_the_page_cannot_prepare() -> None:
         "prepareTransaction() threw InvalidTxnStateException: "
         "transaction.two.phase.commit.enable is false"
     )
+
+
+def test_the_page_says_of_one_row_that_it_is_new_and_of_three_that_clients_have_them() -> None:
+    existing, new = "existing producer config", "new (KAFKA-20381)"
+    sources = [row.source for row in CONFIGS]
+    assert sources == [existing, existing, new, "existing", "existing", "existing"]

@@ -14,6 +14,7 @@ from kipviz.cluster.actions import CrashBroker, DeleteTopic, MoveLeader
 from kipviz.cluster.behaviour.catalogue import BEHAVIOURS
 from kipviz.cluster.specs.session_config import why_no_such_call
 from kipviz.cluster.specs.spec import Durations, FaultBudget
+from kipviz.cluster.specs.threads import ThreadSpec, why_no_threads
 from kipviz.cluster.timing import deadlines, timers
 from kipviz.cluster.timing.clock import NEVER, Clock, Deadline
 from kipviz.cluster.timing.duration_limits import why_no_durations
@@ -115,3 +116,23 @@ def test_only_calls_that_a_producer_s_own_session_has_can_be_made_on_it():
         line = Line("x", call, client=GIVEN)
         said = why_no_such_call(app.but(program=(line,)))
         assert ("which has" in said) is not has
+
+
+@pytest.mark.parametrize(
+    ("looks_up", "version", "keeps"), [(True, 6, True), (True, 5, False), (False, 6, False)]
+)
+def test_coordinators_keep_ids_of_topics_where_requests_can_say_them(looks_up, version, keeps):
+    """KIP-1319: from the version of TxnOffsetCommit on that has topic ids."""
+    spec = small_spec("group").but(
+        look_up_topics=looks_up, txn_offset_commit=version, topic_ids_from=6
+    )
+    assert model_of(spec).initial().image.keeps_topic_ids is keeps
+
+
+@pytest.mark.parametrize(("name", "fits"), [("", False), ("main", True), ("worker", False)])
+def test_every_thread_has_a_name_of_its_own(name, fits):
+    spec = small_spec("group")
+    (app,) = spec.applications
+    threads = (ThreadSpec(name, 1), ThreadSpec("worker", 1))
+    wrong = why_no_threads(spec, app.but(threads=threads))
+    assert ("a name of its own" in wrong) is not fits

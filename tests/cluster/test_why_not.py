@@ -21,7 +21,7 @@ from kipviz.cluster.actions import (
     Step,
     UpgradeFeature,
 )
-from kipviz.cluster.behaviour.catalogue import script_name
+from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, script_name
 from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
@@ -181,3 +181,13 @@ def test_who_goes_on_has_to_be_there_down_to_its_thread() -> None:
     assert model.why_not(world, Step("app-9")) == "there is no application app-9"
     assert model.why_not(world, Step("app-1", thread="T9")) == "app-1 has no thread T9"
     assert model.why_not(world, Step("app-1")) is None
+
+
+def test_a_timer_that_runs_out_is_told_with_its_client() -> None:
+    model = model_of(small_spec("group", budget=BUDGET), "kafka")
+    action = ClientTimer("app-1/consumer", "the fetch wait")
+    looks = next(each for each in BEHAVIOURS if each.action is ClientTimer).looks_at
+    assert tuple(looks(model.initial(), action)) == (
+        ("timer", timer_words("the fetch wait")),
+        ("of", "app-1/consumer"),
+    )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +19,7 @@ from kipviz.properties import outputs
 from tests.mutants import operators, probes
 from tests.mutants.live import Functions, NotLive
 from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
+from tests.mutants.touched import imported
 from tests.mutants.trial import Child, run
 from tests.tidy.source import ROOT
 
@@ -192,6 +195,27 @@ def test_a_loud_child_of_a_child_has_no_more_memory_than_its_parent() -> None:
         say({"how": ended.how})
 
     assert Child(work).wait().said == [{"how": "green"}]
+
+
+def test_a_test_that_only_looks_at_a_table_is_known_by_what_its_file_imports() -> None:
+    assert "kipviz/properties/outputs.py" in imported("tests/mutants/test_mutants.py")
+    assert "tests/mutants/operators.py" in imported("tests/mutants/test_mutants.py")
+    assert "kipviz/properties/atomic.py" not in imported("tests/mutants/test_mutants.py")
+
+
+@pytest.mark.parametrize(("seconds", "passed"), [("0", "1 passed"), ("1000", "2 passed")])
+def test_a_new_python_begins_no_test_when_its_cpu_time_is_spent(
+    tmp_path: Path, seconds: str, passed: str
+) -> None:
+    file = "tests/core/test_table.py"
+    text = (ROOT / file).read_text(encoding="utf-8")
+    names = re.findall(r"^def (test_\w+)\(\)", text, re.MULTILINE)[:2]
+    order = tmp_path / "order"
+    order.write_text("\n".join(f"{file}::{name}" for name in names), encoding="utf-8")
+    same = "kipviz/properties/outputs.py"
+    words = [sys.executable, "-m", "tests.mutants.fresh", str(ROOT / same), same, str(order)]
+    ended = subprocess.run([*words, seconds], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, passed in ended.stdout) == (0, True), ended.stdout
 
 
 def test_every_survivor_that_is_called_equivalent_is_a_change_that_there_is() -> None:

@@ -7,6 +7,7 @@ top of the project, for one sample; a file's rows are made again when it has cha
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import math
@@ -159,18 +160,41 @@ class Touched:
         subject = f"test_{Path(mutant.file).stem}"
         name = probes.key(mutant)
 
-        def place(item: pytest.Item) -> tuple[bool, bool, float]:
+        def place(item: pytest.Item) -> tuple[bool, bool, bool, float]:
             seconds = self._rows[item.nodeid]["seconds"]
-            return seconds > CHEAP, subject not in item.nodeid, seconds
+            direct = not mutant.inside and _imports(item.nodeid, mutant.file)
+            return seconds > CHEAP, subject not in item.nodeid, not direct, seconds
 
         green = [
             i for i in items if not (self._rows[i.nodeid]["red"] or self._rows[i.nodeid]["cut"])
         ]
         seeing = [i for i in green if name in self._rows[i.nodeid]["hits"]]
+        if not mutant.inside:  # a test of a table or of names looks at it and calls nothing
+            seeing += [i for i in green if i not in seeing and _imports(i.nodeid, mutant.file)]
         files = {test_file(i.nodeid) for i in seeing}
         known = {i.nodeid for i in seeing}
         behind = [i for i in green if test_file(i.nodeid) in files and i.nodeid not in known]
         return [*sorted(seeing, key=place), *sorted(behind, key=place)]
+
+
+def _imports(nodeid: str, file: str) -> bool:
+    """Whether the file of a test imports a module by its name, in one of the two ways."""
+    return file in imported(test_file(nodeid))
+
+
+@cache
+def imported(name: str) -> frozenset[str]:
+    """The files of the modules that a file of the project imports itself."""
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {f"{module.replace('.', '/')}.py" for module in modules}
+    return frozenset(found)
 
 
 def _cut(number: int, frame: Any) -> None:

@@ -1,0 +1,115 @@
+"""`make interrupt`: press ^C at random moments of long commands, and see that each ends well and loses nothing.
+
+    make interrupt ARGS='--seed 5 --count 200'
+    make interrupt ARGS='--command campaign --count 20'
+
+Each command is run once as a whole; then ^C comes after a random part of that time, to all its processes as from a
+terminal. It has to end with status 130 (or by the signal, while Python starts), say nothing loud, leave no process, and
+what it kept has to be whole: it goes on from there to the answer that it gives at one go. The exit status is 0 if
+all is so, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kipviz import __version__
+from tests.interrupting.moments import COMMANDS, Command, Ended, children_left, run
+
+RECORD = Path(__file__).parent / "record.json"
+TRIES = 5  # a moment behind the end is drawn again so often
+
+
+class Moments:
+    """Moments of the commands, drawn from one seed, and what was wrong at them."""
+
+    def __init__(self, seed: int, commands: Sequence[Command] = COMMANDS) -> None:
+        """Take the commands; each is run whole when its first moment is drawn."""
+        self._dice = random.Random(seed)
+        self._commands = commands
+        self._wholes: dict[str, Ended] = {}
+        self.counts: Counter[str] = Counter()
+        self.by_signal = 0
+        self.wrong: list[str] = []
+
+    def draw(self, number: int) -> str:
+        """Interrupt the next command at a moment of its own; give what was wrong, "" for nothing."""
+        command = self._commands[number % len(self._commands)]
+        whole = self._whole(command)
+        for _ in range(TRIES):
+            part = self._dice.random()
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                argv = command.argv(folder)
+                ended = run(argv, part * whole.seconds)
+                if not ended.interrupted:
+                    continue
+                self.counts[command.name] += 1
+                self.by_signal += ended.status < 0
+                why = ended.wrong() or command.lost(command, folder, whole.out)
+                if not why and (left := children_left(argv)):
+                    why = f"processes are left: {left}"
+            if why:
+                self.wrong.append(f"{command.name} after {part:.0%}: {why}")
+            return why
+        return ""
+
+    def _whole(self, command: Command) -> Ended:
+        if command.seconds:
+            return Ended(0, "", "", command.seconds, interrupted=False)
+        if command.name not in self._wholes:
+            with tempfile.TemporaryDirectory() as folder:
+                self._wholes[command.name] = run(command.argv(Path(folder)))
+        return self._wholes[command.name]
+
+    def document(self, seed: int) -> dict[str, object]:
+        """Give the record of a run, as it is kept in the repository."""
+        return {
+            "kipviz": __version__,
+            "python": platform.python_version(),
+            "made": f"{datetime.now(tz=UTC):%Y-%m-%d}",
+            "seed": seed,
+            "moments": dict(self.counts),
+            "while Python starts": self.by_signal,
+            "wrong": self.wrong,
+        }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Draw the moments that were asked for."""
+    parser = argparse.ArgumentParser(
+        prog="make interrupt", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20, help="how many moments (20)")
+    parser.add_argument("--command", choices=[each.name for each in COMMANDS], action="append")
+    parser.add_argument("--record", action="store_true", help=f"note the result in {RECORD.name}")
+    asked = parser.parse_args(words)
+    chosen = [each for each in COMMANDS if each.name in (asked.command or each.name)]
+    moments = Moments(asked.seed, chosen)
+    try:
+        for number in range(asked.count):
+            why = moments.draw(number)
+            name = chosen[number % len(chosen)].name
+            print(f"{number + 1}/{asked.count} {name}: {why or 'well'}", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted; what was found so far:", file=sys.stderr)
+    made = sum(moments.counts.values())
+    print(f"{made} moments, {len(moments.wrong)} of them wrong")
+    if asked.record:
+        text = json.dumps(moments.document(asked.seed), indent=1, ensure_ascii=False)
+        RECORD.write_text(text + "\n", encoding="utf-8")
+    return int(bool(moments.wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

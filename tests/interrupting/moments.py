@@ -1,0 +1,164 @@
+"""Long commands, each with what ^C may leave of it, and what it left at one moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.tidy.source import ROOT
+
+SMALL = "kip-1289-small"
+RECORDING = "tests/recordings/kafka-4.4.0/share-acknowledge"
+PATIENCE = 120.0  # seconds after ^C: on a busy machine a part of the work may take long
+# What Python prints when nobody catches an exception.
+LOUD = ("Traceback", "Exception ignored", "Fatal Python error", "Error in sys.excepthook")
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command; FOLDER stands for an empty folder of its own.
+
+    `seconds` is the time in which the moments are of one that takes longer than anybody waits for here; 0: as long as
+    the whole takes.
+    """
+
+    name: str
+    words: Words
+    lost: Callable[[Command, Path, str], str]
+    seconds: float = 0.0
+
+    def argv(self, folder: Path) -> list[str]:
+        """Give the whole command."""
+        words = [word.replace("FOLDER", str(folder)) for word in self.words]
+        module = [] if words[0].startswith("tests.") else ["kipviz"]
+        return [sys.executable, "-m", *module, *words]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    interrupted: bool
+
+    def wrong(self) -> str:
+        """Say what is not as it should be: the status is 130 (or of the signal itself), nothing is loud."""
+        if self.interrupted and self.status not in (130, -signal.SIGINT):
+            return f"status {self.status}"
+        found = [each for each in LOUD if each in self.err or each in self.out]
+        return f"{found[0]}: {self.err[-2_000:]}" if found else ""
+
+
+def run(argv: list[str], after: float | None = None) -> Ended:
+    """Run a command in a session of its own, and press ^C there after so many seconds."""
+    began, interrupted = time.monotonic(), False
+    with subprocess.Popen(
+        argv,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as going:
+        try:
+            try:
+                out, err = going.communicate(timeout=after)
+            except subprocess.TimeoutExpired:
+                os.killpg(going.pid, signal.SIGINT)  # as a terminal does it: to all of them
+                interrupted = True
+                out, err = going.communicate(timeout=PATIENCE)
+        finally:
+            if going.poll() is None:
+                os.killpg(going.pid, signal.SIGKILL)
+    return Ended(going.returncode, out, err, time.monotonic() - began, interrupted)
+
+
+def children_left(argv: list[str]) -> list[int]:
+    """Give the processes that still run a command, for which nobody waits."""
+    mine = "\0".join(argv[1:]).encode()
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mine in each.read_bytes():
+                found.append(int(each.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+# -- what is lost -------------------------------------------------------------------------------------
+
+
+def nothing_kept(command: Command, folder: Path, whole: str) -> str:
+    """It keeps nothing: the same command says the same when it is asked again, and left nothing behind."""
+    left = sorted(each.name for each in folder.iterdir())
+    return f"left behind: {left}" if left else ""
+
+
+def goes_on(command: Command, folder: Path, whole: str) -> str:
+    """It goes on from what it kept, and says in the end what it says at one go."""
+    done = run(command.argv(folder))
+    if done.status != 0:
+        return f"it does not go on: status {done.status}: {done.err[-500:]}"
+    return "" if answer(done.out) == answer(whole) else f"it goes on to something else: {done.out}"
+
+
+def whole_or_not_there(command: Command, folder: Path, whole: str) -> str:
+    """The file that it writes is there whole, or not at all."""
+    written = [each for each in folder.rglob("*") if each.is_file()]
+    if not written:
+        return ""
+    (page,) = written
+    text = page.read_text(encoding="utf-8")
+    ends = text.rstrip().endswith("</html>")
+    return "" if ends else f"half of {page.name}: {len(text)} characters"
+
+
+def answer(text: str) -> object:
+    """Give what a command answers, without how long it took."""
+    if not text.startswith("{"):
+        return text
+    return {k: v for k, v in json.loads(text).items() if "second" not in k and k != "resumed"}
+
+
+COMMANDS = (
+    Command(
+        "explore",
+        (
+            *("explore", SMALL, "--design", "repaired", "--faults", "expire_lock=1"),
+            *("--resume", "FOLDER/search", "--json"),
+        ),
+        goes_on,
+    ),
+    Command(
+        "campaign",
+        (
+            *("campaign", "--scenario", SMALL, "--designs", "repaired", "--faults", "rough"),
+            *("--runs", "60", "--way", "loop", "--resume", "FOLDER", "--json"),
+        ),
+        goes_on,
+    ),
+    Command("audit", ("audit", "--logs", RECORDING), nothing_kept),
+    Command("ledger", ("ledger", "--json"), nothing_kept, 25.0),
+    Command(
+        "fuzz",
+        ("tests.fuzz", "--target", "wire", "--seconds", "6", "--into", "FOLDER"),
+        nothing_kept,
+    ),
+    Command("accept", ("log", RECORDING, "--accept"), nothing_kept),
+    Command("export", ("export", SMALL, "--to", "FOLDER/page.html"), whole_or_not_there),
+    Command("swarm", ("swarm", "--runs", "40", "--json"), nothing_kept),
+)
