@@ -55,7 +55,7 @@ class Ended:
     def wrong(self) -> str:
         """Say what is not as it should be: the status is 130 (or of the signal itself), nothing is loud."""
         if self.interrupted and self.status not in (130, -signal.SIGINT):
-            return f"status {self.status}"
+            return f"status {self.status}: {self.err[-2_000:]}{self.out[-500:]}"
         found = [each for each in LOUD if each in self.err or each in self.out]
         return f"{found[0]}: {self.err[-2_000:]}" if found else ""
 
