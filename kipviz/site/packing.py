@@ -1,7 +1,8 @@
 """Split a stored run in two files and write its lists as columns, so that it loads quickly.
 
 The first file has what the stepper draws and steps through. The second one has what a reader asks for
-afterwards: the bytes of the messages, the choices and the questions about each step. `unpack.js` reads both.
+afterwards: the bytes of the messages, the choices, the questions about each step and the settings that can be
+changed. `unpack.js` reads both.
 
 A list of objects becomes ``{"~o": [[name, column], ...]}``; a list of lists of one length becomes
 ``{"~l": [column, ...]}``; rising integers are written as differences, ``{"~d": [...]}``. One field of a
@@ -15,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 # What nobody sees before the whole run has loaded, each with what stands in its place until then.
-LATER: dict[str, Any] = {"wire": {}, "choices": [], "asks": {}}
+LATER: dict[str, Any] = {"wire": {}, "choices": [], "asks": {}, "settings": []}
 MARKS = ("~o", "~l", "~d")
 # Stands in a column where an object has no field of that name.
 ABSENT = "~"
