@@ -257,10 +257,13 @@ def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event,
         AcknowledgementsCompleted(
             me.name, done.partition or client.partition, b.first, b.last, done.error.name
         )
-        for done in client.completed
+        for done in client.acknowledging.completed
         for b in done.acknowledgements
     )
-    return (me.with_client(client.but(completed=())), told) if told else (me, ())
+    if not told:
+        return me, ()
+    heard = client.acknowledging.but(completed=())
+    return me.with_client(client.but(acknowledging=heard)), told
 
 
 def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:

@@ -33,8 +33,10 @@ from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_member
+from kipviz.clients.shares.acknowledge_requests import AcknowledgeRequests
+from kipviz.clients.shares.handover import NOBODY_ASKS, TOLD, Handover
 from kipviz.clients.shares.share_member import ShareMember
-from kipviz.clients.shares.share_memory import NOBODY_ASKS, TOLD, ShareConsumer
+from kipviz.clients.shares.share_memory import ShareConsumer, ShareSubscription
 from kipviz.clients.transactions.external_database import NAME as DATABASE
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.topic_ids import TopicIds
@@ -376,12 +378,13 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
         a.max_records,
         a.explicit,
         acquire_mode=a.acquire_mode,
-        callback=a.callback,
-        assigned=(a.source, *a.further_sources) if a.further_sources else (),
-        member=bool(a.protocol),
         gathers=bool(a.gathers),
         by_session=bool(a.by_session),
-        staging_told=TOLD if _asks_for_metadata(a) else NOBODY_ASKS,
+        subscription=ShareSubscription(
+            (a.source, *a.further_sources) if a.further_sources else (), bool(a.protocol)
+        ),
+        acknowledging=AcknowledgeRequests(callback=a.callback),
+        handover=Handover(staging_told=TOLD if _asks_for_metadata(a) else NOBODY_ASKS),
     )
 
 

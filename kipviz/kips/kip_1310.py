@@ -209,7 +209,7 @@ API = (
         "2.4 acknowledgeTransactionally(session, acknowledgments)",
         "A share consumer sends its acknowledgements with the session's identity; the commit makes them final.",
         MODELLED,
-        "clients.sessions.session_votes.acknowledge_transactionally",
+        "clients.calling.staging_calls.acknowledge_transactionally",
         SHARE,
         "scenarios/test_sessions.py::test_a_share_consumer_acknowledges_with_the_identity_of_the_session",
         page=PAGE,

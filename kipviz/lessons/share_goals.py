@@ -85,7 +85,7 @@ def _dead_letter(moment: Any) -> bool:
 def _refused(moment: Any) -> bool:
     """What a member said of its records was refused."""
     return any(
-        isinstance(app.consumer, ShareConsumer) and bool(app.consumer.acknowledge_error)
+        isinstance(app.consumer, ShareConsumer) and bool(app.consumer.acknowledging.error)
         for app in moment.world.applications.values()
     )
 

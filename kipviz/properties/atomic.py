@@ -141,8 +141,10 @@ def silent_sources(world: Any) -> tuple[str, ...]:
     read: dict[str, bool] = {}
     for application in world.applications.values():
         consumer = application.consumer
-        quiet = isinstance(consumer, ShareConsumer) and consumer.group_id in silent
-        for partition in (consumer.partition, *getattr(consumer, "assigned", ())):
+        shares = isinstance(consumer, ShareConsumer)
+        quiet = shares and consumer.group_id in silent
+        assigned = consumer.subscription.assigned if shares else ()
+        for partition in (consumer.partition, *assigned):
             read[partition] = quiet and read.get(partition, True)
     return tuple(sorted(partition for partition, quiet in read.items() if partition and quiet))
 

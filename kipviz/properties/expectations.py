@@ -311,7 +311,8 @@ class PollGoesOn(Expectation):
             return ""
         consumer = world.applications[event.application].consumer
         assert isinstance(consumer, ShareConsumer), consumer
-        if any(offset not in consumer.staged for offset in consumer.batch):
+        fetch = consumer.current_fetch
+        if any(offset not in fetch.staged for offset in fetch.batch):
             return ""
         return f"poll() of {event.application} throws {event.raised}, and all of them are staged"
 

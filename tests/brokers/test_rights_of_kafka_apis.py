@@ -303,11 +303,11 @@ def test_poll_of_a_share_consumer_throws_what_its_membership_is_refused(
     member, _ = share_member.sent(member, share_member.next_request(member), 4)
     member = share_member.on_response(member, ShareGroupHeartbeatResponse(error, "m"))
     consumer = share_consumer.ShareConsumer("app-1/consumer", "g", "m", 0, "src-0", 5)
-    consumer = consumer.but(member=True, awaiting=True)
+    consumer = changed(consumer, member=True, awaiting=True)
     line = Line("poll", Call.POLL)
     me = Application("app-1", (line,), "out-0", producer_of("app-1/producer", "t"), consumer)
     after = binding.settle(me.with_client(member), design("kafka").client_rules())
-    assert (after.consumer.done, after.consumer.awaiting) == (True, False)
+    assert (after.consumer.done, after.consumer.subscription.awaiting) == (True, False)
     assert after.consumer.error == f"ShareGroupHeartbeat: {error.name}"
     told = after.others[share_member.NAME]
     assert (told.state, told.error) == (state, stays and stays + error.name)

@@ -1,4 +1,4 @@
-"""Producers and sessions made, changed and called in one line, whichever of their parts a field or a call is in."""
+"""Clients made, changed and called in one line, whichever of their parts a field or a call is in."""
 
 from __future__ import annotations
 
@@ -8,16 +8,39 @@ from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
 from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.sessions.transactional_acknowledgements import TransactionalAcknowledgements
+from kipviz.clients.shares.acknowledge_requests import AcknowledgeRequests
+from kipviz.clients.shares.current_fetch import CurrentFetch
+from kipviz.clients.shares.handover import Handover
+from kipviz.clients.shares.share_memory import ShareSubscription
+from kipviz.clients.shares.share_sessions import ShareSessions
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.transaction_manager import TransactionManager
+from kipviz.core.values import Value
 
+V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)
 
 PARTS: dict[str, type] = {
     "manager": TransactionManager,
     "accumulator": RecordAccumulator,
     "partition_map": TxnPartitionMap,
+    "subscription": ShareSubscription,
+    "sessions": ShareSessions,
+    "current_fetch": CurrentFetch,
+    "acknowledging": AcknowledgeRequests,
+    "handover": Handover,
+    "transactional": TransactionalAcknowledgements,
+}
+# What a field is called in one line where its part and its name there would be another one's.
+LONGER = {
+    "session_epoch": ("sessions", "epoch"),
+    "session_broker": ("sessions", "broker"),
+    "in_session": ("sessions", "told"),
+    "acknowledge_error": ("acknowledging", "error"),
+    "member": ("subscription", "joins"),
+    "waits_for_staging": ("handover", "poll_waits"),
 }
 
 
@@ -31,14 +54,27 @@ def session_of(source: str, transactional_id: str) -> TransactionSession:
     return TransactionSession(source, TransactionManager(transactional_id))
 
 
-def changed(me: H, **fields: Any) -> H:
+def made(kind: type[V], *names: Any, **fields: Any) -> V:
+    """Return a client with some fields of its parts, or of its own."""
+    own = {name: value for name, value in fields.items() if name in kind.__struct_fields__}
+    others = {name: value for name, value in fields.items() if name not in own}
+    return changed(kind(*names, **own), **others)
+
+
+def changed(me: V, **fields: Any) -> V:
     """Return the same client with some fields changed, each in the part that it is of."""
-    own = {name: value for name, value in fields.items() if name in me.__struct_fields__}
-    for part, kind in PARTS.items():
-        mine = {n: value for n, value in fields.items() if n in kind.__struct_fields__}
-        if mine and part in me.__struct_fields__:
-            own[part] = getattr(me, part).but(**mine)
-    return me.but(**own)
+    for name, value in fields.items():
+        if name in me.__struct_fields__:
+            me = me.but(**{name: value})
+            continue
+        parts = [
+            (part, name)
+            for part in me.__struct_fields__
+            if part in PARTS and name in getattr(me, part).__struct_fields__
+        ]
+        ((part, field),) = [LONGER[name]] if name in LONGER else parts
+        me = me.but(**{part: getattr(me, part).but(**{field: value})})
+    return me
 
 
 def init_transactions(me: H, *, keep_prepared_txn: bool = False) -> H:

@@ -40,7 +40,7 @@ def process(*lines, state=S.READY, share=True, line=0, **changes):
         else Consumer("app-1/consumer", "g1", "M1", 2, "src-0", 10)
     )
     me = Application("app-1", program, "out-0", producer, consumer, line=line)
-    return me.but(**changes)
+    return changed(me, **changes)
 
 
 def step(me):
@@ -196,12 +196,14 @@ def test_a_line_says_which_record_is_staged_how():
         AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),
         AcknowledgementBatch(101, 101, AcknowledgeType.REJECT),
     )
-    assert me.consumer.staged == (100, 101)
+    assert me.consumer.current_fetch.staged == (100, 101)
 
 
 def test_a_plain_share_consumer_accepts_its_batch_whatever_the_design():
     """The slot is about loops that stage; KIP-932's implicit mode is not up for discussion."""
-    consumer = process(C.POLL).consumer.but(session_epoch=1, session_broker=5, batch=(100, 101))
+    consumer = changed(
+        process(C.POLL).consumer, session_epoch=1, session_broker=5, batch=(100, 101)
+    )
     me, _ = step(process(C.POLL, C.POLL, consumer=consumer))
     accepted = AcknowledgementBatch(100, 101, AcknowledgeType.ACCEPT)
     assert me.consumer.to_send.acknowledgements == (accepted,)
@@ -222,7 +224,7 @@ def test_the_next_process_remembers_nothing_but_names():
     fresh = app.restarted(me)
     assert (fresh.life, fresh.line, fresh.records, fresh.alive) == (3, 0, (), True)
     assert fresh.producer == producer_of("app-1/producer", "t")
-    assert (fresh.consumer.member_id, fresh.consumer.session_epoch) == ("M1#3", 0)
+    assert (fresh.consumer.member_id, fresh.consumer.sessions.epoch) == ("M1#3", 0)
 
 
 def test_a_program_that_runs_past_its_last_line_has_ended():

@@ -73,11 +73,11 @@ def test_a_second_poll_of_a_share_consumer_waits_for_the_first_one_and_then_goes
 
 def test_a_snapshot_is_taken_beside_a_poll_and_is_that_of_before():
     me = process(POLL, SNAPSHOT)
-    told = me.but(consumer=me.consumer.but(member_epoch=3, staging_told=3))
+    told = me.but(consumer=changed(me.consumer, member_epoch=3, staging_told=3))
     after, events = step(seen_by(told, "worker"), RULES)
     assert [e.raised for e in events if isinstance(e, CallReturned)] == [""]
     later = after.but(consumer=after.consumer.but(member_epoch=4))
-    assert later.consumer.snapshot == (me.consumer.member_id, 3)
+    assert later.consumer.handover.snapshot == (me.consumer.member_id, 3)
 
 
 def test_calls_of_other_objects_and_of_one_thread_alone_are_not_asked():
@@ -91,7 +91,7 @@ def test_only_the_thread_that_polls_next_waits_for_a_staging():
     staging = TxnShareAcknowledge("t", 1, 0, "g1", "M1", 0, "src-0", ())
     asked = me.but(producer=changed(me.producer, queue=(staging,)))
     told = staged_records.settle(asked, RULES)
-    assert told.consumer.waits_for_staging
+    assert told.consumer.handover.poll_waits
     assert "waits for the answer to TxnShareAcknowledge" in str(staged_records.why_it_waits(told))
     assert staged_records.why_it_waits(seen_by(told, "worker")) is None
 

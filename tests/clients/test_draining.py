@@ -12,7 +12,7 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, TxnShareAcknowledge
-from tests.clients.parts import producer_of
+from tests.clients.parts import changed, made, producer_of
 
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 DRAIN = Line("drain", Call.DRAIN)
@@ -24,7 +24,8 @@ POLL = Line("poll", Call.POLL)
 def application(*program: Line, verdicts=(), explicit=True, offsets=(0, 1, 2)) -> Application:
     """Give a process whose consumer holds records, each delivered for the second time."""
     records = tuple(FetchedRecord("src-0", o, "a", 2) for o in offsets)
-    consumer = ShareConsumer(
+    consumer = made(
+        ShareConsumer,
         "app-1/consumer",
         "g1",
         "M1",
@@ -54,9 +55,9 @@ def stepped(app: Application, rules: str = "repaired", times: int = 1) -> Applic
 def test_drained_decisions_leave_the_consumer_and_the_rest_stays() -> None:
     verdicts = ((0, ACCEPT), (1, RELEASE), (2, REJECT))
     consumer = stepped(application(DRAIN, verdicts=verdicts)).consumer
-    assert consumer.verdicts == ((1, RELEASE),)
-    assert consumer.batch == (1,)
-    (drained,) = consumer.drained
+    assert consumer.current_fetch.verdicts == ((1, RELEASE),)
+    assert consumer.current_fetch.batch == (1,)
+    (drained,) = consumer.handover.drained
     assert drained.verdicts == ((0, ACCEPT), (2, REJECT))
     assert (drained.member_id, drained.member_epoch) == ("M1", 7)
     assert drained.deliveries == ((0, 2), (2, 2))
@@ -64,7 +65,7 @@ def test_drained_decisions_leave_the_consumer_and_the_rest_stays() -> None:
 
 def test_decisions_that_stay_are_sent_once_more_by_the_next_poll() -> None:
     app = application(DRAIN, POLL, verdicts=((0, ACCEPT),), offsets=(0,))
-    app = app.but(consumer=app.consumer.but(session_epoch=1))
+    app = app.but(consumer=changed(app.consumer, session_epoch=1))
     sent = [
         stepped(app, rules, 2).consumer.to_send.acknowledgements
         for rules in ("repaired", "repaired+drain=decisions_stay")
@@ -75,8 +76,8 @@ def test_decisions_that_stay_are_sent_once_more_by_the_next_poll() -> None:
 def test_a_variable_is_overwritten_and_a_queue_is_not() -> None:
     def twice(line: Line) -> int:
         app = stepped(application(line, line, verdicts=((0, ACCEPT),)))
-        app = app.but(consumer=app.consumer.but(verdicts=((1, ACCEPT),)))
-        return len(stepped(app).consumer.drained)
+        app = app.but(consumer=changed(app.consumer, verdicts=((1, ACCEPT),)))
+        return len(stepped(app).consumer.handover.drained)
 
     assert (twice(DRAIN), twice(QUEUE)) == (1, 2)
 
@@ -101,7 +102,7 @@ def test_a_producer_stages_the_oldest_object_in_the_name_that_it_was_drained_in(
     assert (request.member_id, request.member_epoch) == ("M1", 7)
     assert request.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
     assert request.deliveries == deliveries
-    assert app.consumer.drained == ()
+    assert app.consumer.handover.drained == ()
 
 
 def test_without_an_object_nothing_is_staged() -> None:
@@ -125,5 +126,8 @@ def test_programs_say_in_stored_words_which_object_they_stage_and_that_it_is_que
         DRAIN.but(target="queued"), DRAIN.but(target="queued"), verdicts=((0, ACCEPT),)
     )
     first = stepped(twice)
-    second = stepped(first.but(consumer=first.consumer.but(verdicts=((1, ACCEPT),))))
-    assert [d.verdicts for d in second.consumer.drained] == [((0, ACCEPT),), ((1, ACCEPT),)]
+    second = stepped(first.but(consumer=changed(first.consumer, verdicts=((1, ACCEPT),))))
+    assert [d.verdicts for d in second.consumer.handover.drained] == [
+        ((0, ACCEPT),),
+        ((1, ACCEPT),),
+    ]

@@ -34,7 +34,7 @@ def test_after_both_stagings_no_drained_object_is_left_in_either_consumer() -> N
     trace, _ = played(STORY, "draft-late")
     consumers = trace.world.applications["app-1"].share_consumers
     assert [c.member_id for c in consumers] == ["M1", "M9"]
-    assert [c.drained for c in consumers] == [(), ()]
+    assert [c.handover.drained for c in consumers] == [(), ()]
 
 
 def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
@@ -42,7 +42,9 @@ def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
     trace, _ = played(STORY, "draft-late")
     # Source B has its record, and its decision is not drained yet.
     world = next(
-        node.world for node in nodes(trace) if node.world.applications["app-1"].others["M9"].batch
+        node.world
+        for node in nodes(trace)
+        if node.world.applications["app-1"].others["M9"].current_fetch.batch
     )
     names = [row.topic for row in beliefs(spec.applications[0], world, Heard())]
     assert [n for n in names if n.startswith("records held")] == [

@@ -53,7 +53,7 @@ def answered(me: ShareConsumer, error: Errors = Errors.NONE) -> ShareConsumer:
 def offsets(me: ShareConsumer) -> list[int]:
     """What is sent from here on, vote by vote, if nothing goes wrong."""
     found: list[int] = []
-    while me.voting is not None:
+    while me.transactional.next is not None:
         me = on_the_wire(me)
         assert isinstance(me.on_wire, TxnShareAcknowledge)
         found += offsets_of(me.on_wire.acknowledgements)
@@ -62,7 +62,7 @@ def offsets(me: ShareConsumer) -> list[int]:
 
 
 def test_what_was_said_in_several_calls_is_sent_in_their_order() -> None:
-    assert said(100, 101, 102).staged == (100, 101, 102)
+    assert said(100, 101, 102).current_fetch.staged == (100, 101, 102)
     assert offsets(said(100)) == [100]
     assert offsets(said(100, 101, 102)) == [100, 101, 102]
 
@@ -78,10 +78,19 @@ def test_a_vote_that_is_sent_again_goes_before_those_that_came_after_it(after: i
 def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
     """The transaction can only be aborted: whose staging came to nothing is the consumer's again."""
     me = answered(on_the_wire(said(100, 101)), Errors.INVALID_RECORD_STATE)
-    assert (me.voting, me.votes_behind, me.vote_error) == (None, (), Errors.INVALID_RECORD_STATE)
-    assert [offsets_of(request.acknowledgements) for request in me.dropped] == [(100,), (101,)]
+    assert (me.transactional.next, me.transactional.queue[1:], me.transactional.error) == (
+        None,
+        (),
+        Errors.INVALID_RECORD_STATE,
+    )
+    assert [offsets_of(request.acknowledgements) for request in me.transactional.dropped] == [
+        (100,),
+        (101,),
+    ]
     alone = answered(on_the_wire(said(100)), Errors.INVALID_RECORD_STATE)
-    assert [offsets_of(request.acknowledgements) for request in alone.dropped] == [(100,)]
+    assert [offsets_of(request.acknowledgements) for request in alone.transactional.dropped] == [
+        (100,)
+    ]
 
 
 @pytest.mark.parametrize("on_its_way", [False, True])

@@ -6,10 +6,12 @@ import pytest
 
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
+from kipviz.clients.shares import share_consume_requests as requesting
 from kipviz.clients.shares import share_consumer as sc
 from kipviz.clients.shares import share_throws
+from kipviz.clients.shares.acknowledge_requests import Completed
 from kipviz.clients.shares.share_holding import Held
-from kipviz.clients.shares.share_memory import Completed, ShareConsumer
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import FetchedRecord
@@ -23,7 +25,7 @@ from kipviz.messages.share_groups import (
     ShareFetchResponse,
     batches_of,
 )
-from tests.clients.parts import producer_of
+from tests.clients.parts import changed, producer_of
 
 RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
@@ -59,7 +61,7 @@ def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
     request, me = sends(sc.poll(consumer(), accept_all))
     assert request == ShareFetch("g1", "M1", 0, "src-0", 10)
     me = answered(me, 0, 1)
-    assert (me.done, me.batch) == (True, (0, 1))
+    assert (me.done, me.current_fetch.batch) == (True, (0, 1))
     request, _ = sends(sc.poll(me, accept_all))
     assert request.session_epoch == 1
     assert request.acknowledgements == (AcknowledgementBatch(0, 1, ACCEPT),)
@@ -67,10 +69,10 @@ def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
 
 def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
     """ShareRequestMetadata.nextEpoch: 0 would open another session."""
-    me = delivered(consumer(), 0).but(session_epoch=2**31 - 1)
+    me = changed(delivered(consumer(), 0), session_epoch=2**31 - 1)
     request, me = sends(sc.poll(me, accept_all))
     assert request.session_epoch == 2**31 - 1
-    assert answered(me, 1).session_epoch == 1
+    assert answered(me, 1).sessions.epoch == 1
 
 
 def test_offsets_without_a_record_are_acknowledged_as_gaps():
@@ -113,7 +115,7 @@ def test_after_an_error_the_poll_opens_a_new_session_and_its_acknowledgements_ar
 
 def test_a_session_ends_with_its_connection_and_with_no_other():
     me = delivered(consumer(), 0)
-    assert sc.on_disconnected(me, 3).session_epoch == 1
+    assert sc.on_disconnected(me, 3).sessions.epoch == 1
     gone = sc.on_disconnected(me, 5)
     request, _ = sends(sc.poll(gone, accept_all))
     assert (request.session_epoch, request.acknowledgements) == (0, ())
@@ -129,7 +131,7 @@ def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
     me = delivered(consumer(), 0)
     request, me = sends(sc.poll(me, accept_all), broker=3)
     assert (request.session_epoch, request.acknowledgements) == (0, ())
-    assert me.session_broker == 3
+    assert me.sessions.broker == 3
 
 
 def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll():
@@ -147,7 +149,7 @@ def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_po
 
 
 def test_in_explicit_mode_a_staged_record_is_acknowledged_where_the_design_says_so():
-    me = delivered(consumer(explicit=True), 0, 1).but(staged=(0, 1))
+    me = changed(delivered(consumer(explicit=True), 0, 1), staged=(0, 1))
     assert share_throws.why_no_poll(me, RULES) is None
     for other in ("as-written", "kafka", "finding-X27"):
         why = share_throws.why_no_poll(me, design(other).client_rules())
@@ -175,18 +177,18 @@ def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
         (AcknowledgementBatch(0, 0, ACCEPT), AcknowledgementBatch(2, 2, GAP)),
         5,
     )
-    assert me.batch == (1,)
+    assert me.current_fetch.batch == (1,)
     assert not me.done
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
-    assert (me.done, me.session_epoch, me.acknowledge_error) == (True, 2, Errors.NONE)
+    assert (me.done, me.sessions.epoch, me.acknowledging.error) == (True, 2, Errors.NONE)
 
 
 def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
     """Recorded of Kafka 4.4.0: InvalidRecordStateException in the result."""
     _, me = committing()
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"))
-    assert (me.done, me.session_epoch) == (True, 2)
-    assert me.acknowledge_error is Errors.INVALID_RECORD_STATE
+    assert (me.done, me.sessions.epoch) == (True, 2)
+    assert me.acknowledging.error is Errors.INVALID_RECORD_STATE
 
 
 @pytest.mark.parametrize(
@@ -195,8 +197,8 @@ def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
 def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
     _, me = committing()
     me = sc.on_response(me, ShareAcknowledgeResponse(error, "src-0"))
-    assert (me.done, me.session_epoch) == (True, 0)
-    assert me.acknowledge_error is Errors.NETWORK_EXCEPTION  # it cannot be sent again
+    assert (me.done, me.sessions.epoch) == (True, 0)
+    assert me.acknowledging.error is Errors.NETWORK_EXCEPTION  # it cannot be sent again
 
 
 @pytest.mark.parametrize(
@@ -208,10 +210,10 @@ def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
 )
 def test_a_fetch_that_is_refused_tells_the_callback_of_the_acknowledgements_it_brought(error, told):
     """ShareConsumeRequestManager.handleShareFetchSuccess."""
-    me = delivered(consumer().but(callback=True), 0)
+    me = delivered(changed(consumer(), callback=True), 0)
     _, me = sends(sc.poll(me, accept_all))
     me = answered(me, error=error)
-    (completed,) = me.completed
+    (completed,) = me.acknowledging.completed
     assert completed.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
     assert completed.error is told
 
@@ -219,86 +221,92 @@ def test_a_fetch_that_is_refused_tells_the_callback_of_the_acknowledgements_it_b
 def test_commit_sync_on_a_broken_connection_has_an_unknown_outcome():
     _, me = committing()
     me = sc.on_disconnected(me, 5)
-    assert (me.done, me.session_epoch) == (True, 0)
-    assert me.acknowledge_error is Errors.NETWORK_EXCEPTION
+    assert (me.done, me.sessions.epoch) == (True, 0)
+    assert me.acknowledging.error is Errors.NETWORK_EXCEPTION
 
 
 def test_commit_sync_without_a_session_or_without_anything_to_say_asks_nobody():
     me = sc.acknowledge(delivered(consumer(explicit=True), 0), ((0, ACCEPT),))
     lost = sc.commit_sync(sc.on_disconnected(me, 5))
     assert (lost.done, lost.to_send) == (True, None)
-    assert lost.acknowledge_error is Errors.NETWORK_EXCEPTION
+    assert lost.acknowledging.error is Errors.NETWORK_EXCEPTION
     nothing = sc.commit_sync(delivered(consumer(explicit=True), 0))
-    assert (nothing.done, nothing.to_send, nothing.acknowledge_error) == (True, None, Errors.NONE)
+    assert (nothing.done, nothing.to_send, nothing.acknowledging.error) == (True, None, Errors.NONE)
 
 
 def test_a_member_tells_the_broker_of_its_gaps_before_it_asks_the_next_one():
     assigned = ("src-0", "src-1")
-    me = consumer().but(member=True, assigned=assigned)
+    me = changed(consumer(), member=True, assigned=assigned)
     first, me = sends(sc.poll(me, accept_all))
     me = answered(me, gaps=(0, 1))
-    assert (me.done, me.gaps, me.resting) == (False, (), False)
+    assert (me.done, me.current_fetch.gaps, me.resting) == (False, (), False)
     again, _ = sends(me)
     assert (again.partition, again.session_epoch) == (first.partition, 1)
     assert again.acknowledgements == (AcknowledgementBatch(0, 1, GAP),)
 
 
 def test_an_asynchronous_commit_that_was_not_sent_is_lost_with_its_session():
-    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    me = delivered(changed(consumer(explicit=True), callback=True), 0)
     me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
     me = sc.on_disconnected(me, 5)
-    assert (me.committing, me.session_epoch, sc.next_request(me)) == ((), 0, None)
-    (told,) = me.completed
+    assert (me.acknowledging.committing, me.sessions.epoch, sc.next_request(me)) == ((), 0, None)
+    (told,) = me.acknowledging.completed
     assert told.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
     assert told.error is Errors.NETWORK_EXCEPTION
 
 
 @pytest.mark.parametrize("how", ["broken", "not known"])
 def test_nor_does_it_outlive_the_session_that_a_fetch_has_lost(how):
-    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    me = delivered(changed(consumer(explicit=True), callback=True), 0)
     me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
     me, _ = sc.sent(me, sc.next_request(me), 5)  # another record is to be committed meanwhile
-    me = sc.commit_async(me.but(verdicts=((1, ACCEPT),), batch=(1,)))
+    me = sc.commit_async(changed(me, verdicts=((1, ACCEPT),), batch=(1,)))
     if how == "broken":
         me = sc.on_disconnected(me, 5)
     else:
         me = sc.on_response(me, ShareAcknowledgeResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
-    assert (me.committing, me.session_epoch, me.in_background) == ((), 0, False)
-    assert [done.acknowledgements[0].first for done in me.completed] == [0, 1]
-    assert me.completed[1].error is Errors.NETWORK_EXCEPTION
+    assert (me.acknowledging.committing, me.sessions.epoch, me.acknowledging.in_background) == (
+        (),
+        0,
+        False,
+    )
+    assert [done.acknowledgements[0].first for done in me.acknowledging.completed] == [0, 1]
+    assert me.acknowledging.completed[1].error is Errors.NETWORK_EXCEPTION
 
 
 def test_without_a_session_an_asynchronous_commit_fails_at_once():
-    me = delivered(consumer(explicit=True).but(callback=True), 0)
+    me = delivered(changed(consumer(explicit=True), callback=True), 0)
     me = sc.on_disconnected(me, 5)
     me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
-    assert me.committing == ()
-    assert [done.error for done in me.completed] == [Errors.NETWORK_EXCEPTION]
+    assert me.acknowledging.committing == ()
+    assert [done.error for done in me.acknowledging.completed] == [Errors.NETWORK_EXCEPTION]
     request, _ = sends(sc.poll(me, accept_all))
     assert (request.session_epoch, request.acknowledgements) == (0, ())
 
 
 def test_a_fetch_that_loses_its_session_takes_what_waits_behind_it_along():
-    me = delivered(consumer(explicit=True).but(callback=True), 0)
-    _, me = sends(sc.poll(me.but(batch=()), accept_all))
-    me = me.but(committing=(AcknowledgementBatch(0, 0, ACCEPT),))
+    me = delivered(changed(consumer(explicit=True), callback=True), 0)
+    _, me = sends(sc.poll(changed(me, batch=()), accept_all))
+    me = changed(me, committing=(AcknowledgementBatch(0, 0, ACCEPT),))
     me = sc.on_disconnected(me, 5)
-    assert me.committing == ()
+    assert me.acknowledging.committing == ()
     assert isinstance(me.to_send, ShareFetch)
-    assert me.completed[-1].error is Errors.NETWORK_EXCEPTION
+    assert me.acknowledging.completed[-1].error is Errors.NETWORK_EXCEPTION
 
 
 def test_what_is_in_hand_of_several_partitions_has_names():
-    me = consumer().but(gathers=True, beside=(Held("src-0", 5, (1, 2)), Held("src-1", 5, (7,))))
+    me = changed(
+        consumer(), gathers=True, beside=(Held("src-0", 5, (1, 2)), Held("src-1", 5, (7,)))
+    )
     assert me.in_hand == ("src-0@1", "src-0@2", "src-1@7")
-    assert me.held == me.beside
+    assert me.held == me.current_fetch.beside
     assert delivered(consumer(), 1, 2).in_hand == (1, 2)
 
 
 def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch():
     _, me = sends(sc.poll(consumer().but(gathers=True), accept_all))
     me = answered(me, gaps=(3,))
-    assert (me.done, me.beside) == (False, ())
+    assert (me.done, me.current_fetch.beside) == (False, ())
     request, _ = sends(me)
     assert request.acknowledgements == (AcknowledgementBatch(3, 3, GAP),)
 
@@ -306,50 +314,50 @@ def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch(
 def test_only_the_records_for_which_more_time_was_asked_are_renewed():
     me = delivered(consumer(explicit=True), 0, 1, 2)
     verdicts = ((0, AcknowledgeType.RENEW), (1, ACCEPT))
-    request, me = sends(sc.poll(me.but(verdicts=verdicts), accept_all))
-    assert [record.offset for record in me.renewing] == [0]
+    request, me = sends(sc.poll(changed(me, verdicts=verdicts), accept_all))
+    assert [record.offset for record in me.current_fetch.renewing] == [0]
     assert request.max_records == 0
     other, _ = sends(sc.poll(delivered(consumer(explicit=True), 0), accept_all))
     assert other.max_records == 10
 
 
 def test_an_error_of_acknowledgements_is_told_until_the_next_poll():
-    me = delivered(consumer(), 0).but(acknowledge_error=Errors.INVALID_RECORD_STATE)
-    assert sc.poll(me, accept_all).acknowledge_error is Errors.NONE
+    me = changed(delivered(consumer(), 0), acknowledge_error=Errors.INVALID_RECORD_STATE)
+    assert sc.poll(me, accept_all).acknowledging.error is Errors.NONE
 
 
 def test_acknowledgements_of_another_partition_that_came_through_are_no_error():
-    me = consumer().but(acknowledge_error=Errors.NONE, callback=True)
+    me = changed(consumer(), acknowledge_error=Errors.NONE, callback=True)
     said = (AcknowledgementBatch(0, 1, ACCEPT),)
-    refused = sc._completed(me, said, Errors.INVALID_RECORD_STATE, "src-1")
-    assert refused.acknowledge_error is Errors.INVALID_RECORD_STATE
-    kept = sc._completed(refused, said, Errors.NONE, "src-1")
-    assert kept.acknowledge_error is Errors.INVALID_RECORD_STATE
+    refused = me.acknowledging.come_to(said, Errors.INVALID_RECORD_STATE, "src-1")
+    assert refused.error is Errors.INVALID_RECORD_STATE
+    kept = refused.come_to(said, Errors.NONE, "src-1")
+    assert kept.error is Errors.INVALID_RECORD_STATE
     assert [(c.error, c.partition) for c in kept.completed] == [
         (Errors.INVALID_RECORD_STATE, "src-1"),
         (Errors.NONE, "src-1"),
     ]
-    own = sc._completed(me, said, Errors.INVALID_RECORD_STATE)
-    assert own.acknowledge_error is Errors.NONE
+    own = me.acknowledging.come_to(said, Errors.INVALID_RECORD_STATE)
+    assert own.error is Errors.NONE
 
 
 def test_after_the_last_partition_that_was_left_poll_comes_back_with_what_there_is():
     records = (FetchedRecord("src-0", 0, "r0", 1),)
     left = consumer().but(asking=("src-1", "src-2"), records=records)
-    asked = sc._ask_the_rest(left).to_send
+    asked = requesting._ask_the_rest(left).to_send
     assert (asked.partition, asked.further) == ("src-1", ("src-2",))
-    done = sc._ask_the_rest(left.but(asking=()))
+    done = requesting._ask_the_rest(left.but(asking=()))
     assert (done.done, done.resting) == (True, False)
-    empty = sc._ask_the_rest(left.but(asking=(), records=()))
+    empty = requesting._ask_the_rest(left.but(asking=(), records=()))
     assert (empty.done, empty.resting) == (False, True)
 
 
 def test_the_callback_hears_the_partition_and_where_none_is_named_the_consumer_s_own():
     told = (AcknowledgementBatch(0, 1, ACCEPT), AcknowledgementBatch(4, 4, ACCEPT))
     completed = (Completed(told[:1], Errors.NONE), Completed(told[1:], Errors.NONE, "src-1"))
-    sharing = consumer().but(callback=True, completed=completed)
+    sharing = changed(consumer(), callback=True, completed=completed)
     program = (Line("consumer.poll()", Call.POLL),)
     me = Application("app-1", program, "out", producer_of("app-1/producer", "t"), sharing)
     after, events = thread._called_back(me, me.program[0])
     assert [(e.partition, e.first, e.last) for e in events] == [("src-0", 0, 1), ("src-1", 4, 4)]
-    assert after.consumer.completed == ()
+    assert after.consumer.acknowledging.completed == ()

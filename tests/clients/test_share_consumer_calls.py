@@ -21,7 +21,7 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
 )
-from tests.clients.parts import producer_of
+from tests.clients.parts import made, producer_of
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 RULES = design("kafka").client_rules()
@@ -40,8 +40,8 @@ class Desk:
     """An application with a share consumer, and a broker that answers when it is told to."""
 
     def __init__(self, *program, explicit=True, callback=True):
-        consumer = ShareConsumer(
-            "app-1/consumer", "g1", "M1", 2, "src-0", 10, explicit, callback=callback
+        consumer = made(
+            ShareConsumer, "app-1/consumer", "g1", "M1", 2, "src-0", 10, explicit, callback=callback
         )
         producer = producer_of("app-1/producer", "t")
         self.app = Application("app-1", program, "output-A-0", producer, consumer)
@@ -127,7 +127,7 @@ def test_without_a_callback_nothing_is_remembered():
     desk = Desk(POLL, says(ACCEPT), COMMIT, callback=False).polled(0).step(2)
     desk.wire()
     desk.acknowledged().step()
-    assert (desk.told, desk.consumer.completed) == ([], ())
+    assert (desk.told, desk.consumer.acknowledging.completed) == ([], ())
 
 
 def test_a_connection_that_breaks_leaves_an_asynchronous_commit_in_doubt():
@@ -156,7 +156,7 @@ def test_a_call_that_the_mode_does_not_allow_throws(line, explicit, why):
 def test_one_record_is_acknowledged_by_its_offset():
     desk = Desk(POLL, says(ACCEPT, "1"), COMMIT).polled(0, 1).step(2)
     assert desk.wire().acknowledgements == (batch(1, 1),)
-    assert desk.consumer.batch == (0,)
+    assert desk.consumer.current_fetch.batch == (0,)
 
 
 def test_renewed_records_come_back_by_the_next_poll_once_the_broker_has_said_yes():

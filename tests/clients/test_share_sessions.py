@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients.shares import share_consume_requests as requesting
 from kipviz.clients.shares import share_consumer as sc
+from kipviz.clients.shares.acknowledge_requests import Completed
 from kipviz.clients.shares.share_holding import Held, Owed
-from kipviz.clients.shares.share_memory import Completed, ShareConsumer
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.producing import FetchedRecord
@@ -27,6 +29,7 @@ from kipviz.messages.share_groups import (
     ShareFetchResponse,
     batches_of,
 )
+from tests.clients.parts import changed, made
 
 ACCEPT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.GAP
 NETWORK = Errors.NETWORK_EXCEPTION
@@ -35,8 +38,8 @@ HERE, THERE = 5, 3  # HERE leads src-0, THERE leads src-1
 
 
 def reader(**changes):
-    me = ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10, callback=True)
-    return me.but(**{"assigned": BOTH, **changes})
+    me = made(ShareConsumer, "app-1/consumer", "g1", "M1", 2, "src-0", 10, callback=True)
+    return changed(me, **{"assigned": BOTH, **changes})
 
 
 def accept_all(batch, staged):
@@ -76,7 +79,7 @@ def batch(*offsets, kind=ACCEPT):
 
 
 def told(me):
-    return [(c.partition, c.acknowledgements, c.error) for c in me.completed]
+    return [(c.partition, c.acknowledgements, c.error) for c in me.acknowledging.completed]
 
 
 # -- one partition after the other --------------------------------------------------------------------
@@ -96,8 +99,8 @@ def test_each_broker_is_asked_in_its_turn_in_a_session_of_its_own():
     assert (second.partition, second.further, second.session_epoch) == ("src-1", (), 0)
     me = has(me, "src-1")
     assert (me.resting, me.done, sc.next_request(me)) == (True, False, None)
-    assert sc.timers(me) == (sc.FETCH_WAIT,)
-    third, me = sends(sc.on_timer(me, sc.FETCH_WAIT), HERE)
+    assert sc.timers(me) == (requesting.FETCH_WAIT,)
+    third, me = sends(sc.on_timer(me, requesting.FETCH_WAIT), HERE)
     assert (third.partition, third.session_epoch, me.resting) == ("src-0", 1, False)
     fourth, me = sends(has(me, "src-0"), THERE)
     assert (fourth.partition, fourth.session_epoch) == ("src-1", 1)
@@ -106,7 +109,13 @@ def test_each_broker_is_asked_in_its_turn_in_a_session_of_its_own():
 def test_the_partition_behind_the_one_that_had_records_is_asked_first_by_the_next_poll():
     _, me = sends(polls(reader()), HERE)
     me = has(me, "src-0", 7)
-    assert (me.done, me.batch, me.partition, me.delivered_by, me.asking) == (
+    assert (
+        me.done,
+        me.current_fetch.batch,
+        me.partition,
+        me.current_fetch.delivered_by,
+        me.asking,
+    ) == (
         True,
         (7,),
         "src-0",
@@ -117,7 +126,7 @@ def test_the_partition_behind_the_one_that_had_records_is_asked_first_by_the_nex
         polls(me), HERE
     )  # what is acknowledged goes along with a fetch of its partition
     assert (staying.partition, staying.acknowledgements) == ("src-0", (batch(7),))
-    moving = sc.next_request(polls(me.but(batch=())))
+    moving = sc.next_request(polls(changed(me, batch=())))
     assert (moving.partition, moving.further) == ("src-1", ("src-0",))
 
 
@@ -127,24 +136,32 @@ def test_records_are_acknowledged_at_the_broker_that_delivered_them_and_nowhere_
     me = has(me, "src-0", 7)
     there, me = sends(polls(me), THERE)
     assert (there.session_epoch, there.acknowledgements) == (0, ())
-    assert [(b, e) for b, e, _ in me.sessions] == [(HERE, 1)]
+    assert [(b, e) for b, e, _ in me.sessions.others] == [(HERE, 1)]
 
 
 def test_who_begins_again_because_of_gaps_has_nobody_left_to_ask_from_before():
     me = reader(
         asking=("src-1",), gaps=(3,), session_epoch=1, session_broker=HERE, delivered_by=HERE
     )
-    again = sc._ask_on(me)
-    assert (again.asking, again.gaps) == ((), ())
+    again = requesting._ask_on(me)
+    assert (again.asking, again.current_fetch.gaps) == ((), ())
     assert (again.to_send.partition, again.to_send.further) == ("src-0", ("src-1",))
     assert again.to_send.acknowledgements == (batch(3, kind=GAP),)
 
 
 def test_an_old_session_is_taken_up_again_where_it_was_left():
     me = asked_both()
-    assert (me.session_broker, me.session_epoch, me.sessions) == (THERE, 1, ((HERE, 1, "src-0"),))
-    _, me = sends(sc.on_timer(me, sc.FETCH_WAIT), HERE)
-    assert (me.session_broker, me.session_epoch, me.sessions) == (HERE, 1, ((THERE, 1, "src-1"),))
+    assert (me.sessions.broker, me.sessions.epoch, me.sessions.others) == (
+        THERE,
+        1,
+        ((HERE, 1, "src-0"),),
+    )
+    _, me = sends(sc.on_timer(me, requesting.FETCH_WAIT), HERE)
+    assert (me.sessions.broker, me.sessions.epoch, me.sessions.others) == (
+        HERE,
+        1,
+        ((THERE, 1, "src-1"),),
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,9 +170,9 @@ def test_an_old_session_is_taken_up_again_where_it_was_left():
 def test_a_connection_that_breaks_takes_its_own_session_along(gone, present, others):
     me = asked_both()
     after = sc.on_disconnected(me, gone)
-    assert (after.session_epoch, after.sessions) == (
+    assert (after.sessions.epoch, after.sessions.others) == (
         present,
-        me.sessions if others is None else others,
+        me.sessions.others if others is None else others,
     )
     assert after.resting
     alone = reader(session_broker=THERE, session_epoch=4)
@@ -164,12 +181,12 @@ def test_a_connection_that_breaks_takes_its_own_session_along(gone, present, oth
 
 def test_a_request_that_is_lost_with_its_connection_begins_a_new_session_and_no_other_does():
     me = asked_both()
-    _, me = sends(sc.on_timer(me, sc.FETCH_WAIT), HERE)
+    _, me = sends(sc.on_timer(me, requesting.FETCH_WAIT), HERE)
     assert sc.on_disconnected(me, THERE).on_wire == me.on_wire
     me = sc.on_disconnected(me, HERE)
     again, me = sends(me, HERE)
     assert (again.session_epoch, again.partition) == (0, "src-0")
-    assert (me.sessions, me.acknowledge_error) == (((THERE, 1, "src-1"),), NETWORK)
+    assert (me.sessions.others, me.acknowledging.error) == (((THERE, 1, "src-1"),), NETWORK)
 
 
 def test_close_ends_the_session_with_every_broker_one_after_the_other():
@@ -177,45 +194,58 @@ def test_close_ends_the_session_with_every_broker_one_after_the_other():
     me = sc.close(asked_both())
     assert not me.done
     first, me = sends(me, THERE)
-    assert first == ShareAcknowledge("g1", "M1", sc.FINAL_EPOCH, "src-1", (), THERE)
+    assert first == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-1", (), THERE)
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-1"))
     assert not me.done
     second, me = sends(me, HERE)
-    assert second == ShareAcknowledge("g1", "M1", sc.FINAL_EPOCH, "src-0", (), HERE)
+    assert second == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-0", (), HERE)
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
-    assert (me.done, me.sessions, me.session_epoch, sc.next_request(me)) == (True, (), 0, None)
+    assert (me.done, me.sessions.others, me.sessions.epoch, sc.next_request(me)) == (
+        True,
+        (),
+        0,
+        None,
+    )
 
 
 def test_close_goes_on_at_the_other_brokers_where_the_present_session_is_lost():
     lost = sc.on_disconnected(asked_both(), THERE)
     last, _ = sends(sc.close(lost), HERE)
-    assert (last.session_epoch, last.broker) == (sc.FINAL_EPOCH, HERE)
+    assert (last.session_epoch, last.broker) == (requesting.FINAL_EPOCH, HERE)
     nowhere = sc.close(sc.on_disconnected(lost, HERE))
     assert (nowhere.done, sc.next_request(nowhere)) == (True, None)
 
 
 def test_close_says_what_commit_async_has_not_sent_yet_in_the_order_of_offsets():
     me = reader(assigned=(), explicit=True, session_epoch=2, session_broker=HERE, batch=(4, 8))
-    me = me.but(committing=(batch(8),), verdicts=((4, ACCEPT),), acknowledge_error=NETWORK)
+    me = changed(me, committing=(batch(8),), verdicts=((4, ACCEPT),), acknowledge_error=NETWORK)
     me = sc.close(me)
-    assert (me.committing, me.batch, me.acknowledge_error) == ((), (), Errors.NONE)
+    assert (me.acknowledging.committing, me.current_fetch.batch, me.acknowledging.error) == (
+        (),
+        (),
+        Errors.NONE,
+    )
     assert me.to_send.acknowledgements == (batch(4), batch(8))
 
 
 def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
     me = reader(assigned=(), explicit=True, session_epoch=2, session_broker=HERE, batch=(4, 8))
-    me = sc.commit_async(me.but(verdicts=((8, ACCEPT),)))
-    me = sc.commit_async(me.but(verdicts=((4, ACCEPT),)))
+    me = sc.commit_async(changed(me, verdicts=((8, ACCEPT),)))
+    me = sc.commit_async(changed(me, verdicts=((4, ACCEPT),)))
     request, me = sends(me, HERE)
     assert request.acknowledgements == (batch(4), batch(8))
-    assert (me.in_background, me.committing, sc.next_request(me)) == (True, (), None)
+    assert (me.acknowledging.in_background, me.acknowledging.committing, sc.next_request(me)) == (
+        True,
+        (),
+        None,
+    )
 
 
 def test_where_no_broker_of_a_fetch_may_be_read_the_poll_throws_and_says_which_right_is_missing():
     _, me = sends(polls(reader()), HERE)
     refused = ShareFetchResponse(Errors.NONE, "src-0", refused=("src-0",))
     me = sc.on_response(me, refused)
-    assert (me.done, me.error, me.session_epoch) == (
+    assert (me.done, me.error, me.sessions.epoch) == (
         True,
         "ShareFetch: TOPIC_AUTHORIZATION_FAILED",
         1,
@@ -227,7 +257,7 @@ def test_records_that_were_found_come_before_the_right_that_is_missing():
     found = part("src-0", 7)
     answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("src-1",))
     me = sc.on_response(me, answer.but(records=found.records, acquired=found.acquired))
-    assert (me.done, me.error, me.batch) == (True, "", (7,))
+    assert (me.done, me.error, me.current_fetch.batch) == (True, "", (7,))
 
 
 # -- a member is told what it reads --------------------------------------------------------------------
@@ -235,24 +265,24 @@ def test_records_that_were_found_come_before_the_right_that_is_missing():
 
 def test_a_member_without_partitions_waits_for_them_in_poll_and_asks_when_they_come():
     me = polls(reader(assigned=(), member=True))
-    assert (me.awaiting, sc.next_request(me), me.done) == (True, None, False)
-    assert sc.assigned_now(me, (), 3).awaiting
+    assert (me.subscription.awaiting, sc.next_request(me), me.done) == (True, None, False)
+    assert sc.assigned_now(me, (), 3).subscription.awaiting
     me = sc.assigned_now(me, BOTH, 4)
-    assert (me.awaiting, me.assigned, me.member_epoch) == (False, BOTH, 4)
+    assert (me.subscription.awaiting, me.subscription.assigned, me.member_epoch) == (False, BOTH, 4)
     assert sc.next_request(me).partition == "src-0"
 
 
 def test_what_a_poll_meant_to_ask_is_taken_back_when_the_last_partition_goes():
     unsent = polls(reader(member=True))
-    assert sc.assigned_now(unsent, (), 3) == unsent.but(
-        assigned=(), member_epoch=3, to_send=None, awaiting=True
+    assert sc.assigned_now(unsent, (), 3) == changed(
+        unsent, assigned=(), member_epoch=3, to_send=None, awaiting=True
     )
     resting = asked_both(member=True)
     after = sc.assigned_now(resting, (), 3)
-    assert (after.resting, after.awaiting) == (False, True)
+    assert (after.resting, after.subscription.awaiting) == (False, True)
     assert sc.assigned_now(resting, ("src-1",), 3).resting, "something is left to ask for"
     kept = sc.assigned_now(unsent, ("src-1",), 3)
-    assert (kept.to_send, kept.awaiting) == (unsent.to_send, False)
+    assert (kept.to_send, kept.subscription.awaiting) == (unsent.to_send, False)
 
 
 @pytest.mark.parametrize("changes", [{"member": False}, {"member": True, "closed": True}])
@@ -263,19 +293,19 @@ def test_who_is_no_member_or_is_closed_is_assigned_nothing(changes):
 
 def test_a_poll_forgets_what_was_said_in_the_one_before_also_where_it_waits_for_partitions():
     me = reader(member=True, assigned=(), batch=(1,), staged=(1,), verdicts=((1, ACCEPT),))
-    me = me.but(gaps=(2,), records=part("src-0", 1).records, error="x", done=True)
-    me = polls(me.but(acknowledge_error=NETWORK))
+    me = changed(me, gaps=(2,), records=part("src-0", 1).records, error="x", done=True)
+    me = polls(changed(me, acknowledge_error=NETWORK))
     assert me == reader(member=True, assigned=(), awaiting=True)
 
 
 def test_a_member_whose_fetch_failed_without_partitions_waits_for_new_ones():
     _, me = sends(polls(reader(member=True)), HERE)
     me = sc.assigned_now(me, (), 3)
-    assert not me.awaiting, "its fetch is on the wire"
+    assert not me.subscription.awaiting, "its fetch is on the wire"
     lost = sc.on_disconnected(me, HERE)
-    assert (lost.awaiting, lost.to_send) == (True, None)
+    assert (lost.subscription.awaiting, lost.to_send) == (True, None)
     nothing = has(me, "src-0")
-    assert (nothing.awaiting, nothing.resting) == (True, False)
+    assert (nothing.subscription.awaiting, nothing.resting) == (True, False)
 
 
 # -- poll() gathers what all partitions have ----------------------------------------------------------
@@ -294,25 +324,28 @@ def test_who_gathers_comes_back_with_what_every_partition_had():
     assert not me.done
     _, me = sends(me, THERE)
     me = has(me, "src-1", 40)
-    assert (me.done, [r.offset for r in me.records], me.batch) == (True, [7, 40], ())
-    assert me.beside == (Held("src-0", HERE, (7,), gaps=(8,)), Held("src-1", THERE, (40,)))
-    assert (me.partition, me.delivered_by) == ("src-1", THERE)
+    assert (me.done, [r.offset for r in me.records], me.current_fetch.batch) == (True, [7, 40], ())
+    assert me.current_fetch.beside == (
+        Held("src-0", HERE, (7,), gaps=(8,)),
+        Held("src-1", THERE, (40,)),
+    )
+    assert (me.partition, me.current_fetch.delivered_by) == ("src-1", THERE)
 
 
 def test_what_was_gathered_is_acknowledged_with_the_next_fetch_of_each_partition():
     me = polls(gathered())
-    assert (me.beside, me.records, me.done) == ((), (), False)
-    assert me.owed == (
+    assert (me.current_fetch.beside, me.records, me.done) == ((), (), False)
+    assert me.acknowledging.owed == (
         Owed("src-0", HERE, (batch(7), batch(8, kind=GAP))),
         Owed("src-1", THERE, (batch(40),)),
     )
     first, me = sends(me, HERE)
     assert (first.partition, first.further, first.session_epoch) == ("src-0", (), 1)
     assert first.acknowledgements == (batch(7), batch(8, kind=GAP))
-    assert [o.partition for o in me.owed] == ["src-1"]
+    assert [o.partition for o in me.acknowledging.owed] == ["src-1"]
     second, me = sends(has(me, "src-0"), THERE)
     assert second.acknowledgements == (batch(40),)
-    assert me.owed == ()
+    assert me.acknowledging.owed == ()
 
 
 def test_what_was_gathered_is_not_acknowledged_in_a_session_that_begins():
@@ -327,7 +360,7 @@ def test_who_closes_holds_nothing_any_more_and_owes_nobody_a_word():
     """What is held is given back by the broker with the session, accepted or not."""
     for me in (gathered(), polls(gathered())):
         closed = sc.close(me)
-        assert (closed.held, closed.in_hand, closed.owed) == ((), (), ())
+        assert (closed.held, closed.in_hand, closed.acknowledging.owed) == ((), (), ())
 
 
 # -- one fetch for all partitions of a broker ----------------------------------------------------------
@@ -361,9 +394,9 @@ def test_one_broker_that_leads_everything_is_asked_once_and_may_wait():
     request, me = asks_all(polls(in_session()), HERE, *BOTH)
     assert (request.of_session, request.wait) == (OfSession(BOTH), True)
     assert (request.further, request.acknowledgements, me.asking) == ((), (), ())
-    assert me.in_session == ((HERE, BOTH),)
+    assert me.sessions.told == ((HERE, BOTH),)
     me = tells(me, part("src-1", 40), part("src-0", 7))
-    assert (me.done, [h.partition for h in me.beside]) == (True, ["src-1", "src-0"])
+    assert (me.done, [h.partition for h in me.current_fetch.beside]) == (True, ["src-1", "src-0"])
     again, _ = asks_all(polls(me), HERE, *BOTH)
     assert again.of_session == OfSession(
         acknowledgements=(
@@ -388,7 +421,7 @@ def test_two_brokers_are_asked_without_waiting_and_rest_when_neither_has_anythin
     request, me = asks_all(me, THERE, "src-1")
     assert (request.of_session.added, request.session_epoch) == (("src-1",), 0)
     me = tells(me)
-    assert (me.resting, me.in_session) == (True, ((THERE, ("src-1",)), (HERE, ("src-0",))))
+    assert (me.resting, me.sessions.told) == (True, ((THERE, ("src-1",)), (HERE, ("src-0",))))
 
 
 @pytest.mark.parametrize("error", [Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER])
@@ -414,7 +447,7 @@ def test_a_partition_that_has_moved_is_forgotten_in_the_old_session_and_its_reco
         forgotten=("src-1",), acknowledgements=(PartitionAcknowledgements("src-0", (batch(7),)),)
     )
     assert told(me) == [("src-1", (batch(40),), Errors.NOT_LEADER_OR_FOLLOWER)]
-    assert me.acknowledge_error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert me.acknowledging.error is Errors.NOT_LEADER_OR_FOLLOWER
 
 
 def test_in_a_session_that_begins_nothing_can_be_acknowledged():
@@ -422,18 +455,18 @@ def test_in_a_session_that_begins_nothing_can_be_acknowledged():
     request, me = asks_all(me)
     assert (request.session_epoch, request.of_session) == (0, OfSession(("src-0",)))
     assert told(me) == [("src-0", (batch(7),), NETWORK)]
-    assert [o.partition for o in me.owed] == ["src-1"]
+    assert [o.partition for o in me.acknowledging.owed] == ["src-1"]
 
 
 def test_each_partition_s_acknowledgements_come_to_what_the_answer_says_of_them():
     _, me = asks_all(polls(read_at_both()))
     me = tells(me, part("src-0", acknowledge_error=Errors.INVALID_RECORD_STATE))
     assert told(me) == [("src-0", (batch(7),), Errors.INVALID_RECORD_STATE)]
-    assert me.acknowledge_error is Errors.INVALID_RECORD_STATE
+    assert me.acknowledging.error is Errors.INVALID_RECORD_STATE
     _, me = asks_all(me, THERE, "src-1")
     me = tells(me)
-    assert me.completed[-1] == Completed((batch(40),), Errors.NONE, "src-1")
-    assert me.acknowledge_error is Errors.INVALID_RECORD_STATE, "told until the next poll"
+    assert me.acknowledging.completed[-1] == Completed((batch(40),), Errors.NONE, "src-1")
+    assert me.acknowledging.error is Errors.INVALID_RECORD_STATE, "told until the next poll"
 
 
 def test_a_topic_that_may_not_be_read_is_thrown_by_a_poll_that_found_nothing_else():
@@ -441,7 +474,7 @@ def test_a_topic_that_may_not_be_read_is_thrown_by_a_poll_that_found_nothing_els
     _, me = asks_all(polls(in_session()), HERE, *BOTH)
     nothing = tells(me, refused)
     assert (nothing.done, nothing.error) == (True, "ShareFetch: TOPIC_AUTHORIZATION_FAILED")
-    assert (nothing.asking, nothing.session_epoch) == ((), 1)
+    assert (nothing.asking, nothing.sessions.epoch) == ((), 1)
     found = tells(me, refused, part("src-0", 7))
     assert (found.done, found.error, len(found.records)) == (True, "", 1)
     elsewhere = tells(me, part("src-1", error=Errors.NOT_LEADER_OR_FOLLOWER))
@@ -451,22 +484,22 @@ def test_a_topic_that_may_not_be_read_is_thrown_by_a_poll_that_found_nothing_els
 def test_a_fetch_that_is_refused_as_a_whole_begins_a_new_session():
     _, me = asks_all(polls(read_at_both()))
     me = tells(me, error=Errors.SHARE_SESSION_NOT_FOUND)
-    assert (me.session_epoch, me.acknowledge_error) == (0, NETWORK)
+    assert (me.sessions.epoch, me.acknowledging.error) == (0, NETWORK)
     assert told(me) == [("src-0", (batch(7),), NETWORK)]
     assert isinstance(me.to_send, ShareFetch)
 
 
 def test_commit_sync_accepts_what_is_in_hand_in_one_request_to_each_broker():
     me = sc.commit_sync(read_at_both())
-    assert (me.beside, me.done) == ((), False)
+    assert (me.current_fetch.beside, me.done) == ((), False)
     first, me = sends(me, HERE)
     assert first == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(7),), HERE)
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
-    assert (me.done, me.session_epoch) == (False, 2)
+    assert (me.done, me.sessions.epoch) == (False, 2)
     second, me = sends(me, THERE)
     assert second == ShareAcknowledge("g1", "M1", 1, "src-1", (batch(40),), THERE)
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-1"))
-    assert (me.done, me.owed) == (True, ())
+    assert (me.done, me.acknowledging.owed) == (True, ())
     assert told(me) == [("src-0", (batch(7),), Errors.NONE), ("src-1", (batch(40),), Errors.NONE)]
 
 
@@ -489,7 +522,7 @@ def test_commit_sync_of_two_partitions_of_one_broker_is_one_request_with_two_res
         ("src-0", (batch(7),), Errors.NONE),
         ("src-1", (batch(40),), Errors.INVALID_RECORD_STATE),
     ]
-    assert (me.done, me.acknowledge_error) == (True, Errors.INVALID_RECORD_STATE)
+    assert (me.done, me.acknowledging.error) == (True, Errors.INVALID_RECORD_STATE)
 
 
 def test_commit_sync_fails_for_a_broker_whose_session_is_lost_and_goes_on_with_the_others():
@@ -497,7 +530,7 @@ def test_commit_sync_fails_for_a_broker_whose_session_is_lost_and_goes_on_with_t
     assert told(me) == [("src-0", (batch(7),), NETWORK)]
     assert (me.to_send.broker, me.done) == (THERE, False)
     nobody = sc.commit_sync(sc.on_disconnected(sc.on_disconnected(read_at_both(), HERE), THERE))
-    assert (nobody.done, nobody.to_send, len(nobody.completed)) == (True, None, 2)
+    assert (nobody.done, nobody.to_send, len(nobody.acknowledging.completed)) == (True, None, 2)
 
 
 def test_commit_sync_goes_on_with_the_other_broker_where_a_connection_breaks_on_the_way():
@@ -509,16 +542,17 @@ def test_commit_sync_goes_on_with_the_other_broker_where_a_connection_breaks_on_
 
 def test_commit_sync_forgets_the_error_of_the_one_before_and_of_nothing_there_is_nothing_to_say():
     me = sc.commit_sync(in_session(acknowledge_error=NETWORK, session_epoch=1))
-    assert (me.done, me.to_send, me.acknowledge_error) == (True, None, Errors.NONE)
+    assert (me.done, me.to_send, me.acknowledging.error) == (True, None, Errors.NONE)
 
 
 # -- the next life --------------------------------------------------------------------------------------
 
 
 def test_the_next_life_is_configured_as_the_one_before_and_remembers_nothing_of_it():
-    me = read_at_both().but(explicit=True, acquire_mode=1, staging_told=0)
+    me = changed(read_at_both(), explicit=True, acquire_mode=1, staging_told=0)
     again = sc.restarted(sc.restarted(me, 2), 3)
-    assert again == ShareConsumer(
+    assert again == made(
+        ShareConsumer,
         "app-1/consumer",
         "g1",
         "M1#3",
@@ -533,9 +567,11 @@ def test_the_next_life_is_configured_as_the_one_before_and_remembers_nothing_of_
         by_session=True,
         staging_told=1,
     )
-    assert sc.restarted(me.but(member=True), 2).assigned == (), "its group tells it"
-    assert sc.restarted(me.but(member=True), 2).member
-    assert sc.restarted(me.but(staging_told=-1), 2).staging_told == -1
+    assert sc.restarted(changed(me, member=True), 2).subscription.assigned == (), (
+        "its group tells it"
+    )
+    assert sc.restarted(changed(me, member=True), 2).subscription.joins
+    assert sc.restarted(changed(me, staging_told=-1), 2).handover.staging_told == -1
 
 
 def test_broker_0_is_a_broker_like_any_other():
@@ -548,11 +584,13 @@ def test_broker_0_is_a_broker_like_any_other():
 def test_before_anything_was_asked_no_member_is_named_and_nobody_asks_for_staging():
     """JoinGroupRequest.UNKNOWN_MEMBER_ID is "", and an epoch of -1 is nobody's."""
     me = reader()
-    assert (me.snapshot, me.staging_told) == (("", -1), -1)
+    assert (me.handover.snapshot, me.handover.staging_told) == (("", -1), -1)
     assert sc.connected(me, Features(share_version=3)) == me
     named = sc.share_group_metadata(me)
-    assert named.snapshot == ("M1", 2)
-    assert named.but(member_epoch=3).snapshot == ("M1", 2), "an immutable snapshot (KIP-1289)"
+    assert named.handover.snapshot == ("M1", 2)
+    assert named.but(member_epoch=3).handover.snapshot == ("M1", 2), (
+        "an immutable snapshot (KIP-1289)"
+    )
     assert named.held == (Held("src-0", -1),)
 
 
@@ -560,4 +598,4 @@ def test_before_anything_was_asked_no_member_is_named_and_nobody_asks_for_stagin
 def test_a_connection_tells_who_asks_whether_the_cluster_stages(level, told):
     me = reader(staging_told=1)
     after = sc.connected(me, Features(share_version=level, staging_level=3))
-    assert after.staging_told == told
+    assert after.handover.staging_told == told

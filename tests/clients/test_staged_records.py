@@ -40,14 +40,14 @@ def test_a_poll_that_would_forget_what_is_in_the_transaction_is_refused() -> Non
     _, world = after(TWICE, "repaired", "app-1 goes on")
     app = world.applications["app-1"]
     assert app.ended.startswith("poll() threw IllegalStateException: all records must be staged")
-    assert app.consumer.batch == (100,)
+    assert app.consumer.current_fetch.batch == (100,)
 
 
 def test_a_poll_is_free_to_forget_when_everything_is_staged() -> None:
     staged = ("app-1 goes on", "quiet", "app-1 goes on")
     _, world = after(TWO_POLLS, "repaired", *staged)
     app = world.applications["app-1"]
-    assert (app.waiting, app.ended, app.consumer.batch) == (True, "", ())
+    assert (app.waiting, app.ended, app.consumer.current_fetch.batch) == (True, "", ())
 
 
 @pytest.mark.parametrize(("name", "waits"), [("repaired", True), ("finding-X25", False)])
@@ -66,7 +66,10 @@ def test_what_an_abort_never_sends_is_the_consumers_again(
 ) -> None:
     _, world = after(ABORT, name, "app-1 goes on", "app-1 goes on")
     app = world.applications["app-1"]
-    assert (app.consumer.staged, app.producer.manager.queue[0].committed) == (staged, False)
+    assert (app.consumer.current_fetch.staged, app.producer.manager.queue[0].committed) == (
+        staged,
+        False,
+    )
     assert app.producer.manager.dropped == ()
 
 
@@ -78,7 +81,7 @@ def test_what_a_broker_refuses_to_stage_is_the_consumers_again(
     _, world = after(TWO_POLLS, name, *late)
     app = world.applications["app-1"]
     assert app.producer.error == "TxnShareAcknowledge: INVALID_RECORD_STATE"
-    assert (app.consumer.staged, app.producer.manager.dropped) == (staged, ())
+    assert (app.consumer.current_fetch.staged, app.producer.manager.dropped) == (staged, ())
 
 
 def test_a_refused_staging_leaves_poll_free_because_nothing_can_commit_any_more() -> None:
@@ -108,10 +111,14 @@ def in_session(story: str, *steps: str, again: bool = False) -> tuple[ClusterMod
 
 def test_a_batch_that_fails_its_session_gives_the_records_back_that_it_had_not_staged() -> None:
     _, world = in_session("kip-1310-sink-session")
-    assert world.applications["app-1"].consumer.staged == (100, 101)
+    assert world.applications["app-1"].consumer.current_fetch.staged == (100, 101)
     _, world = in_session("kip-1310-sink-session", "a batch of app-1/producer expires")
     app = world.applications["app-1"]
-    assert (app.session.manager.queue, app.session.manager.dropped, app.consumer.staged) == (
+    assert (
+        app.session.manager.queue,
+        app.session.manager.dropped,
+        app.consumer.current_fetch.staged,
+    ) == (
         (),
         (),
         (),

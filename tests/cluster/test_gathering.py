@@ -59,7 +59,7 @@ def test_one_poll_brings_what_all_partitions_have_with_a_fetch_for_each():
         ("pay-0", 300),
     ]
     assert app.consumer.in_hand == ("src-0@100", "src-1@200", "pay-0@300")
-    assert app.consumer.batch == ()
+    assert app.consumer.current_fetch.batch == ()
     fetches = sent(events, ShareFetch)
     assert [(f.partition, f.further, f.session_epoch) for f in fetches] == [
         ("src-0", (), 0),

@@ -147,7 +147,7 @@ def test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker() -
     ]
     consumer = trace.world.applications["app-1"].consumer
     assert isinstance(consumer, ShareConsumer)
-    assert consumer.acknowledge_error is Errors.NONE
+    assert consumer.acknowledging.error is Errors.NONE
 
 
 def test_commit_sync_hears_of_the_broker_whose_connection_broke_and_asks_the_other_one() -> None:
@@ -155,7 +155,7 @@ def test_commit_sync_hears_of_the_broker_whose_connection_broke_and_asks_the_oth
     trace, events = run(at_two_brokers(), *READ, *lost, "quiet")
     consumer = trace.world.applications["app-1"].consumer
     assert isinstance(consumer, ShareConsumer)
-    assert consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
+    assert consumer.acknowledging.error is Errors.NETWORK_EXCEPTION
     told = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
     assert [m.broker for m in told] == [5, 3]
 
@@ -167,7 +167,7 @@ def test_commit_sync_that_is_sent_into_a_session_that_is_gone_goes_on_with_the_o
     trace, events = run(at_two_brokers(), *READ, *lost)
     consumer = trace.world.applications["app-1"].consumer
     assert isinstance(consumer, ShareConsumer)
-    assert consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
+    assert consumer.acknowledging.error is Errors.NETWORK_EXCEPTION
     told = [m for m in sent(events, ShareAcknowledge) if isinstance(m, ShareAcknowledge)]
     assert [m.broker for m in told] == [5, 3]
 
@@ -179,7 +179,7 @@ def test_commit_sync_has_nobody_to_tell_where_the_session_is_gone() -> None:
     assert [m.broker for m in asked] == [3]
     consumer = trace.world.applications["app-1"].consumer
     assert isinstance(consumer, ShareConsumer)
-    assert consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
+    assert consumer.acknowledging.error is Errors.NETWORK_EXCEPTION
 
 
 def test_a_topic_that_may_not_be_read_is_thrown_by_poll() -> None:

@@ -74,8 +74,8 @@ def test_there_is_one_session_for_each_broker_and_each_has_its_own_epoch():
     run = quietly(cluster())
     roles, consumer = leaders(run.world), run.app.consumer
     told = {broker: role.sessions.get(("g1", "M1")) for broker, role in roles.items()}
-    mine = {consumer.session_broker: consumer.session_epoch}
-    mine |= {broker: epoch for broker, epoch, _ in consumer.sessions}
+    mine = {consumer.sessions.broker: consumer.sessions.epoch}
+    mine |= {broker: epoch for broker, epoch, _ in consumer.sessions.others}
     assert mine == {broker: session.epoch for broker, session in told.items() if session}
     assert set(mine) == {3, 5}
 
@@ -110,7 +110,7 @@ def test_a_broker_that_dies_takes_only_its_own_session_along():
     run.on("deliver", "sender", "application")
     run.take("B3 crashes")
     consumer = run.app.consumer
-    assert (consumer.session_broker, consumer.sessions) == (5, ())
+    assert (consumer.sessions.broker, consumer.sessions.others) == (5, ())
     run.take(WAIT)
     run.on("load", "deliver", "sender", "application")
     assert run.app.consumer.resting  # Broker 5 leads all three now
@@ -124,7 +124,7 @@ def test_what_was_not_sent_to_a_broker_that_died_is_in_doubt():
         run.take("app-1 goes on")
     run.take("B5 crashes")
     assert run.app.consumer.done
-    assert run.app.consumer.acknowledge_error is Errors.NETWORK_EXCEPTION
+    assert run.app.consumer.acknowledging.error is Errors.NETWORK_EXCEPTION
 
 
 def test_only_a_member_of_a_share_group_reads_further_partitions():

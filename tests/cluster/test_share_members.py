@@ -75,17 +75,23 @@ class Run(Cluster):
 def test_the_first_poll_joins_and_records_come_once_the_states_are_there():
     run = Run(cluster("app-1"))
     run.then("app-1 goes on")
-    assert (run.consumer("app-1").awaiting, run.consumer("app-1").assigned) == (True, ())
+    assert (
+        run.consumer("app-1").subscription.awaiting,
+        run.consumer("app-1").subscription.assigned,
+    ) == (
+        True,
+        (),
+    )
     assert run.group.initialized == ("src-0", "src-1")
     run.beat("app-1")
-    assert run.consumer("app-1").assigned == ("src-0", "src-1")
+    assert run.consumer("app-1").subscription.assigned == ("src-0", "src-1")
     assert run.consumer("app-1").member_epoch == run.group.epoch == 3
     assert [r.offset for r in run.consumer("app-1").records] == [100, 101]
 
 
 def test_two_members_get_a_partition_each_and_a_third_one_shares():
     run = Run(cluster("app-1", "app-2", "app-3")).joined("app-1", "app-2", "app-3")
-    found = [run.consumer(name).assigned for name in ("app-1", "app-2", "app-3")]
+    found = [run.consumer(name).subscription.assigned for name in ("app-1", "app-2", "app-3")]
     assert found == [("src-0",), ("src-1",), ("src-0",)]
 
 
@@ -95,7 +101,7 @@ def test_close_leaves_the_group_and_the_others_get_the_partitions():
     assert run.group.members.keys() == ("M2",)
     assert run.app("app-1").others["member"].state is MemberState.UNSUBSCRIBED
     run.beat("app-2")
-    assert run.consumer("app-2").assigned == ("src-0", "src-1")
+    assert run.consumer("app-2").subscription.assigned == ("src-0", "src-1")
 
 
 def test_the_coordinator_takes_a_member_out_and_its_locks_stay():
@@ -108,9 +114,9 @@ def test_the_coordinator_takes_a_member_out_and_its_locks_stay():
     run.beat("app-1")  # it is told, and joins again under its own id
     assert run.group.members.keys() == ("M1", "M2")
     run.beat("app-1")
-    assert run.consumer("app-1").assigned == ("src-0",)
+    assert run.consumer("app-1").subscription.assigned == ("src-0",)
     run.then("app-1 goes on").then("app-1 goes on").then("app-1 goes on")
-    assert not run.consumer("app-1").acknowledge_error
+    assert not run.consumer("app-1").acknowledging.error
     assert run.states() == {}
 
 

@@ -7,8 +7,8 @@ import pytest
 from kipviz.brokers import authorizer
 from kipviz.brokers.authorizer import SUPPORTED
 from kipviz.clients.application import Call, Line
+from kipviz.clients.shares.handover import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.clients.shares.share_consumer import restarted
-from kipviz.clients.shares.share_memory import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.cluster.specs.spec import PlainSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
@@ -29,6 +29,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.review_findings.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.brokers.rights_table import NEEDS
+from tests.clients.parts import changed
 from tests.scenarios.story import nodes, played
 
 BEATS = scenario("kip-1289-share-commit").beats
@@ -125,13 +126,16 @@ def test_a_snapshot_needs_a_cluster_that_has_the_kip(under: str) -> None:
     call = Call.SHARE_GROUP_METADATA.value
     assert raised(trace)[call].startswith("UnsupportedVersionException: no connection has told")
     consumer = trace.world.applications["app-1"].consumer
-    assert consumer.staging_told == NOT_TOLD
+    assert consumer.handover.staging_told == NOT_TOLD
     level = "share.version 3 is finalized"
     lost = "app-1/consumer loses B5"
     trace, _ = play(trace, model, (Beat("", "", (level, lost, *rounds)),))
-    assert trace.world.applications["app-1"].consumer.staging_told == TOLD
-    assert restarted(consumer, 2).staging_told == TOLD
-    assert restarted(consumer.but(staging_told=NOBODY_ASKS), 2).staging_told == NOBODY_ASKS
+    assert trace.world.applications["app-1"].consumer.handover.staging_told == TOLD
+    assert restarted(consumer, 2).handover.staging_told == TOLD
+    assert (
+        restarted(changed(consumer, staging_told=NOBODY_ASKS), 2).handover.staging_told
+        == NOBODY_ASKS
+    )
 
 
 def test_producer_fenced_is_told_by_commit_transaction_and_not_by_the_call() -> None:

@@ -132,7 +132,7 @@ def test_integration_multi_consumer_behavior_within_a_single_group_during_networ
         Beat("", "", ("app-2 goes on", "quiet", "app-2 goes on", "app-2 goes on", "quiet")),
     )
     trace, _ = play(Trace.start(model), model, beats)
-    assert trace.world.applications["app-2"].consumer.batch == (102, 103)
+    assert trace.world.applications["app-2"].consumer.current_fetch.batch == (102, 103)
     for instruction in (
         "app-1 goes on",
         "quiet",

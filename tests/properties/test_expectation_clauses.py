@@ -39,6 +39,7 @@ from kipviz.messages.share_groups import (
 from kipviz.messages.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
+from tests.clients.parts import changed
 
 S = RecordState
 ACCEPT, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT
@@ -202,7 +203,7 @@ EXPLICIT = "IllegalStateException: all records must be acknowledged in explicit 
 
 def polled(staged: tuple[int, ...], event: Event) -> str:
     consumer = ShareConsumer("src", "g1", "M1", 1, "src-0", 5)
-    consumer = consumer.but(batch=(100, 101), staged=staged)
+    consumer = changed(consumer, batch=(100, 101), staged=staged)
     applications = {"A1": SimpleNamespace(consumer=consumer)}
     return reason("poll() goes on", world_of({}, applications=applications), event)
 

@@ -297,7 +297,7 @@ def test_after_a_scale_down_the_start_offset_waits_for_a_transaction_that_nobody
     )
     assert known.state is TransactionState.ONGOING
     assert starts(trace) == [100]
-    assert trace.world.applications["app-1"].consumer.staged == ()
+    assert trace.world.applications["app-1"].consumer.current_fetch.staged == ()
 
 
 def test_after_a_stage_write_whose_answer_was_lost_memory_and_log_say_two_things() -> None:
@@ -329,7 +329,7 @@ def test_a_timer_that_is_not_armed_again_leaves_the_record_with_a_member_that_ha
     assert "the lock of src-0@100 runs out" in runs.labels(runs.play(story, "draft-late"))
     assert states_of(freed, 100)[-1].name == "AVAILABLE"
     assert states_of(kept, 100)[-1].name == "ACQUIRED"
-    assert kept.world.applications["app-1"].consumer.batch == ()
+    assert kept.world.applications["app-1"].consumer.current_fetch.batch == ()
 
 
 def test_in_the_ingress_the_task_reads_the_copy_and_the_share_group_is_done_before() -> None:

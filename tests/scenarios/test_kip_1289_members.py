@@ -6,14 +6,16 @@ import pytest
 
 from kipviz.clients.application import Call
 from kipviz.clients.shares import share_consumer as sharing
+from kipviz.clients.shares.handover import NO_SNAPSHOT
 from kipviz.clients.shares.share_member import ShareMember, why_no_metadata
-from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import changed
 from tests.scenarios.story import after, committed_outputs, nodes, played
 
 OLD, GONE = "kip-1289-corner-8-snapshot", "kip-1289-corner-8-gone"
@@ -29,7 +31,7 @@ def consumer_of(world: World) -> ShareConsumer:
 def test_the_staging_says_the_epoch_of_the_snapshot_though_the_consumer_knows_another_one() -> None:
     consumer = consumer_of(after(OLD, "repaired", "app-2 joins, app-1 sends a heartbeat"))
     assert consumer.member_epoch == 4
-    assert consumer.snapshot == ("M1", 3)
+    assert consumer.handover.snapshot == ("M1", 3)
     trace, _ = played(OLD, "repaired")
     sent = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     (asked,) = [m for m in sent if isinstance(m, TxnShareAcknowledge)]
@@ -84,15 +86,15 @@ def test_a_snapshot_is_whole_at_every_moment_and_changes_nothing_in_the_consumer
         told.add((consumer.member_id, consumer.member_epoch))
         waiting += node.world.applications["app-1"].waiting and consumer.to_send is None
         taken = sharing.share_group_metadata(consumer)
-        assert taken.snapshot in told
-        assert taken.but(snapshot=consumer.snapshot) == consumer
+        assert taken.handover.snapshot in told
+        assert changed(taken, snapshot=consumer.handover.snapshot) == consumer
     assert waiting
     assert len(told) > 1
 
 
 def test_before_the_first_poll_there_is_no_epoch_to_give() -> None:
     world = scenario(OLD).model(design("repaired")).initial()
-    assert consumer_of(world).snapshot == NO_SNAPSHOT
+    assert consumer_of(world).handover.snapshot == NO_SNAPSHOT
     member = world.applications["app-1"].others["member"]
     assert isinstance(member, ShareMember)
     why = why_no_metadata(member)

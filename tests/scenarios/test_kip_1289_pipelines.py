@@ -21,14 +21,14 @@ def test_a_committed_copy_is_not_visible_before_the_open_one_in_front_of_it() ->
 
 def test_three_members_of_one_partition_have_a_record_each() -> None:
     world = after("kip-1289-streams-topology", "repaired", "Every thread has a record")
-    batches = [app.consumer.batch for app in world.applications.values()]
+    batches = [app.consumer.current_fetch.batch for app in world.applications.values()]
     assert batches == [(100,), (101,), (102,)]
 
 
 def test_the_record_of_a_dead_thread_is_delivered_again_without_a_rebalance() -> None:
     trace, _ = played("kip-1289-streams-topology", "repaired")
     assert states_of(trace, 100) == [S.ACQUIRED, S.AVAILABLE, S.ACQUIRED]
-    assert trace.world.applications["app-2"].consumer.batch == (100,)
+    assert trace.world.applications["app-2"].consumer.current_fetch.batch == (100,)
 
 
 def test_a_dead_letter_is_an_output_of_the_transaction() -> None:

@@ -8,11 +8,12 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calling.named_client import named_client
 from kipviz.clients.calling.producer_calls import holder_of, with_manager
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.sessions import session_calls, session_votes
+from kipviz.clients.sessions import session_calls
 from kipviz.clients.sessions import transaction_session as sessions
 from kipviz.clients.shares import draining, share_holding
 from kipviz.clients.shares import share_consumer as sharing
-from kipviz.clients.shares.share_memory import NO_SNAPSHOT, ShareConsumer
+from kipviz.clients.shares.handover import NO_SNAPSHOT
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.messages.share_groups import (
     AcknowledgeType,
@@ -46,20 +47,21 @@ def stage(me: Application, line: Line, rules: ClientRules) -> Application:
         starts=rules.staging_starts(),
         deliveries=rules.staged_deliveries(draining.deliveries(me.records, partition, verdicts)),
     )
-    beside = consumer.beside
-    for each, said in ((partition, verdicts), *others) if consumer.gathers else ():
-        beside = share_holding.staging(beside, each, tuple(offset for offset, _ in said))
+    fetch = consumer.current_fetch
     if consumer.gathers:
-        return with_manager(me, holder, manager).but(consumer=consumer.but(beside=beside))
-    staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
-    return with_manager(me, holder, manager).but(consumer=consumer.but(staged=staged))
+        beside = fetch.beside
+        for each, said in ((partition, verdicts), *others):
+            beside = share_holding.staging(beside, each, tuple(offset for offset, _ in said))
+        fetch = fetch.but(beside=beside)
+    else:
+        fetch = fetch.staging(tuple(offset for offset, _ in verdicts))
+    return with_manager(me, holder, manager).but(consumer=consumer.but(current_fetch=fetch))
 
 
 def _metadata_of(consumer: ShareConsumer) -> tuple[str, int]:
     """Give the snapshot that the application took, or one of now: shareGroupMetadata() as an argument."""
-    if consumer.snapshot != NO_SNAPSHOT:
-        return consumer.snapshot
-    return consumer.member_id, consumer.member_epoch
+    taken = consumer.handover.snapshot
+    return consumer.metadata if taken == NO_SNAPSHOT else taken
 
 
 def share_group_metadata(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -79,7 +81,7 @@ def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> t
             held.partition,
             me.but(records=tuple(r for r in me.records if r.partition == held.partition)),
         )
-        for held in consumer.beside
+        for held in consumer.current_fetch.beside
     )
     said = tuple((partition, verdicts_of(mine, line)) for partition, mine in own)
     return tuple(each for each in said if each[1])
@@ -92,17 +94,23 @@ def add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicati
     verdicts = verdicts_of(me, line)
     if not verdicts:
         return me
-    member = (consumer.member_id, consumer.member_epoch)
     acks = batches_of_each(verdicts)
     session = sessions.add_share_acks(
-        session_calls.session_of(me), consumer.group_id, member, consumer.partition, acks
+        session_calls.session_of(me),
+        consumer.group_id,
+        consumer.metadata,
+        consumer.partition,
+        acks,
     )
-    staged = tuple(sorted({*consumer.staged, *(offset for offset, _ in verdicts)}))
-    return me.with_client(session).but(consumer=consumer.but(staged=staged))
+    fetch = consumer.current_fetch.staging(tuple(offset for offset, _ in verdicts))
+    return me.with_client(session).but(consumer=consumer.but(current_fetch=fetch))
 
 
 def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Send the votes over the consumer's own connection, in the session's name (KIP-1310 2.4)."""
+    """Stage acknowledgements in the transaction of a session. Returns at once.
+
+    The consumer sends them on its own connection, with the identity that the session has now. Clause: KIP-1310 2.4 (draft).
+    """
     consumer, session = me.consumer, session_calls.session_of(me)
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     verdicts = verdicts_of(me, line)
@@ -120,9 +128,12 @@ def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules)
         batches_of_each(verdicts),
     )
     offsets = tuple(offset for offset, _ in verdicts)
-    voted = session_votes.acknowledge_transactionally(consumer, request, offsets)
+    staging = consumer.but(
+        current_fetch=consumer.current_fetch.staging(offsets),
+        transactional=consumer.transactional.added(request),
+    )
     # The session has to know that there is something to end.
-    return with_manager(me, session, manager.but(transaction_started=True)).but(consumer=voted)
+    return with_manager(me, session, manager.but(transaction_started=True)).but(consumer=staging)
 
 
 def verdicts_of(me: Application, line: Line) -> tuple[tuple[int, AcknowledgeType], ...]:

@@ -99,13 +99,14 @@ def _membership(me: Application, name: str) -> Application:
         return me
     consumer = consumer_of(me, name)
     before = member
-    if consumer.awaiting and member.state is MemberState.UNSUBSCRIBED:
+    if consumer.subscription.awaiting and member.state is MemberState.UNSUBSCRIBED:
         member = share_member.join(member)
     if consumer.closed and member.state not in (*share_member.SILENT, MemberState.LEAVING):
         member = share_member.leave(member)
     after = sharing.assigned_now(consumer, member.partitions, member.member_epoch)
-    if member.error and after.awaiting:
-        after = after.but(error=member.error, done=True, awaiting=False)
+    if member.error and after.subscription.awaiting:
+        wants = after.subscription.but(awaiting=False)
+        after = after.but(error=member.error, done=True, subscription=wants)
         member = member if member.state is MemberState.FATAL else member.but(error="")
     if member is before and after is consumer:
         return me
@@ -152,10 +153,11 @@ def _votes(
 ) -> tuple[TransactionManager, Application]:
     """Let the session have the error of acknowledgements that the consumer sent for it."""
     consumer = me.consumer
-    if not isinstance(consumer, ShareConsumer) or consumer.vote_error is Errors.NONE:
+    if not isinstance(consumer, ShareConsumer) or consumer.transactional.error is Errors.NONE:
         return manager, me
-    answer = TxnShareAcknowledgeResponse(consumer.vote_error, consumer.partition)
-    me = me.but(consumer=consumer.but(vote_error=Errors.NONE))
+    answer = TxnShareAcknowledgeResponse(consumer.transactional.error, consumer.partition)
+    told = consumer.transactional.but(error=Errors.NONE)
+    me = me.but(consumer=consumer.but(transactional=told))
     # A session that did not wait for the vote may have no transaction any more that could fail.
     if not rules.session_failure() or manager.state in (S.READY, S.PREPARED_TRANSACTION):
         return manager, me
@@ -248,7 +250,7 @@ def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]
     waiting = tuple(p.source for p in producers if p.accumulator.batches)
     consumer = me.consumer
     if isinstance(consumer, ShareConsumer) and (
-        consumer.voting is not None or isinstance(consumer.on_wire, TxnShareAcknowledge)
+        consumer.transactional.queue or isinstance(consumer.on_wire, TxnShareAcknowledge)
     ):
         return (*waiting, consumer.source)
     return waiting

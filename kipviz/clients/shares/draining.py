@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.shares.share_memory import Drained, ShareConsumer
+from kipviz.clients.shares.handover import Drained
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.producing import FetchedRecord
@@ -39,20 +40,21 @@ def drain(me: Application, line: Line, rules: ClientRules) -> Application:
     A program has one variable for the object, which the next call overwrites, or a queue (target "queued").
     """
     consumer = consumer_of(me, line.client)
-    taken = tuple((o, kind) for o, kind in consumer.verdicts if kind in TRANSACTIONAL)
+    taken = tuple((o, kind) for o, kind in consumer.current_fetch.verdicts if kind in TRANSACTIONAL)
     if not taken:
         return me
     offsets = tuple(offset for offset, _ in taken)
-    member = (consumer.member_id, consumer.member_epoch)
     named = deliveries(me.records, consumer.partition, taken)
-    out = Drained(consumer.partition, *member, taken, named)
-    before = consumer.drained if line.target == QUEUED else ()
-    consumer = consumer.but(drained=(*before, out))
+    out = Drained(consumer.partition, *consumer.metadata, taken, named)
+    before = consumer.handover.drained if line.target == QUEUED else ()
+    consumer = consumer.but(handover=consumer.handover.but(drained=(*before, out)))
     if rules.drain():
-        consumer = consumer.but(
-            verdicts=tuple(v for v in consumer.verdicts if v not in taken),
-            batch=tuple(o for o in consumer.batch if o not in offsets),
+        fetch = consumer.current_fetch
+        left = fetch.but(
+            verdicts=tuple(v for v in fetch.verdicts if v not in taken),
+            batch=tuple(o for o in fetch.batch if o not in offsets),
         )
+        consumer = consumer.but(current_fetch=left)
     return me.with_client(consumer)
 
 
@@ -76,9 +78,9 @@ def stage(
 
     OPEN: staging_starts, staged_deliveries.
     """
-    if not consumer.drained:
+    if not consumer.handover.drained:
         return manager, consumer
-    oldest, *rest = consumer.drained
+    oldest, *rest = consumer.handover.drained
     staging = stagings.send_share_acknowledgements(
         manager,
         consumer.group_id,
@@ -89,7 +91,7 @@ def stage(
         starts=rules.staging_starts(),
         deliveries=rules.staged_deliveries(oldest.deliveries),
     )
-    return staging, consumer.but(drained=tuple(rest))
+    return staging, consumer.but(handover=consumer.handover.but(drained=tuple(rest)))
 
 
 def deliveries(

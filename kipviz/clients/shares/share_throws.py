@@ -7,7 +7,8 @@ KIPS: KIP-932; KIP-1289 (draft) for shareGroupMetadata().
 from __future__ import annotations
 
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.shares.share_memory import NOT_TOLD, ShareConsumer
+from kipviz.clients.shares.handover import NOT_TOLD
+from kipviz.clients.shares.share_memory import ShareConsumer
 
 
 def why_closed(me: ShareConsumer) -> str | None:
@@ -20,7 +21,7 @@ def why_no_metadata(me: ShareConsumer) -> str | None:
 
     Which connection tells that is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
     """
-    if me.staging_told == NOT_TOLD:
+    if me.handover.staging_told == NOT_TOLD:
         return "UnsupportedVersionException: no connection has told of a level with KIP-1289"
     return None
 
@@ -29,7 +30,7 @@ def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
     """Say why acknowledge() throws: in implicit mode, or for a record that is not of this batch."""
     if not me.explicit:
         return "IllegalStateException: implicit acknowledgement of delivery is being used"
-    if offset is not None and offset not in me.batch:
+    if offset is not None and offset not in me.current_fetch.batch:
         return "IllegalStateException: the record cannot be acknowledged"
     return None
 
@@ -40,7 +41,8 @@ def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
     Whether a record that is staged through a producer is acknowledged is the design's to say.
     Source: ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
     """
-    said = {*rules.explicit_mode(me.staged), *(offset for offset, _ in me.verdicts)}
-    if me.explicit and any(offset not in said for offset in me.batch):
+    fetch = me.current_fetch
+    said = {*rules.explicit_mode(fetch.staged), *(offset for offset, _ in fetch.verdicts)}
+    if me.explicit and any(offset not in said for offset in fetch.batch):
         return "IllegalStateException: all records must be acknowledged in explicit mode"
     return None

@@ -66,7 +66,7 @@ def why_no_gathering(program: tuple[Line, ...], *, by_session: bool) -> str:
 
 def why_it_waits(me: Application) -> str | None:
     """Say that the thread's next poll() waits for a staging, or None when it does not."""
-    if not isinstance(me.consumer, ShareConsumer) or not me.consumer.waits_for_staging:
+    if not isinstance(me.consumer, ShareConsumer) or not me.consumer.handover.poll_waits:
         return None
     if me.program[me.line].call is not Call.POLL:
         return None  # it is another thread that is to wait
@@ -78,31 +78,35 @@ def settle(me: Application, rules: ClientRules) -> Application:
     consumer = me.consumer
     if not isinstance(consumer, ShareConsumer):
         return me
-    dropped = consumer.dropped
+    dropped = consumer.transactional.dropped
     if dropped:
-        me = me.but(consumer=consumer.but(dropped=()))
+        consumer = consumer.but(transactional=consumer.transactional.but(dropped=()))
+        me = me.but(consumer=consumer)
     for client in me.clients:
         if isinstance(client, Holder) and client.manager.dropped:
             dropped += client.manager.dropped
             me = me.with_client(client.but(manager=client.manager.but(dropped=())))
     if dropped and rules.dropped_staging():
-        me = me.but(consumer=_given_back(consumer.but(dropped=()), dropped))
+        me = me.but(consumer=_given_back(consumer, dropped))
     waits = _next_is_poll(me) and rules.poll_while_staging(_unanswered(me))
-    if waits == consumer.waits_for_staging:
+    if waits == consumer.handover.poll_waits:
         return me
-    return me.with_client(me.consumer.but(waits_for_staging=waits))
+    assert isinstance(me.consumer, ShareConsumer), me.consumer
+    return me.but(consumer=me.consumer.but(handover=consumer.handover.but(poll_waits=waits)))
 
 
 def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]) -> ShareConsumer:
     """Count records as not staged whose staging was refused, or given up with its transaction."""
-    beside, back = consumer.beside, set()
+    fetch = consumer.current_fetch
+    beside, back = fetch.beside, set()
     for part in (part for request in dropped for part in parts_of(request)):
         offsets = offsets_of(part.acknowledgements)
         beside = share_holding.given_back(beside, part.partition, offsets)
         back |= set(offsets) if part.partition == consumer.partition else set()
     if consumer.gathers:
-        return consumer.but(beside=beside)
-    return consumer.but(staged=tuple(o for o in consumer.staged if o not in back))
+        return consumer.but(current_fetch=fetch.but(beside=beside))
+    staged = tuple(o for o in fetch.staged if o not in back)
+    return consumer.but(current_fetch=fetch.but(staged=staged))
 
 
 def _next_is_poll(me: Application) -> bool:
@@ -120,7 +124,7 @@ def _unanswered(me: Application) -> bool:
         if isinstance(client, Holder):
             outgoing += (client.manager.on_wire, *client.manager.queue)
         elif isinstance(client, ShareConsumer):
-            outgoing += (client.on_wire, client.voting)
+            outgoing += (client.on_wire, client.transactional.next)
     return any(isinstance(request, TxnShareAcknowledge) for request in outgoing)
 
 

@@ -151,8 +151,8 @@ def _call(app: Application) -> Iterator[Guard]:
     if isinstance(client, ShareConsumer):
         yield "acknowledgement mode", "explicit" if client.explicit else "implicit"
         yield "records held", listed(client.in_hand)
-        if client.acknowledge_error is not Errors.NONE:
-            yield "error", client.acknowledge_error.name
+        if client.acknowledging.error is not Errors.NONE:
+            yield "error", client.acknowledging.error.name
     elif isinstance(client, Consumer | MemberConsumer):
         yield "position", number(client.position)
     if isinstance(client, MemberConsumer):
@@ -264,6 +264,6 @@ def _answered_client(app: Application, source: str, message: Any) -> Iterator[Gu
     if hasattr(message, "records"):
         yield "records received", str(len(message.records))
     if isinstance(app.consumer, ShareConsumer):
-        yield "session epoch", str(app.consumer.session_epoch)
+        yield "session epoch", str(app.consumer.sessions.epoch)
     else:
         yield "position", number(app.consumer.position)

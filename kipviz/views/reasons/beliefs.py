@@ -298,8 +298,10 @@ def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row
 
     `member` names the consumer's member where a process has several, as in " by M9".
     """
-    name = (f"records of {held.partition}" if consumer.beside else "records held") + member
-    staged = held.staged if consumer.gathers else consumer.staged
+    name = (
+        f"records of {held.partition}" if consumer.current_fetch.beside else "records held"
+    ) + member
+    staged = held.staged if consumer.gathers else consumer.current_fetch.staged
     client = ", ".join(
         f"{offset} staged" if offset in staged else f"{offset} held" for offset in held.batch
     )

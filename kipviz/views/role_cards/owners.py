@@ -86,7 +86,7 @@ def clients(app: Application) -> Card:
     rows += _session(app)
     if isinstance(consumer, ShareConsumer):
         rows.append(("holds", listed(consumer.in_hand), "calm"))
-        rows.append(("share session", number(consumer.session_epoch), "calm"))
+        rows.append(("share session", number(consumer.sessions.epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))
     for further in app.share_consumers:
@@ -336,7 +336,7 @@ def _member(consumer: Any) -> tuple[str, str]:
         return "KafkaConsumer", f"{named}, generation {number(consumer.generation)}"
     known = f"{consumer.member_id}, member epoch {consumer.member_epoch}"
     if isinstance(consumer, ShareConsumer):
-        return "KafkaShareConsumer", f"{known}, share session {consumer.session_epoch}"
+        return "KafkaShareConsumer", f"{known}, share session {consumer.sessions.epoch}"
     return "KafkaConsumer", known
 
 

@@ -1,0 +1,75 @@
+"""What the last poll() of a share consumer has returned, and what was said of its records since.
+
+WHERE IN KAFKA: ShareConsumerImpl.currentFetch (ShareFetch, with a ShareInFlightBatch for each partition). KIPS: KIP-932.
+DURABILITY: none.
+"""
+
+from __future__ import annotations
+
+from kipviz.clients.shares.share_holding import Held
+from kipviz.core.values import Value
+from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    batches_of,
+    batches_of_each,
+)
+
+
+class CurrentFetch(Value, frozen=True):
+    """The records in hand: the offsets of one partition, or what a consumer that gathers has of several.
+
+    `batch` are the offsets, `staged` those that were staged through a producer or a session, `verdicts` what acknowledge()
+    said of the others, `gaps` acquired offsets without a record, `delivered_by` the broker that they are from. Records that
+    are being renewed come back by the poll after the broker has said yes (`renewing`, `renewed`). What is gathered is in
+    `beside`, and `batch` stays empty then.
+    """
+
+    batch: tuple[int, ...] = ()
+    staged: tuple[int, ...] = ()
+    verdicts: tuple[tuple[int, AcknowledgeType], ...] = ()
+    gaps: tuple[int, ...] = ()
+    renewing: tuple[FetchedRecord, ...] = ()
+    renewed: tuple[FetchedRecord, ...] = ()
+    delivered_by: int = -1
+    beside: tuple[Held, ...] = ()
+
+    @property
+    def said(self) -> tuple[int, ...]:
+        """The offsets of which something was said, or that were staged."""
+        return (*self.staged, *(offset for offset, _ in self.verdicts))
+
+    @property
+    def gap_batches(self) -> tuple[AcknowledgementBatch, ...]:
+        """What is said of the gaps."""
+        return batches_of(self.gaps, AcknowledgeType.GAP)
+
+    @property
+    def acknowledgements(self) -> tuple[AcknowledgementBatch, ...]:
+        """What acknowledge() said so far, and the gaps."""
+        return in_order((*batches_of_each(self.verdicts), *self.gap_batches))
+
+    @property
+    def done_with(self) -> CurrentFetch:
+        """The same without its records, as the next poll() begins."""
+        return self.but(batch=(), staged=(), verdicts=(), gaps=())
+
+    @property
+    def with_renewed(self) -> CurrentFetch:
+        """The same with what was renewed in hand again."""
+        return self.but(batch=tuple(r.offset for r in self.renewed), renewed=())
+
+    def asked_to_renew(self, records: tuple[FetchedRecord, ...]) -> tuple[FetchedRecord, ...]:
+        """Return the records for which acknowledge() asked for more time."""
+        asked = {offset for offset, kind in self.verdicts if kind is AcknowledgeType.RENEW}
+        return tuple(r for r in records if r.offset in asked) if asked else ()
+
+    def staging(self, offsets: tuple[int, ...]) -> CurrentFetch:
+        """Note that records of the batch are handed to a producer or a session."""
+        return self.but(staged=tuple(sorted({*self.staged, *offsets})))
+
+
+def in_order(batches: tuple[AcknowledgementBatch, ...]) -> tuple[AcknowledgementBatch, ...]:
+    """Return acknowledgements in the order of their offsets."""
+    return tuple(sorted(batches, key=lambda batch: batch.first))

@@ -1,0 +1,64 @@
+"""The share sessions of a consumer: one with each broker that it has asked, each with an epoch of its own.
+
+WHERE IN KAFKA: ShareSessionHandler, of which ShareConsumeRequestManager has one for each node. KIPS: KIP-932.
+DURABILITY: none; a session ends with its connection.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.values import Value
+from kipviz.messages.share_groups import next_session_epoch
+
+
+class ShareSessions(Value, frozen=True):
+    """The session with the `broker` that was asked last, and what is known of those with others.
+
+    `epoch` is that of the next request to it (0: it opens a session), `asked` the partition that it was asked for.
+    `others` are (broker, epoch, partition) of the sessions with other brokers. `told` is what each broker was told of
+    where a consumer asks for all partitions of a broker in one ShareFetch.
+    """
+
+    broker: int = -1
+    epoch: int = 0
+    asked: str = ""
+    others: tuple[tuple[int, int, str], ...] = ()
+    told: tuple[tuple[int, tuple[str, ...]], ...] = ()
+
+    @property
+    def advanced(self) -> ShareSessions:
+        """The same after an answer: the next request has the next epoch."""
+        return self.but(epoch=next_session_epoch(self.epoch))
+
+    @property
+    def lost(self) -> ShareSessions:
+        """The same without the present session."""
+        return self.but(epoch=0)
+
+    def epoch_at(self, broker: int) -> int:
+        """Return the epoch of the session with a broker, 0 if there is none."""
+        if broker == self.broker:
+            return self.epoch
+        return next((epoch for each, epoch, _ in self.others if each == broker), 0)
+
+    def told_to(self, broker: int) -> tuple[str, ...] | None:
+        """Return the partitions that the present session has, None where it only begins."""
+        return dict(self.told).get(broker, ()) if self.epoch else None
+
+    def turned_to(self, broker: int) -> ShareSessions:
+        """Take up the session with a broker, which may be a new one; the one before stays as it is."""
+        if broker == self.broker:
+            return self
+        others = tuple(each for each in self.others if each[0] != broker)
+        if self.epoch:
+            others = tuple(sorted((*others, (self.broker, self.epoch, self.asked))))
+        return self.but(broker=broker, epoch=self.epoch_at(broker), others=others)
+
+    def with_told(self, broker: int, partitions: tuple[str, ...]) -> ShareSessions:
+        """Note which partitions a broker was told of."""
+        return self.but(told=tuple(sorted({**dict(self.told), broker: partitions}.items())))
+
+    def without(self, broker: int) -> ShareSessions:
+        """Forget the session with a broker other than the present one."""
+        if not self.others:
+            return self
+        return self.but(others=tuple(each for each in self.others if each[0] != broker))
