@@ -22,8 +22,12 @@ from kipviz.brokers.transactions.transaction_coordinator import TransactionCoord
 from kipviz.clients.application import Application, Call, Worker
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
+from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.reading_member import Fetcher, OffsetRequests
 from kipviz.clients.groups.subscribing import subscription_of
+from kipviz.clients.groups.subscription_state import SubscriptionState
 from kipviz.clients.kinds import Client, MemberConsumer
 from kipviz.clients.operators import admin as administering
 from kipviz.clients.operators.admin import Admin
@@ -412,17 +416,13 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
     return ClassicConsumer(
         source,
         a.group_id,
-        a.member_id,
-        topic,
         a.source,
-        a.max_records,
-        tuple(known),
-        offset_fetch_version=a.offset_fetch_version,
-        instance_id=a.instance_id,
-        assignors=a.assignors,
-        later_assignors=a.later_assignors,
-        auto_offset_reset=a.auto_offset_reset,
-        read_uncommitted=a.read_uncommitted,
+        SubscriptionState(topic, auto_offset_reset=a.auto_offset_reset),
+        Fetcher(a.max_records, a.read_uncommitted),
+        OffsetRequests(a.offset_fetch_version),
+        coordinator=ConsumerCoordinator(
+            a.member_id, tuple(known), a.instance_id, a.assignors, a.later_assignors
+        ),
     )
 
 
@@ -463,20 +463,14 @@ def _application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     elif a.protocol == CLASSIC:
         consumer = _classic_consumer(a, spec, source)
     elif a.protocol:
-        topic = topic_of(a.source)
         consumer = GroupConsumer(
             source,
             a.group_id,
-            a.member_id,
-            topic,
             a.source,
-            a.max_records,
-            a.listener,
-            offset_fetch_version=a.offset_fetch_version,
-            instance_id=a.instance_id,
-            auto_offset_reset=a.auto_offset_reset,
-            rack=a.rack,
-            read_uncommitted=a.read_uncommitted,
+            SubscriptionState(topic_of(a.source), auto_offset_reset=a.auto_offset_reset),
+            Fetcher(a.max_records, a.read_uncommitted),
+            OffsetRequests(a.offset_fetch_version),
+            membership=ConsumerMembership(a.member_id, a.listener, a.instance_id, a.rack),
         )
     else:
         consumer = Consumer(

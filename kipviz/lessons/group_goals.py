@@ -121,7 +121,7 @@ def _reads_while_it_joins(moment: Any) -> bool:
         and isinstance(event.message, FetchResponse)
         and event.source in consumers
         and bool(event.message.records)
-        and consumers[event.source].joining is not None
+        and consumers[event.source].coordinator.joining is not None
         for event in moment.events
     )
 

@@ -10,7 +10,7 @@ from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
 from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -23,6 +23,7 @@ from kipviz.messages.groups import (
     RefusedOffset,
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeat
+from tests.clients.parts import member_of
 
 HERE = "__consumer_offsets-0"
 E = Errors
@@ -84,7 +85,7 @@ def test_the_answer_waits_for_the_replicas_and_a_loading_coordinator_takes_nothi
 
 
 def reader(**positions):
-    return GroupConsumer(
+    return member_of(
         "app-1/consumer",
         "g",
         "C1",
@@ -108,7 +109,7 @@ def test_commit_sync_says_every_position_and_waits():
     assert request == OffsetCommit("g", "C1", 2, offsets)
     assert not me.done
     me = member.on_response(me, OffsetCommitResponse(E.NONE))
-    assert (me.done, me.committing, me.error) == (True, (), "")
+    assert (me.done, me.offsets.committing, me.error) == (True, (), "")
 
 
 def test_without_a_position_there_is_nothing_to_commit():

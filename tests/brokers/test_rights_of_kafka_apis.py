@@ -15,7 +15,7 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups import group_consumer
-from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.sending import producer
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import binding, transaction_session
@@ -50,7 +50,13 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.placement import partition_for
 from tests.brokers.rights_table import NEEDS
-from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
+from tests.clients.parts import (
+    begin_transaction,
+    changed,
+    init_transactions,
+    member_of,
+    producer_of,
+)
 
 S = ProducerState
 Op, R = Operation, Resource
@@ -283,7 +289,7 @@ def test_the_next_process_looks_anew(kind, module) -> None:
 
 def test_poll_throws_that_the_topic_may_not_be_described_and_the_member_asks_again() -> None:
     """AbstractHeartbeatRequestManager: the member stays in its state, so that it can recover."""
-    me = group_consumer.poll(GroupConsumer("app-1/consumer", "g", "m", "src", "src-0", 5))
+    me = group_consumer.poll(member_of("app-1/consumer", "g", "m", "src", "src-0", 5))
     me, _ = group_consumer.sent(me, group_consumer.next_request(me), 4)
     me = group_consumer.on_response(me, ConsumerGroupHeartbeatResponse(TOPIC, "m"))
     assert (me.state, me.done) == (MemberState.JOINING, True)

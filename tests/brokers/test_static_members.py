@@ -14,13 +14,14 @@ from kipviz.brokers.membership import group_membership as membership
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, commit_checks
 from kipviz.brokers.timers import MemberSession
 from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
+from tests.clients.parts import changed
 from tests.clients.test_group_consumer import BOTH, reading, send
 
 E = Errors
@@ -152,14 +153,16 @@ def test_a_static_consumer_says_its_name_each_time_and_leaves_with_epoch_minus_2
 
 
 def test_a_static_consumer_says_its_name_with_its_offsets() -> None:
-    me = reading(*BOTH, instance_id="i1").but(positions=Table.of({"src-0": 101}), polling=False)
+    me = changed(
+        reading(*BOTH, instance_id="i1"), positions=Table.of({"src-0": 101}), polling=False
+    )
     _, request = send(member.commit_sync(me))
     assert request == OffsetCommit("g", "C1", 2, (GroupOffset("src-0", 101),), "i1")
 
 
 @pytest.mark.parametrize("error", [E.UNRELEASED_INSTANCE_ID, E.FENCED_INSTANCE_ID])
 def test_what_is_wrong_with_its_name_ends_a_consumer(error: Errors) -> None:
-    me, request = send(member.poll(reading(*BOTH, instance_id="i1").but(beat=True)))
+    me, request = send(member.poll(changed(reading(*BOTH, instance_id="i1"), beat=True)))
     assert isinstance(request, ConsumerGroupHeartbeat)
     assert request.instance_id == "i1"
     me = member.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
+from kipviz.clients.groups.consumer_membership import ConsumerMembership
+from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.reading_member import Fetcher
+from kipviz.clients.groups.subscription_state import SubscriptionState
 from kipviz.clients.sending.producer import Producer
-from kipviz.clients.sending.record_accumulator import RecordAccumulator
-from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
 from kipviz.clients.sessions.transaction_session import TransactionSession
-from kipviz.clients.sessions.transactional_acknowledgements import TransactionalAcknowledgements
-from kipviz.clients.shares.acknowledge_requests import AcknowledgeRequests
-from kipviz.clients.shares.current_fetch import CurrentFetch
-from kipviz.clients.shares.handover import Handover
-from kipviz.clients.shares.share_memory import ShareSubscription
-from kipviz.clients.shares.share_sessions import ShareSessions
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.transaction_manager import TransactionManager
@@ -22,17 +20,21 @@ from kipviz.core.values import Value
 V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)
 
-PARTS: dict[str, type] = {
-    "manager": TransactionManager,
-    "accumulator": RecordAccumulator,
-    "partition_map": TxnPartitionMap,
-    "subscription": ShareSubscription,
-    "sessions": ShareSessions,
-    "current_fetch": CurrentFetch,
-    "acknowledging": AcknowledgeRequests,
-    "handover": Handover,
-    "transactional": TransactionalAcknowledgements,
-}
+PARTS = (
+    "manager",
+    "accumulator",
+    "partition_map",
+    "subscription",
+    "fetcher",
+    "offsets",
+    "membership",
+    "coordinator",
+    "sessions",
+    "current_fetch",
+    "acknowledging",
+    "handover",
+    "transactional",
+)
 # What a field is called in one line where its part and its name there would be another one's.
 LONGER = {
     "session_epoch": ("sessions", "epoch"),
@@ -41,6 +43,7 @@ LONGER = {
     "acknowledge_error": ("acknowledging", "error"),
     "member": ("subscription", "joins"),
     "waits_for_staging": ("handover", "poll_waits"),
+    "offset_fetch_version": ("offsets", "fetch_version"),
 }
 
 
@@ -52,6 +55,36 @@ def producer_of(source: str, transactional_id: str = "", **fields: Any) -> Produ
 def session_of(source: str, transactional_id: str) -> TransactionSession:
     """Return a session."""
     return TransactionSession(source, TransactionManager(transactional_id))
+
+
+def member_of(
+    source: str,
+    group_id: str,
+    member_id: str,
+    topic: str,
+    partition: str,
+    max_records: int,
+    **fields: Any,
+) -> GroupConsumer:
+    """Return a member by KIP-848 with some fields of its parts, or of its own."""
+    names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
+    return changed(GroupConsumer(*names, membership=ConsumerMembership(member_id)), **fields)
+
+
+def classic_member_of(
+    source: str,
+    group_id: str,
+    client_id: str,
+    topic: str,
+    partition: str,
+    max_records: int,
+    topic_partitions: tuple[str, ...],
+    **fields: Any,
+) -> ClassicConsumer:
+    """Return a member by the classic protocol with some fields of its parts, or of its own."""
+    names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
+    mine = ConsumerCoordinator(client_id, topic_partitions)
+    return changed(ClassicConsumer(*names, coordinator=mine), **fields)
 
 
 def made(kind: type[V], *names: Any, **fields: Any) -> V:
@@ -67,13 +100,14 @@ def changed(me: V, **fields: Any) -> V:
         if name in me.__struct_fields__:
             me = me.but(**{name: value})
             continue
-        parts = [
+        found = [
             (part, name)
             for part in me.__struct_fields__
             if part in PARTS and name in getattr(me, part).__struct_fields__
         ]
-        ((part, field),) = [LONGER[name]] if name in LONGER else parts
-        me = me.but(**{part: getattr(me, part).but(**{field: value})})
+        assert found or name in LONGER, name
+        for part, field in [LONGER[name]] if name in LONGER else found:
+            me = me.but(**{part: getattr(me, part).but(**{field: value})})
     return me
 
 

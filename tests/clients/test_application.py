@@ -8,11 +8,9 @@ from kipviz.clients import application as app
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calling.producer_calls import EVERY_PARTITION
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.groups.group_consumer import GroupConsumer
-from kipviz.clients.groups.group_consumer import MemberState as GroupState
+from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
+from kipviz.clients.groups.consumer_membership import MemberState as GroupState
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
@@ -24,7 +22,7 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
 from kipviz.scenarios.programs import GROUP_LOOP, SHARE_LOOP
-from tests.clients.parts import changed, producer_of
+from tests.clients.parts import changed, classic_member_of, member_of, producer_of
 
 C, S = Call, ProducerState
 RULES = design("repaired").client_rules()
@@ -235,11 +233,13 @@ def test_a_program_that_runs_past_its_last_line_has_ended():
 
 def classic_member():
     """A member of a classic group that has read up to two positions."""
-    me = ClassicConsumer("app-1/consumer", "g1", "C1", "src", "src-0", 10, ("src-0", "src-1"))
+    me = classic_member_of("app-1/consumer", "g1", "C1", "src", "src-0", 10, ("src-0", "src-1"))
     me = changed(
         me, state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3)
     )
-    return me.but(owned=me.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7}))
+    return changed(
+        me, owned=me.coordinator.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7})
+    )
 
 
 AT = (GroupOffset("src-0", 102), GroupOffset("src-1", 7))
@@ -254,24 +254,24 @@ def test_the_offsets_of_every_partition_of_a_member_go_into_its_transaction():
 
 def test_a_member_of_a_classic_group_commits_every_position_and_leaves():
     me, _ = step(process(C.COMMIT_SYNC, C.UNSUBSCRIBE, consumer=classic_member()))
-    assert (me.waiting, me.consumer.done, me.consumer.committing) == (True, False, AT)
+    assert (me.waiting, me.consumer.done, me.consumer.offsets.committing) == (True, False, AT)
     me = process(C.UNSUBSCRIBE, C.POLL, consumer=classic_member(), records=RECORDS)
     me, _ = step(me)
-    assert me.consumer.leaving == LeaveGroup("g1", "C1.1")
+    assert me.consumer.coordinator.leaving == LeaveGroup("g1", "C1.1")
     assert (me.records, me.consumer.owned, me.consumer.done) == ((), (), True)
 
 
 def test_a_member_of_a_classic_group_subscribes_to_what_a_line_names():
     line = Line("subscribe", C.SUBSCRIBE, target="src,other")
     me, _ = step(process(line, C.POLL, consumer=classic_member()))
-    assert me.consumer.topics == ("src", "other")
-    assert me.consumer.rejoin
+    assert me.consumer.subscription.topics == ("src", "other")
+    assert me.consumer.coordinator.rejoin
 
 
 def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_is_gone():
-    consumer = GroupConsumer("app-1/consumer", "g1", "C1", "src", "src-0", 10)
-    consumer = consumer.but(
-        state=GroupState.STABLE, member_epoch=3, owned=("src-0",), told=("src-0",)
+    consumer = member_of("app-1/consumer", "g1", "C1", "src", "src-0", 10)
+    consumer = changed(
+        consumer, state=GroupState.STABLE, member_epoch=3, owned=("src-0",), told=("src-0",)
     )
     me, _ = step(process(C.UNSUBSCRIBE, C.POLL, consumer=consumer, records=RECORDS))
     assert (me.waiting, me.consumer.done, me.records) == (True, False, ())

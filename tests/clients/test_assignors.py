@@ -15,7 +15,8 @@ from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.clients.groups import classic_consumer as consumer
 from kipviz.clients.groups.assignors import assigned, cooperative, sticky
-from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
@@ -33,6 +34,7 @@ from kipviz.messages.events import MessageSent
 from kipviz.messages.groups import OffsetFetch
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import changed
 from tests.clients.test_classic_consumer import BOTH, fresh, send
 from tests.scenarios.story import nodes, played
 
@@ -168,7 +170,7 @@ def holding(**changes: Any) -> ClassicConsumer:
     assert isinstance(request, SyncGroup)
     assert request.protocol == COOPERATIVE_STICKY
     me = consumer.on_response(me, SyncGroupResponse(E.NONE, BOTH, STICKY[0]))
-    return me.but(positions=me.positions.set("src-0", 5).set("src-1", 7))
+    return changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
 
 
 def rejoining() -> ClassicConsumer:
@@ -190,7 +192,7 @@ def test_what_it_is_not_given_again_it_gives_up_and_joins_once_more() -> None:
     me, _ = send(me)
     me = consumer.on_response(me, SyncGroupResponse(E.NONE, ("src-0",), STICKY[0]))
     assert (me.state, me.owned) == (S.PREPARING_REBALANCE, ("src-0",))
-    assert dict(me.positions.items()) == {"src-0": 5}
+    assert dict(me.subscription.positions.items()) == {"src-0": 5}
     _, request = send(me)
     assert isinstance(request, JoinGroup)
     assert request.subscription == Subscription("src", ("src-0",), 2)
@@ -203,8 +205,8 @@ def test_who_has_lost_its_name_or_its_generation_has_lost_its_partitions() -> No
 
 
 def test_with_an_eager_assignor_beside_it_a_consumer_gives_everything_up() -> None:
-    assert not fresh(assignors=BOUNCED).cooperative
-    me, _ = send(consumer.on_timer(holding().but(assignors=BOUNCED), consumer.HEARTBEAT))
+    assert not fresh(assignors=BOUNCED).coordinator.cooperative
+    me, _ = send(consumer.on_timer(changed(holding(), assignors=BOUNCED), consumer.HEARTBEAT))
     assert consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS)).owned == ()
 
 
@@ -236,7 +238,7 @@ def test_only_what_moves_stops_and_the_rest_goes_on_where_it_was() -> None:
     assert isinstance(first, ClassicConsumer)
     assert isinstance(second, ClassicConsumer)
     assert (first.generation, first.owned, second.owned) == (3, ("src-0",), ("src-1",))
-    assert dict(first.positions.items()) == {"src-0": 103}
+    assert dict(first.subscription.positions.items()) == {"src-0": 103}
 
 
 @pytest.mark.parametrize(("assignors", "said"), [((), "not none"), (("sticky",), "not sticky")])

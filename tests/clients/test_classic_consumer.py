@@ -7,8 +7,9 @@ import pytest
 from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import ranges
-from kipviz.clients.groups.classic_consumer import TRANSITIONS, ClassicConsumer, MemberState
+from kipviz.clients.groups.consumer_coordinator import TRANSITIONS, MemberState
 from kipviz.clients.groups.group_reading import BACK_OFF, HEARTBEAT
+from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.core.table import Table
 from kipviz.messages.classic_groups import (
     Assigned,
@@ -32,6 +33,7 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.records.classic_groups import Subscription
+from tests.clients.parts import changed, classic_member_of
 
 S = MemberState
 E = Errors
@@ -40,7 +42,9 @@ OUTSIDE = Subscription("src")
 
 
 def fresh(**changes):
-    return ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, BOTH).but(**changes)
+    return changed(
+        classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, BOTH), **changes
+    )
 
 
 def send(me):
@@ -70,7 +74,7 @@ def stable(*partitions):
 
 def back(me):
     """The same consumer after its poll() has come back."""
-    me = me.but(positions=me.positions.set("src-0", 5).set("src-1", 7))
+    me = changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
     return me.but(polling=False, done=True)
 
 
@@ -109,7 +113,7 @@ def test_the_leader_gives_ranges_in_the_order_of_ids(members, given):
 
 def test_what_it_was_given_it_reads_from_the_committed_offset_on():
     me = stable()
-    assert (me.state, me.owned, me.metadata) == (S.STABLE, BOTH, ("C1.1", 1))
+    assert (me.state, me.owned, me.coordinator.metadata) == (S.STABLE, BOTH, ("C1.1", 1))
     me, request = send(me)
     assert request == OffsetFetch("g", "src-0")
     me = classic.on_response(me, OffsetFetchResponse(E.NONE, "src-0", 5))
@@ -132,10 +136,10 @@ def test_an_offset_that_is_not_stable_is_asked_for_after_a_back_off():
 
 def test_everything_is_given_up_before_joining_again():
     me = heard(back(stable()), E.REBALANCE_IN_PROGRESS)
-    assert (me.state, me.owned, me.rejoin) == (S.STABLE, BOTH, True)
+    assert (me.state, me.owned, me.coordinator.rejoin) == (S.STABLE, BOTH, True)
     assert classic.next_request(me) is None
     me = classic.poll(me)
-    assert (me.state, me.owned, len(me.positions)) == (S.PREPARING_REBALANCE, (), 0)
+    assert (me.state, me.owned, len(me.subscription.positions)) == (S.PREPARING_REBALANCE, (), 0)
     again = JoinGroup("g", "C1.1", "C1", Subscription("src", generation=1))
     assert classic.next_request(me) == again
 
@@ -150,7 +154,7 @@ def test_in_poll_it_joins_again_as_soon_as_it_hears_of_it():
 def test_who_is_out_forgets_its_generation_and_maybe_its_name_but_not_the_metadata(error, name):
     me = heard(back(stable()), error)
     assert (me.state, me.generation, me.member_id) == (S.UNJOINED, -1, name)
-    assert me.metadata == ("C1.1", 1)
+    assert me.coordinator.metadata == ("C1.1", 1)
     assert send(classic.poll(me))[1] == JoinGroup("g", name, "C1", OUTSIDE)
 
 
@@ -195,7 +199,7 @@ def test_commit_sync_speaks_of_the_generation_and_throws_between_two():
     out = classic.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
     assert (out.state, out.error) == (S.UNJOINED, "OffsetCommit: UNKNOWN_MEMBER_ID")
     late = classic.on_response(me, OffsetCommitResponse(E.REBALANCE_IN_PROGRESS))
-    assert (late.state, late.rejoin) == (S.STABLE, True)
+    assert (late.state, late.coordinator.rejoin) == (S.STABLE, True)
     assert classic.commit_sync(out).error.startswith("CommitFailedException")
 
 
@@ -206,7 +210,7 @@ def test_who_unsubscribes_says_so_and_waits_for_no_answer():
     assert request == LeaveGroup("g", "C1.1")
     me = classic.on_response(me, LeaveGroupResponse(E.NONE, "C1.1"))
     assert classic.next_request(me) is None
-    static = classic.unsubscribe(back(stable()).but(instance_id="i"))
+    static = classic.unsubscribe(changed(back(stable()), instance_id="i"))
     assert classic.next_request(static) is None
 
 
@@ -226,7 +230,7 @@ def test_every_state_is_reached_from_another_one_and_the_next_life_has_no_name()
 def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
     me, _ = joining()
     gone = classic.unsubscribe(me)
-    assert gone.leaving == LeaveGroup("g", "C1.1")
+    assert gone.coordinator.leaving == LeaveGroup("g", "C1.1")
     after = classic.on_response(gone, JoinGroupResponse(E.NONE, "C1.1", 1, "C1.1"))
     assert (after.state, after.member_epoch, after.member_id) == (S.UNJOINED, -1, "")
     me, _ = syncing(7)
@@ -253,7 +257,7 @@ def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
 def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(answer, raised):
     me = stable()
     if isinstance(answer, FetchResponse):
-        me = me.but(positions=me.positions.set("src-0", 5).set("src-1", 7))
+        me = changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
     me, _ = send(me)
     me = classic.on_response(me, answer)
     assert (me.done, me.polling, me.error) == (True, False, raised)
@@ -265,7 +269,7 @@ def test_between_two_generations_a_commit_is_refused_at_once():
     me = classic.commit_sync(between)
     assert me.done
     assert me.error.startswith("RebalanceInProgressException: the consumer is ")
-    assert me.committing == ()
+    assert me.offsets.committing == ()
 
 
 def test_who_is_told_in_its_join_that_nobody_knows_it_forgets_its_name_and_asks_again():
@@ -280,15 +284,15 @@ def test_who_is_told_in_its_join_that_nobody_knows_it_forgets_its_name_and_asks_
 def test_a_reset_asks_for_one_partition_and_leaves_the_others_unfound():
     me = fresh(unfound=BOTH, polling=True)
     asks = group_reading._reset(me, "src-0", "NoOffsetForPartitionException")
-    assert asks.unfound == ("src-1",)
-    assert asks.positions["src-0"] == group_reading.ASKED
+    assert asks.subscription.unfound == ("src-1",)
+    assert asks.subscription.positions["src-0"] == ASKED
     assert asks.polling
 
 
 def test_what_a_leader_has_brought_it_brings_once():
     me, request = syncing()
-    assert request.assignments == me.to_bring == (Assigned("C1.1", BOTH),)
-    assert classic.on_response(me, SyncGroupResponse(E.NONE, BOTH)).to_bring == ()
+    assert request.assignments == me.coordinator.to_bring == (Assigned("C1.1", BOTH),)
+    assert classic.on_response(me, SyncGroupResponse(E.NONE, BOTH)).coordinator.to_bring == ()
 
 
 def test_a_join_that_is_lost_with_its_connection_is_made_again_and_a_fetch_is_not_joined_for():
@@ -322,13 +326,22 @@ def test_only_who_is_not_known_any_more_forgets_its_name(error, name):
     synced = classic.on_response(syncing()[0], SyncGroupResponse(error, ()))
     beaten = heard(back(stable()), error)
     for me in (synced, beaten):
-        assert (me.member_id, me.generation, me.rejoin, me.to_bring) == (name, -1, True, ())
+        assert (me.member_id, me.generation, me.coordinator.rejoin, me.coordinator.to_bring) == (
+            name,
+            -1,
+            True,
+            (),
+        )
 
 
 def test_a_member_whose_poll_came_late_says_goodbye_and_a_static_one_does_not():
     """AbstractCoordinator.maybeLeaveGroup: a static member stays until its session is over."""
     gone = classic.on_missed_poll(back(stable()))
-    assert (gone.leaving, gone.state, gone.member_id) == (LeaveGroup("g", "C1.1"), S.UNJOINED, "")
-    static = classic.on_missed_poll(back(stable()).but(instance_id="i"))
-    assert (static.leaving, static.state) == (None, S.UNJOINED)
-    assert classic.on_missed_poll(fresh()).leaving is None
+    assert (gone.coordinator.leaving, gone.state, gone.member_id) == (
+        LeaveGroup("g", "C1.1"),
+        S.UNJOINED,
+        "",
+    )
+    static = classic.on_missed_poll(changed(back(stable()), instance_id="i"))
+    assert (static.coordinator.leaving, static.state) == (None, S.UNJOINED)
+    assert classic.on_missed_poll(fresh()).coordinator.leaving is None

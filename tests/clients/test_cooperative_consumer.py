@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kipviz.clients.groups import classic_consumer as consumer
-from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.groups.group_reading import FETCH_WAIT
 from kipviz.messages.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
 from kipviz.messages.errors import Errors
@@ -35,22 +36,22 @@ def came_back(me: ClassicConsumer) -> ClassicConsumer:
     assert request == Fetch("src-0", 5, 2, read_committed=True, wait=False)
     got = FetchResponse(E.NONE, "src-0", (FetchedRecord("src-0", 5, "b"),), 6)
     me = consumer.on_response(me, got)
-    assert (me.polling, me.done, me.positions["src-0"]) == (False, True, 6)
+    assert (me.polling, me.done, me.subscription.positions["src-0"]) == (False, True, 6)
     return me
 
 
 def test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has() -> None:
     me = came_back(waiting())
-    assert isinstance(me.joining, JoinGroup)
+    assert isinstance(me.coordinator.joining, JoinGroup)
     assert consumer.next_request(me) is None
 
 
 def test_nobody_looks_at_the_answer_to_a_join_group_before_the_next_poll() -> None:
     me = consumer.on_response(came_back(waiting()), joined())
-    assert (me.state, me.generation, me.unread) == (S.PREPARING_REBALANCE, 1, joined())
+    assert (me.state, me.generation, me.coordinator.unread) == (S.PREPARING_REBALANCE, 1, joined())
     assert consumer.next_request(me) is None
     me = consumer.poll(me)
-    assert (me.state, me.generation, me.unread) == (S.COMPLETING_REBALANCE, 2, None)
+    assert (me.state, me.generation, me.coordinator.unread) == (S.COMPLETING_REBALANCE, 2, None)
     assert isinstance(consumer.next_request(me), SyncGroup)
 
 
@@ -81,7 +82,7 @@ def test_a_partition_that_has_nothing_rests_while_the_join_group_waits() -> None
 def test_with_the_connection_goes_the_join_group_and_what_is_fetched_from_others_stays() -> None:
     me, _ = consumer.sent(waiting(), Fetch("src-0", 5, 2, read_committed=True), 5)
     me = consumer.on_disconnected(me, 4)
-    assert (me.joining, me.backing_off, me.state) == (None, True, S.PREPARING_REBALANCE)
+    assert (me.coordinator.joining, me.backing_off, me.state) == (None, True, S.PREPARING_REBALANCE)
     assert isinstance(me.on_wire, Fetch)
     assert consumer.on_disconnected(me, 5).on_wire is None
 
@@ -103,16 +104,21 @@ def test_a_process_is_started_with_the_assignors_of_its_next_config() -> None:
     lives = [me]
     for life in (2, 3, 4):
         lives.append(consumer.restarted(lives[-1], life))
-    assert [each.assignors for each in lives] == [(RANGE,), BOUNCED, STICKY, STICKY]
+    assert [each.coordinator.assignors for each in lives] == [(RANGE,), BOUNCED, STICKY, STICKY]
 
 
 def test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that() -> None:
     trace, chapters = played("kip-429-two-bounces", "kafka")
     ends = [nodes(trace)[chapter.end].world for chapter in chapters]
     members = [world.applications["app-2"].consumer for world in ends]
-    assert [m.chosen for m in members] == [RANGE, RANGE, RANGE, *(COOPERATIVE_STICKY,) * 3]
+    assert [m.coordinator.chosen for m in members] == [
+        RANGE,
+        RANGE,
+        RANGE,
+        *(COOPERATIVE_STICKY,) * 3,
+    ]
     assert [m.owned for m in members][:4] == [("src-1",), ("src-1",), (), ("src-1",)]
-    assert ends[-1].applications["app-1"].consumer.cooperative
+    assert ends[-1].applications["app-1"].consumer.coordinator.cooperative
 
 
 def test_in_one_bounce_nobody_can_come_back() -> None:
@@ -132,6 +138,6 @@ def test_in_the_story_records_come_while_the_join_group_waits_at_the_broker() ->
         and isinstance(event.message, FetchResponse)
         and event.source == "app-1/consumer"
         and event.message.records
-        and node.world.applications["app-1"].consumer.joining is not None
+        and node.world.applications["app-1"].consumer.coordinator.joining is not None
     ]
     assert got == ["b", "e"]

@@ -7,10 +7,9 @@ import pytest
 from kipviz.clients import catching, exceptions
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.catching import KAFKA_EXCEPTION
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
-from tests.clients.parts import changed, producer_of
+from tests.clients.parts import changed, classic_member_of, producer_of
 
 E = Errors
 
@@ -132,7 +131,7 @@ ABORT = Line("abort", Call.ABORT_TRANSACTION)
 
 def process(*program, transactional_id="t", **changes):
     producer = changed(producer_of("app-1/producer", transactional_id), **changes)
-    consumer = ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
+    consumer = classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
     return Application("app-1", program, "out-0", producer, consumer)
 
 

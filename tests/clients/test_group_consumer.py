@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups import group_reading
-from kipviz.clients.groups.group_consumer import TRANSITIONS, GroupConsumer, MemberState
+from kipviz.clients.groups.consumer_membership import TRANSITIONS, MemberState
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, OffsetFetchResponse
 from kipviz.messages.membership import (
@@ -15,13 +15,14 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from tests.clients.parts import changed, member_of
 
 S = MemberState
 BOTH = ("src-0", "src-1")
 
 
 def fresh(**changes):
-    return GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2).but(**changes)
+    return changed(member_of("app-1/consumer", "g", "C1", "src", "src-0", 2), **changes)
 
 
 def send(me):
@@ -85,7 +86,7 @@ def test_the_next_poll_has_no_records_yet_and_asks_what_had_nothing_before():
     me, _ = send(member.on_response(me, FetchResponse(Errors.NONE, "src-0", (), 0)))
     record = FetchedRecord("src-1", 200, "c")
     me = member.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
-    assert (me.done, me.records, me.resting) == (True, (record,), ("src-0",))
+    assert (me.done, me.records, me.fetcher.resting) == (True, (record,), ("src-0",))
     me, request = send(member.poll(me))
     assert (me.done, me.records, request.partition) == (False, (), "src-0")
 
@@ -119,7 +120,7 @@ def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, sta
     assert me.state is state
     assert me.owned == (BOTH if listener else ("src-0",))
     me = member.poll(me)
-    assert (me.owned, list(me.positions)) == (("src-0",), ["src-0"])
+    assert (me.owned, list(me.subscription.positions)) == (("src-0",), ["src-0"])
     assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "", ("src-0",))
 
 
@@ -129,14 +130,14 @@ def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state
     me = reading(*BOTH, listener=listener).but(polling=False)
     me, _ = send(member.on_timer(me, group_reading.HEARTBEAT))
     me = member.on_response(me, told(0, error=error))
-    assert (me.state, me.owned, len(me.positions)) == (state, (), 0)
+    assert (me.state, me.owned, len(me.subscription.positions)) == (state, (), 0)
     me = member.poll(me)
     assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
 def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
     me, _ = send(reading(*BOTH))
-    me = me.but(positions=me.positions.without("src-0"), owned=("src-1",))
+    me = changed(me, positions=me.subscription.positions.without("src-0"), owned=("src-1",))
     record = FetchedRecord("src-0", 100, "a")
     me = member.on_response(me, FetchResponse(Errors.NONE, "src-0", (record,), 101))
     assert not me.done
@@ -182,7 +183,9 @@ def test_the_next_life_is_another_member():
 @pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
 def test_who_is_fenced_and_unsubscribes_says_nothing_to_the_coordinator(error):
     me, _ = send(
-        member.on_timer(reading(*BOTH).but(polling=False, listener=True), group_reading.HEARTBEAT)
+        member.on_timer(
+            changed(reading(*BOTH), polling=False, listener=True), group_reading.HEARTBEAT
+        )
     )
     me = member.unsubscribe(member.on_response(me, told(0, error=error)))
     assert (me.state, me.done, me.member_epoch) == (S.UNSUBSCRIBED, True, 0)
@@ -246,16 +249,16 @@ def test_below_version_9_offsets_are_asked_for_in_nobodys_name(version, stable):
 
 def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
     me, request = send(joined(*BOTH))
-    me = me.but(owned=("src-1",))
+    me = changed(me, owned=("src-1",))
     me = member.on_response(me, OffsetFetchResponse(Errors.NONE, request.partition, 5))
-    assert "src-0" not in me.positions
+    assert "src-0" not in me.subscription.positions
     assert send(me)[1].partition == "src-1"
 
 
 @pytest.mark.parametrize("state", [S.FENCED, S.STALE])
 def test_who_is_out_of_its_group_commits_without_an_epoch_and_is_otherwise_silent(state):
     """CommitRequestManager.onMemberEpochUpdated: no epoch is known any more."""
-    me = reading("src-0").but(polling=False, state=state, beat=False)
+    me = changed(reading("src-0"), polling=False, state=state, beat=False)
     assert (member.next_request(me), member.running(me), me.in_group) == (None, (), False)
     me, request = send(member.commit_sync(me))
     assert request == OffsetCommit("g", "C1", -1, (GroupOffset("src-0", 0),))
@@ -268,22 +271,24 @@ def test_an_answer_to_a_heartbeat_from_before_it_left_is_of_no_interest(error):
     """max.poll.interval.ms is over while the heartbeat is on the wire."""
     me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), group_reading.HEARTBEAT))
     gone = member.on_missed_poll(me)
-    assert (gone.state, gone.leaving) == (S.STALE, ConsumerGroupHeartbeat("g", "C1", -1))
+    assert (gone.state, gone.membership.leaving) == (S.STALE, ConsumerGroupHeartbeat("g", "C1", -1))
     after = member.on_response(gone, told(5, "src-0", error=error))
     assert after == gone.but(on_wire=None, on_wire_broker=-1)
     broken = member.on_disconnected(gone, 4)
-    assert (broken.beat, broken.on_wire) == (False, None)
+    assert (broken.membership.beat, broken.on_wire) == (False, None)
 
 
 def test_a_member_that_missed_its_poll_joins_anew_and_has_lost_what_it_had():
     me = member.on_missed_poll(reading(*BOTH).but(polling=False))
-    assert (me.owned, len(me.positions)) == (BOTH, 2), "a listener is told in the next poll()"
+    assert (me.owned, len(me.subscription.positions)) == (BOTH, 2), (
+        "a listener is told in the next poll()"
+    )
     silent = member.on_missed_poll(reading(*BOTH, listener=False).but(polling=False))
-    assert (silent.owned, len(silent.positions)) == ((), 0)
+    assert (silent.owned, len(silent.subscription.positions)) == ((), 0)
     me, bye = send(me)
     assert bye == ConsumerGroupHeartbeat("g", "C1", -1)
     me = member.poll(member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1)))
-    assert (me.state, me.owned, len(me.positions)) == (S.JOINING, (), 0)
+    assert (me.state, me.owned, len(me.subscription.positions)) == (S.JOINING, (), 0)
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 

@@ -8,7 +8,7 @@ from kipviz.clients import thread
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS
 from kipviz.clients.groups import classic_consumer as classic
-from kipviz.clients.groups.classic_consumer import ClassicConsumer, MemberState
+from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.sending import producer as transactional
 from kipviz.clients.sending import sender
 from kipviz.clients.sessions.binding import settle
@@ -29,7 +29,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import begin_transaction, changed, producer_of
+from tests.clients.parts import begin_transaction, changed, classic_member_of, producer_of
 
 LOOP = scenario("kip-447-first-draft").spec.applications[0].program
 
@@ -42,7 +42,7 @@ GIVEN = InitProducerIdResponse(Errors.NONE, 9, 0)
 def process(generation: int = 3, **changes: object) -> Application:
     """A process whose consumer has just been assigned src-0."""
     producer = producer_of("app-1/producer", "t", group_id="g", version=0, finalized=0)
-    consumer = ClassicConsumer(
+    consumer = classic_member_of(
         "app-1/consumer",
         "g",
         "C1",
@@ -85,7 +85,7 @@ def test_an_assignment_initialises_the_producer_and_reading_waits_for_that() -> 
 
 
 def test_init_transactions_itself_asks_for_nothing() -> None:
-    me = process().but(consumer=process().consumer.but(listening=False))
+    me = process().but(consumer=changed(process().consumer, listening=False))
     fresh = me.with_client(producer_of("app-1/producer", "t", group_id="g"))
     entered = CALLS[LOOP[0].call].enter(fresh, LOOP[0], RULES)
     assert (entered.producer.done, entered.producer.manager.queue) == (True, ())
@@ -113,7 +113,7 @@ def test_another_generation_needs_another_identity_and_nothing_is_left_of_the_on
 @pytest.mark.parametrize("state", [P.IN_TRANSACTION, P.FATAL_ERROR, P.COMMITTING_TRANSACTION])
 def test_the_listener_does_not_touch_a_producer_that_is_at_work_or_lost(state) -> None:
     me = process(state=state)
-    assert (me.producer.manager.queue, me.consumer.listening) == ((), False)
+    assert (me.producer.manager.queue, me.consumer.coordinator.listening) == ((), False)
 
 
 def test_a_producer_without_a_group_is_initialised_by_its_application() -> None:
@@ -148,9 +148,9 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     working, _ = transactional.sent(working, request, 3)
     end = AddPartitionsToTxn("t", 8, 0, ("out-1",), version=3)
     fenced = sender.fail(working, Failure(end, Errors.PRODUCER_FENCED))
-    me = me.but(consumer=me.consumer.but(listening=False)).with_client(fenced)
+    me = me.but(consumer=changed(me.consumer, listening=False)).with_client(fenced)
     me = settle(me, RULES)
-    assert me.consumer.listening
+    assert me.consumer.coordinator.listening
     assert transactional.next_request(me.producer) is None
     done = answered(me, ProduceResponse(Errors.NONE, "out-0", 0))
     assert transactional.next_request(done.producer) == ASK
@@ -164,7 +164,7 @@ def second_draft() -> Application:
     rules = design("kip-447-init-consumer").client_rules()
     names = ("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
     producer = producer_of("app-1/producer", "t")
-    me = Application("app-1", LOOP, "out-0", producer, ClassicConsumer(*names))
+    me = Application("app-1", LOOP, "out-0", producer, classic_member_of(*names))
     me = thread.step(me, rules)[0]
     producer, _ = transactional.sent(me.producer, transactional.next_request(me.producer), 1)
     return settle(me.with_client(transactional.on_response(producer, GIVEN)), rules)
@@ -174,7 +174,7 @@ def test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joi
     me = second_draft()
     assert isinstance(classic.next_request(me.consumer), JoinGroup)
     assert str(thread.why_no_step(me)).endswith("its consumer, which has not joined yet")
-    joined = me.consumer.but(state=MemberState.STABLE, owned=("src-0",), rejoin=False)
+    joined = changed(me.consumer, state=MemberState.STABLE, owned=("src-0",), rejoin=False)
     me = settle(me.but(consumer=joined), RULES)
     assert thread.why_no_step(me) is None
     assert classic.next_request(me.consumer) is None  # it reads in poll() only
@@ -191,7 +191,7 @@ def test_who_cannot_join_is_not_waited_for() -> None:
 def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
     rules = design("kafka").client_rules()
     me = second_draft()
-    fresh = me.but(consumer=me.consumer.but(listening=False, polling=False), waiting=False)
+    fresh = me.but(consumer=changed(me.consumer, listening=False, polling=False), waiting=False)
     fresh = fresh.with_client(producer_of("app-1/producer", "t"))
     assert thread.step(fresh, rules)[0].consumer == fresh.consumer
 
@@ -202,7 +202,7 @@ def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
 def test_the_listener_is_called_in_poll_when_the_consumer_has_joined(changes) -> None:
     me = process(state=P.FATAL_ERROR)
     fresh = producer_of("app-1/producer", "t", group_id="g", version=0, finalized=0)
-    me = me.with_client(fresh).but(consumer=me.consumer.but(**changes))
+    me = me.with_client(fresh).but(consumer=changed(me.consumer, **changes))
     assert settle(me, RULES) == me
 
 

@@ -9,8 +9,9 @@ import pytest
 from kipviz.clients import kinds
 from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups import group_consumer as modern
-from kipviz.clients.groups.classic_consumer import MemberState as Classic
-from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.groups.consumer_coordinator import MemberState as Classic
+from kipviz.clients.groups.consumer_membership import MemberState
+from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.cluster.actions import MissPoll
 from kipviz.cluster.timing import timers
@@ -24,6 +25,7 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHear
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
+from tests.clients.parts import changed
 from tests.clients.test_classic_consumer import BOTH, back, stable
 from tests.clients.test_classic_consumer import send as classic_send
 from tests.clients.test_group_consumer import reading, send
@@ -47,8 +49,8 @@ def test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_
 
 
 def test_a_static_classic_consumer_leaves_without_a_word_and_beats_no_more() -> None:
-    me = classic.on_missed_poll(back(stable()).but(instance_id="i1"))
-    assert me.leaving is None
+    me = classic.on_missed_poll(changed(back(stable()), instance_id="i1"))
+    assert me.coordinator.leaving is None
     assert classic.next_request(me) is None
     assert not classic.timers(me)
 
@@ -61,7 +63,7 @@ def test_a_commit_that_is_not_sent_yet_fails_with_its_member() -> None:
         classic.on_missed_poll(waiting),
         classic.on_response(waiting, HeartbeatResponse(E.UNKNOWN_MEMBER_ID)),
     ):
-        assert (out.committing, out.done, out.error) == ((), True, classic.NOT_IN_A_GROUP)
+        assert (out.offsets.committing, out.done, out.error) == ((), True, classic.NOT_IN_A_GROUP)
 
 
 @pytest.mark.parametrize(
@@ -78,13 +80,18 @@ def test_a_commit_on_the_wire_still_gets_its_answer_and_is_not_sent_again(
     me, request = classic_send(classic.commit_sync(back(stable())))
     assert isinstance(request, OffsetCommit)
     me = classic.on_response(classic.on_missed_poll(me), OffsetCommitResponse(error))
-    assert (me.committing, me.done, me.error) == ((), True, raised)
+    assert (me.offsets.committing, me.done, me.error) == ((), True, raised)
 
 
 def late(**changes: Any) -> GroupConsumer:
     """A member whose poll() has come back with records, and that is not polled in time."""
     me = reading(*BOTH, **changes)
-    me = me.but(polling=False, done=True, positions=me.positions.set("src-0", 5).set("src-1", 7))
+    me = changed(
+        me,
+        polling=False,
+        done=True,
+        positions=me.subscription.positions.set("src-0", 5).set("src-1", 7),
+    )
     return modern.on_missed_poll(me)
 
 

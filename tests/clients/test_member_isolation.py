@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.groups import classic_consumer, group_consumer
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, check
 from kipviz.core.table import Table
@@ -14,6 +12,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.producing import Fetch
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import changed, classic_member_of, member_of
 
 BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
 LEVELS = pytest.mark.parametrize("uncommitted", [True, False])
@@ -22,14 +21,16 @@ LEVELS = pytest.mark.parametrize("uncommitted", [True, False])
 def polling(clients, position, *, uncommitted):
     """A member in poll() that owns src-0; at position -1 it asks the log where to begin."""
     if clients is group_consumer:
-        me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2)
-        me = me.but(state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
+        me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2)
+        me = changed(me, state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
     else:
-        me = ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
-        me = me.but(state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False)
+        me = classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
+        me = changed(
+            me, state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False
+        )
     positions = Table.of({"src-0": position})
-    reading = me.but(owned=("src-0",), polling=True, positions=positions)
-    return reading.but(read_uncommitted=uncommitted, auto_offset_reset="latest")
+    reading = changed(me, owned=("src-0",), polling=True, positions=positions)
+    return changed(reading, read_uncommitted=uncommitted, auto_offset_reset="latest")
 
 
 @BOTH

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.groups import classic_consumer, group_consumer, group_reading
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse
@@ -19,6 +18,7 @@ from kipviz.messages.list_offsets import (
     dated,
 )
 from kipviz.messages.producing import Fetch, FetchResponse
+from tests.clients.parts import changed, classic_member_of, member_of
 
 BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
 BEYOND = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0")
@@ -28,12 +28,14 @@ UNKNOWN = OffsetFetchResponse(Errors.NONE, "src-0", -1)
 def polling(clients, policy, **changes):
     """A member in poll() that owns src-0 and does not know its position."""
     if clients is group_consumer:
-        me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2)
-        me = me.but(state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
+        me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2)
+        me = changed(me, state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
     else:
-        me = ClassicConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
-        me = me.but(state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False)
-    return me.but(owned=("src-0",), polling=True, auto_offset_reset=policy, **changes)
+        me = classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
+        me = changed(
+            me, state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False
+        )
+    return changed(me, owned=("src-0",), polling=True, auto_offset_reset=policy, **changes)
 
 
 def answered(clients, me, kind, answer):
@@ -61,13 +63,13 @@ def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(clients, poli
 def test_a_position_that_the_log_does_not_have_is_asked_for_too(clients):
     me = polling(clients, "earliest", positions=Table.of({"src-0": 101}))
     me, _ = answered(clients, me, Fetch, BEYOND)
-    assert group_reading.read_so_far(me) == (), "nothing to commit while it is not known"
+    assert me.subscription.read_so_far == (), "nothing to commit while it is not known"
     again, _ = answered(
         clients, me, ListOffsets, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
     )
     assert isinstance(clients.next_request(again), ListOffsets)
     me, _ = answered(clients, me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
-    assert group_reading.read_so_far(me) == (GroupOffset("src-0", 103),)
+    assert me.subscription.read_so_far == (GroupOffset("src-0", 103),)
 
 
 @BOTH
@@ -83,7 +85,7 @@ def test_with_none_poll_throws_and_the_next_one_throws_again(clients):
 
 @BOTH
 def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(clients):
-    me = polling(clients, "earliest").but(owned=(), positions=Table.of())
+    me = changed(polling(clients, "earliest"), owned=(), positions=Table.of())
     assert group_reading.on_told(me, ListOffsetsResponse(Errors.NONE, "src-0", 103)) is me
     assert group_reading.on_records(me, BEYOND) is me
 
@@ -98,7 +100,9 @@ def test_without_a_policy_a_member_reads_from_the_first_record_at_once(clients):
 
 @BOTH
 def test_the_next_process_has_the_same_policy(clients):
-    assert clients.restarted(polling(clients, "latest"), 1).auto_offset_reset == "latest"
+    assert (
+        clients.restarted(polling(clients, "latest"), 1).subscription.auto_offset_reset == "latest"
+    )
 
 
 @BOTH
@@ -120,9 +124,9 @@ def test_by_duration_asks_for_a_time_and_again_for_a_later_one(clients):
 
 @BOTH
 def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(clients):
-    at = Table.of({"src-0": group_reading.ASKED, "src-1": 4})
+    at = Table.of({"src-0": ASKED, "src-1": 4})
     me = polling(clients, "by_duration:PT5S", positions=at, unfound=("src-0",))
-    me = me.but(owned=("src-0", "src-1"))
+    me = changed(me, owned=("src-0", "src-1"))
     fetch = clients.next_request(me)
     assert (fetch.partition, fetch.offset) == ("src-1", 4)
     me, _ = answered(clients, me, Fetch, FetchResponse(Errors.NONE, "src-1", (), 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.clients.sessions.binding import settle
 from kipviz.clients.shares import share_member as member
@@ -16,7 +16,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import Assignment
 from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
-from tests.clients.parts import producer_of
+from tests.clients.parts import changed, producer_of
 
 S = MemberState
 RULES = design("repaired").client_rules()
@@ -150,8 +150,8 @@ def test_who_has_not_polled_is_no_member_and_has_nothing_to_say():
 
 def waits_for_its_assignment(member_error: str, state: MemberState) -> Application:
     """A process that is in poll(), whose membership has heard of an error."""
-    consumer = ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10).but(
-        member=True, awaiting=True
+    consumer = changed(
+        ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10), member=True, awaiting=True
     )
     mine = joined().but(state=state, error=member_error, partitions=())
     return Application(
@@ -168,5 +168,9 @@ def waits_for_its_assignment(member_error: str, state: MemberState) -> Applicati
 def test_an_error_of_the_membership_is_thrown_by_one_poll_and_a_fatal_one_by_every(state, kept):
     """ShareConsumerImpl.poll: processBackgroundEvents throws an ErrorEvent once; a fatal member stays what it is."""
     me = settle(waits_for_its_assignment("REFUSED", state), RULES)
-    assert (me.consumer.error, me.consumer.done, me.consumer.awaiting) == ("REFUSED", True, False)
+    assert (
+        me.consumer.error,
+        me.consumer.done,
+        me.consumer.subscription.awaiting,
+    ) == ("REFUSED", True, False)
     assert me.others[member.NAME].error == kept

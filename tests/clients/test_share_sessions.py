@@ -429,7 +429,7 @@ def test_a_partition_that_is_told_of_without_a_record_is_none_of_a_poll_s_finds(
     """ShareFetchCollector.collect: what was completed with an error or nothing fills no ShareFetch."""
     _, me = asks_all(polls(in_session()))
     me = tells(me, part("src-0", error=error))
-    assert (me.beside, me.records) == ((), ())
+    assert (me.current_fetch.beside, me.records) == ((), ())
     _, me = asks_all(me, THERE, "src-1")
     me = tells(me)
     assert (me.resting, me.done) == (True, False), "it waits before it asks both again"

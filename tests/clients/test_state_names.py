@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.groups import classic_consumer, group_consumer
+from kipviz.clients.groups import consumer_coordinator, consumer_membership
 from kipviz.clients.rules import Entry
 from kipviz.clients.transactions.producer_state import ProducerState
 
@@ -23,8 +23,8 @@ OF_A_CLASSIC_MEMBER = "UNJOINED PREPARING_REBALANCE COMPLETING_REBALANCE STABLE"
     ("states", "names"),
     [
         (ProducerState, OF_A_PRODUCER),
-        (group_consumer.MemberState, OF_A_MEMBER),
-        (classic_consumer.MemberState, OF_A_CLASSIC_MEMBER),
+        (consumer_membership.MemberState, OF_A_MEMBER),
+        (consumer_coordinator.MemberState, OF_A_CLASSIC_MEMBER),
     ],
 )
 def test_a_client_s_states_are_named_as_kafka_names_them(states, names):

@@ -9,7 +9,7 @@ import pytest
 from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups import group_consumer as modern
 from kipviz.clients.groups.assignors import assigned
-from kipviz.clients.groups.classic_consumer import MemberState
+from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.cluster.specs.spec import BadSpec, check
@@ -25,6 +25,7 @@ from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscriptio
 from kipviz.scenarios import programs
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, two_topics
+from tests.clients.parts import changed, member_of
 from tests.clients.test_assignors import rejoining
 from tests.clients.test_classic_consumer import back, send, stable
 
@@ -63,7 +64,7 @@ def test_sticky_shares_are_even_over_all_partitions() -> None:
 
 def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_not() -> None:
     me = back(stable())
-    assert not classic.subscribe(me, ("src",)).rejoin
+    assert not classic.subscribe(me, ("src",)).coordinator.rejoin
     me = classic.poll(classic.subscribe(me, ("src", "old")))
     _, request = send(me)
     assert request.subscription == Subscription("src", (), 1, ("old",))
@@ -71,9 +72,9 @@ def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_n
 
 
 def test_a_cooperative_consumer_gives_up_what_it_does_not_subscribe_to_any_more() -> None:
-    me = rejoining().but(polling=False, state=MemberState.STABLE)
+    me = changed(rejoining(), polling=False, state=MemberState.STABLE)
     me = classic.poll(classic.subscribe(me, ("old",)))
-    assert (me.owned, dict(me.positions.items())) == ((), {})
+    assert (me.owned, dict(me.subscription.positions.items())) == ((), {})
 
 
 def test_a_leader_knows_the_partitions_of_all_topics_that_its_group_may_want() -> None:
@@ -83,7 +84,7 @@ def test_a_leader_knows_the_partitions_of_all_topics_that_its_group_may_want() -
     )
     world = first_world(two_topics(*apps))
     leader: Any = world.applications["app-1"].consumer
-    assert leader.topic_partitions == ("old-0", "src-0", "src-1")
+    assert leader.coordinator.topic_partitions == ("old-0", "src-0", "src-1")
 
 
 # -- the consumer of KIP-848 -------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def beaten(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
 
 
 def joined(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
-    me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False)
+    me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False)
     return told(modern.poll(modern.subscribe(me, topics, regex)))
 
 
@@ -130,7 +131,7 @@ def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() ->
 
 
 def test_a_member_says_its_rack_when_it_joins_and_not_again() -> None:
-    me = GroupConsumer("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False, rack="east")
+    me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False, rack="east")
     me, request = told(modern.poll(modern.restarted(me, 2)))
     assert request.rack == "east"
     assert beaten(me)[1].rack == ""
@@ -149,7 +150,7 @@ def test_the_next_life_of_a_member_subscribes_to_what_the_first_one_did_at_the_s
     started_again = modern.restarted(modern.subscribe(modern.subscribe(me, *asked), *asked), 2)
     _, request = told(modern.poll(started_again))
     assert (request.member_id, request.topics, request.regex) == ("C1/2", ("src",), None)
-    assert modern.restarted(started_again, 3).but(member_id="C1/2") == started_again
+    assert changed(modern.restarted(started_again, 3), member_id="C1/2") == started_again
 
 
 def test_the_next_life_of_a_classic_consumer_does_so_too() -> None:

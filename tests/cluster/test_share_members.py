@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
 from kipviz.driving.cluster import Cluster

@@ -13,7 +13,7 @@ import pytest
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.share_leaders import in_flight
 from kipviz.brokers.share_leaders.share_partition import STATUSES, Status
-from kipviz.clients.groups import group_consumer
+from kipviz.clients.groups import consumer_membership
 from kipviz.clients.transactions import producer_state
 from kipviz.records.share_group_state import RecordState
 
@@ -75,7 +75,7 @@ def entered_from(table: dict[Enum, tuple[Enum, ...]]) -> dict[str, set[str]]:
     ("table", "kafka"),
     [
         (producer_state.TRANSITIONS, PRODUCER),
-        (group_consumer.TRANSITIONS, MEMBER),
+        (consumer_membership.TRANSITIONS, MEMBER),
         (STATUSES, SHARE),
     ],
     ids=["TransactionManager", "MemberState", "SharePartitionState"],
@@ -121,7 +121,7 @@ def test_what_a_failed_write_leaves_is_held_again_or_released() -> None:
 
 
 @pytest.mark.parametrize(
-    "states", [Status, producer_state.ProducerState, group_consumer.MemberState]
+    "states", [Status, producer_state.ProducerState, consumer_membership.MemberState]
 )
 def test_a_state_has_kafkas_name(states: type[Enum]) -> None:
     assert all(state.value == state.name for state in states)

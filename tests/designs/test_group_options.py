@@ -9,7 +9,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator, PendingOffset
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups import group_reading
-from kipviz.clients.groups.group_consumer import GroupConsumer, MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.specs.spec import BadSpec, check
 from kipviz.core.table import Table
@@ -20,6 +20,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
 from kipviz.scenarios.library import scenario
+from tests.clients.parts import member_of
 
 HERE = "__consumer_offsets-0"
 E = Errors
@@ -48,7 +49,7 @@ def test_what_a_reader_of_a_pending_offset_is_told(under, version, stable, error
 
 @pytest.mark.parametrize("error", [E.PENDING_TRANSACTION, E.COORDINATOR_LOAD_IN_PROGRESS])
 def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
-    me = GroupConsumer(
+    me = member_of(
         "app-1/consumer",
         "g",
         "C1",

@@ -514,7 +514,7 @@ def test_accept_release_and_reject_leave_the_recorded_share_state(recording):
         assert run.calls("share-1", 3) == ["", "", ""]
         app = run.world.applications["share-1"]
         polled.append([(r.offset, r.delivery_count) for r in app.records])
-        assert app.consumer.acknowledge_error.name == "NONE"
+        assert app.consumer.acknowledging.error.name == "NONE"
     recorded = [
         [(r["offset"], r["delivery_count"]) for r in call.result]
         for call in recording.calls
@@ -601,7 +601,7 @@ def test_locks_limits_and_snapshots_leave_the_recorded_share_state(recording):
     assert run.calls("share-2", 1) == [""]
     run.expire_lock()
     assert run.calls("share-2", 2) == ["", ""]
-    late = run.world.applications["share-2"].consumer.acknowledge_error
+    late = run.world.applications["share-2"].consumer.acknowledging.error
     assert late.name == "INVALID_RECORD_STATE"
     for _ in range(3):
         assert run.calls("share-3", 3) == ["", "", ""]

@@ -11,7 +11,6 @@ from kipviz.clients.calling.named_client import named_client
 from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups import consumer as regular
 from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.group_consumer import GroupConsumer
@@ -71,8 +70,10 @@ def init_transactions(me: Application, line: Line, rules: ClientRules) -> Applic
     manager = managing.init_transactions(manager, keep_prepared_txn=keep, told_ms=told)
     if isinstance(me.consumer, MemberConsumer):
         manager = manager.but(member_at_init=_member_of(me.consumer))
-    if isinstance(me.consumer, ClassicConsumer) and me.consumer.rejoin and rules.init_joins():
-        me = me.but(consumer=classic.poll(me.consumer).but(listening=True))
+    consumer = me.consumer
+    if isinstance(consumer, ClassicConsumer) and consumer.coordinator.rejoin and rules.init_joins():
+        joins = classic.poll(consumer)
+        me = me.but(consumer=joins.but(coordinator=joins.coordinator.but(listening=True)))
     return with_manager(me, holder, manager)
 
 
@@ -133,7 +134,7 @@ def send_offsets(me: Application, line: Line, rules: ClientRules) -> Application
     consumer = _reader(me)
     offsets: tuple[GroupOffset, ...]
     if line.target == EVERY_PARTITION and isinstance(consumer, MemberConsumer):
-        offsets = group_reading.read_so_far(consumer)
+        offsets = consumer.subscription.read_so_far
     else:
         offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
     holder, now = holder_of(me, line), _member_of(consumer)
@@ -154,7 +155,7 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
     A classic consumer gives what it had with its last assignment, whatever it has heard since.
     """
     if isinstance(consumer, ClassicConsumer):
-        return consumer.metadata
+        return consumer.coordinator.metadata
     return consumer.member_id, consumer.member_epoch
 
 

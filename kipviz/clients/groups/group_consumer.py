@@ -3,6 +3,7 @@
 WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershipManager,
   ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager.
 KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
+PARTS: `membership` is its own, the others (`reading_member`) every member of a regular group has.
 DURABILITY: none; the next life of the process is another member, of the same name if it is static.
 NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
   commits; one request at a time is on the wire. The answer to
@@ -11,16 +12,19 @@ NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or Offse
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.consumer import NOT_ALLOWED
+from kipviz.clients.groups.consumer_membership import (
+    FENCING,
+    IN_GROUP,
+    OUT,
+    ConsumerMembership,
+    MemberState,
+)
 from kipviz.clients.groups.group_reading import HEARTBEAT
-from kipviz.core.table import Table
-from kipviz.core.values import Part
+from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import (
-    GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetchResponse,
@@ -28,118 +32,45 @@ from kipviz.messages.groups import (
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.membership import (
     JOINING,
-    LEAVING,
-    LEAVING_STATIC,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.producing import FetchedRecord, FetchResponse
+from kipviz.messages.producing import FetchResponse
 
-FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
 NO_EPOCH = -1
-
-
-class MemberState(StrEnum):
-    """Where a member stands with its group (org.apache.kafka...consumer.internals.MemberState)."""
-
-    UNSUBSCRIBED = "UNSUBSCRIBED"
-    JOINING = "JOINING"
-    RECONCILING = "RECONCILING"
-    ACKNOWLEDGING = "ACKNOWLEDGING"
-    STABLE = "STABLE"
-    FENCED = "FENCED"
-    STALE = "STALE"
-    LEAVING = "LEAVING"
-    FATAL = "FATAL"
-
-
 S = MemberState
 
-# state -> states it may go to (MemberState.previousValidStates, the other way round). Left out are
-# PREPARE_LEAVING, in which callbacks run before a member leaves. STALE is who did not poll in time.
-TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
-    S.UNSUBSCRIBED: (S.JOINING, S.FATAL),
-    S.JOINING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
-    S.RECONCILING: (S.RECONCILING, S.ACKNOWLEDGING, S.STABLE, S.FENCED, S.LEAVING, S.FATAL),
-    S.ACKNOWLEDGING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
-    S.STABLE: (S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
-    S.FENCED: (S.JOINING, S.UNSUBSCRIBED),
-    S.STALE: (S.JOINING,),
-    S.LEAVING: (S.UNSUBSCRIBED, S.FENCED, S.STALE, S.FATAL),
-    S.FATAL: (),
-}
 
+class GroupConsumer(ReadingMember, frozen=True):
+    """A consumer that joins by KIP-848: its membership beside what every member has."""
 
-# Who is out of its group says no epoch any more (CommitRequestManager.onMemberEpochUpdated).
-OUT = (S.FENCED, S.STALE)
-# The states in which a member has a group to leave.
-IN_GROUP = (S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE)
+    membership: ConsumerMembership = ConsumerMembership("")
 
+    @property
+    def state(self) -> MemberState:
+        """Where it stands with its group."""
+        return self.membership.state
 
-class GroupConsumer(Part, frozen=True):
-    """What the consumer holds between two calls.
+    @property
+    def member_id(self) -> str:
+        """Its own name in the group."""
+        return self.membership.member_id
 
-    `listener` says that it has a ConsumerRebalanceListener: then partitions come and go in poll()
-    only, else as soon as the coordinator says so. NOT MODELLED: that without one a partition is given up
-    in poll() only, too, since KAFKA-20332 (AbstractMembershipManager.maybeReconcile, in trunk from April 2026). `target` is the assignment that it was told last,
-    `owned` what it has taken over of it, `told` what of that it told the coordinator (None: tell
-    all). `resting` are the partitions that had nothing new for this poll(). `partition` is where the
-    records of the last poll() are from. `offset_fetch_version` is the newest OffsetFetch that the
-    client knows, `committing` what commitSync() waits for. `leaving` is
-    a goodbye that is not sent yet, and whose answer nobody waits for. `auto_offset_reset` is what it does
-    without a position that the log has; "" is earliest without a round trip.
-    `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it
-    has to take back. `resubscribed` says that it has not told that yet. `first_topic` is the topic that it
-    began with where that is not `topic` any more: the next life of its process begins with it again. `rack` is
-    its client.rack. `unfound` are partitions in which no record was young enough (by_duration): they are
-    asked again after a while. `read_uncommitted` is its isolation.level.
-    """
+    @property
+    def member_epoch(self) -> int:
+        """The epoch that it was told last."""
+        return self.membership.member_epoch
 
-    source: str
-    group_id: str
-    member_id: str
-    topic: str
-    partition: str
-    max_records: int
-    listener: bool = True
-    state: MemberState = S.UNSUBSCRIBED
-    member_epoch: int = 0
-    target: tuple[str, ...] = ()
-    owned: tuple[str, ...] = ()
-    told: tuple[str, ...] | None = None
-    positions: Table[str, int] = Table.of()
-    polling: bool = False
-    beat: bool = False
-    backing_off: bool = False
-    resting: tuple[str, ...] = ()
-    on_wire: Message | None = None
-    on_wire_broker: int = -1
-    records: tuple[FetchedRecord, ...] = ()
-    done: bool = False
-    error: str = ""
-    offset_fetch_version: int = 10
-    committing: tuple[GroupOffset, ...] = ()
-    leaving: ConsumerGroupHeartbeat | None = None
-    instance_id: str = ""
-    auto_offset_reset: str = ""
-    further_topics: tuple[str, ...] = ()
-    regex: str | None = None
-    resubscribed: bool = False
-    first_topic: str = ""
-    rack: str = ""
-    unfound: tuple[str, ...] = ()
-    read_uncommitted: bool = False
+    @property
+    def instance_id(self) -> str:
+        """Its group.instance.id, "" for none."""
+        return self.membership.instance_id
 
     @property
     def in_group(self) -> bool:
         """Whether max.poll.interval.ms passes between two calls of poll()."""
         return self.state in IN_GROUP
-
-    @property
-    def position(self) -> int:
-        """From where it reads on in the partition of its last records; -1 is not known."""
-        return self.positions.get(self.partition, -1)
 
     @property
     def to_send(self) -> Message | None:
@@ -153,18 +84,18 @@ class GroupConsumer(Part, frozen=True):
 def poll(me: GroupConsumer) -> GroupConsumer:
     """Join if that was not done yet, take over a new assignment, and ask for records. Blocks."""
     error = me.error if me.state is S.FATAL else ""
-    me = me.but(polling=True, done=False, records=(), resting=(), error=error)
+    me = me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error=error)
     if me.state is S.STALE:
-        me = me.but(owned=(), positions=Table.of())
+        me = me.but(subscription=me.subscription.without_partitions)
     if me.state in (S.UNSUBSCRIBED, S.FENCED, S.STALE):
-        return _join(me)
+        return me.but(membership=me.membership.joining)
     return _reconcile(me)
 
 
 def commit_sync(me: GroupConsumer) -> GroupConsumer:
     """Say how far everything that poll() gave was read, and wait for the answer. Blocks."""
-    offsets = group_reading.read_so_far(me)
-    return me.but(committing=offsets, done=not offsets, error="")
+    offsets = me.subscription.read_so_far
+    return me.but(offsets=me.offsets.but(committing=offsets), done=not offsets, error="")
 
 
 def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> GroupConsumer:
@@ -172,9 +103,11 @@ def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> Gr
 
     The next heartbeat says so, whenever that is due. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
     """
-    told = regex or (None if me.regex is None else "")
-    after = group_reading.subscribed_to(me, topics or ("",)).but(regex=told)
-    return after if after == me else after.but(resubscribed=True)
+    told = regex or (None if me.subscription.regex is None else "")
+    after = me.subscription.subscribed_to(topics or ("",)).but(regex=told)
+    if after == me.subscription:
+        return me
+    return me.but(subscription=after, membership=me.membership.but(resubscribed=True))
 
 
 def unsubscribe(me: GroupConsumer) -> GroupConsumer:
@@ -183,17 +116,23 @@ def unsubscribe(me: GroupConsumer) -> GroupConsumer:
     Who is out of the group already says nothing to the coordinator: a fenced member is unsubscribed at once, and a
     stale one stays stale until it polls again. Source: AbstractMembershipManager.leaveGroup, isNotInGroup.
     """
-    me = me.but(owned=(), target=(), positions=Table.of(), resting=(), records=())
+    membership = me.membership.but(target=())
+    me = me.but(
+        subscription=me.subscription.without_partitions,
+        membership=membership,
+        fetcher=me.fetcher.anew,
+        records=(),
+    )
     if me.state in (S.UNSUBSCRIBED, S.STALE, S.FATAL):
         return me.but(done=True)
     if me.state is S.FENCED:
-        return _to(me, S.UNSUBSCRIBED).but(member_epoch=0, done=True)
-    return _to(me, S.LEAVING).but(beat=True, done=False)
+        return me.but(membership=membership.to(S.UNSUBSCRIBED).but(member_epoch=0), done=True)
+    return me.but(membership=membership.to(S.LEAVING).but(beat=True), done=False)
 
 
 def forget_positions(me: GroupConsumer) -> GroupConsumer:
     """Go back to the committed offsets, as an application does after an abort."""
-    return me.but(positions=Table.of())
+    return me.but(subscription=me.subscription.without_positions)
 
 
 # -- the network thread -------------------------------------------------------------------------
@@ -201,29 +140,33 @@ def forget_positions(me: GroupConsumer) -> GroupConsumer:
 
 def next_request(me: GroupConsumer) -> Message | None:
     """Give what goes on the wire next: a heartbeat that is due, an offset to look up, a fetch."""
+    mine = me.membership
     if me.on_wire is not None:
         return None
-    if me.leaving is not None:
-        return me.leaving
-    if me.committing and me.state in OUT:
+    if mine.leaving is not None:
+        return mine.leaving
+    if me.offsets.committing and mine.state in OUT:
         return _commit(me, NO_EPOCH)
-    if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
+    if mine.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
         return None
-    if me.beat:
+    if mine.beat:
         return _heartbeat(me)
-    if me.committing:
-        return _commit(me, me.member_epoch)
+    if me.offsets.committing:
+        return _commit(me, mine.member_epoch)
     if not me.polling or me.backing_off:
         return None
-    return group_reading.next_read(me, (me.member_id, me.member_epoch))
+    return group_reading.next_read(me, (mine.member_id, mine.member_epoch))
 
 
 def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
     """Note that a request is on the wire."""
-    if me.leaving is not None:
-        me = me.but(leaving=None)
+    mine = me.membership
+    if mine.leaving is not None:
+        me = me.but(membership=mine.but(leaving=None))
     elif isinstance(request, ConsumerGroupHeartbeat):
-        me = me.but(beat=False, told=me.owned, resubscribed=False, regex=me.regex or None)
+        subscription = me.subscription.but(regex=me.subscription.regex or None)
+        told = mine.but(beat=False, told=me.owned, resubscribed=False)
+        me = me.but(membership=told, subscription=subscription)
     return me.but(on_wire=request, on_wire_broker=broker), request
 
 
@@ -260,26 +203,20 @@ def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     if isinstance(me.on_wire, ConsumerGroupHeartbeat) and not _is_forgotten(me, me.on_wire):
-        me = me.but(beat=True, told=None)
+        me = me.but(membership=me.membership.but(beat=True, told=None))
     return me.but(on_wire=None, on_wire_broker=-1)
 
 
 def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
     """Give the consumer of the process's next life: another member, who has not joined or subscribed anew."""
-    name = f"{me.member_id.partition('/')[0]}/{life}"
     return GroupConsumer(
         me.source,
         me.group_id,
-        name,
-        me.first_topic or me.topic,
         me.partition,
-        me.max_records,
-        me.listener,
-        offset_fetch_version=me.offset_fetch_version,
-        instance_id=me.instance_id,
-        auto_offset_reset=me.auto_offset_reset,
-        rack=me.rack,
-        read_uncommitted=me.read_uncommitted,
+        me.subscription.anew,
+        me.fetcher.anew,
+        OffsetRequests(me.offsets.fetch_version),
+        membership=me.membership.anew(life),
     )
 
 
@@ -288,7 +225,7 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
 
 def timers(me: GroupConsumer) -> tuple[str, ...]:
     """Give the timers that are set: they cost nothing; untimed they may run out at any moment."""
-    return () if me.on_wire is not None or me.beat else running(me)
+    return () if me.on_wire is not None or me.membership.beat else running(me)
 
 
 def running(me: GroupConsumer) -> tuple[str, ...]:
@@ -300,7 +237,9 @@ def running(me: GroupConsumer) -> tuple[str, ...]:
 
 def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
     """Let a timer run out: beat, try again, or ask for new records."""
-    return me.but(beat=True) if timer == HEARTBEAT else group_reading.on_timer(me, timer)
+    if timer == HEARTBEAT:
+        return me.but(membership=me.membership.but(beat=True))
+    return group_reading.on_timer(me, timer)
 
 
 def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
@@ -310,10 +249,13 @@ def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
     told in the next poll(), and until then the application can go on as if it had it.
     Source: AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
     """
-    me = _to(_to(me, S.LEAVING), S.STALE).but(
-        leaving=_goodbye(me), beat=False, target=(), told=None
-    )
-    return me if me.listener else me.but(owned=(), positions=Table.of(), resting=())
+    mine = me.membership
+    stale = mine.to(S.LEAVING).to(S.STALE)
+    gone = stale.but(leaving=mine.goodbye(me.group_id), beat=False, target=(), told=None)
+    me = me.but(membership=gone)
+    if mine.listener:
+        return me
+    return me.but(subscription=me.subscription.without_partitions, fetcher=me.fetcher.anew)
 
 
 # -- pieces -----------------------------------------------------------------------------------------
@@ -325,78 +267,80 @@ def _is_forgotten(me: GroupConsumer, asked: Message | None) -> bool:
     return me.state in OUT or said != (me.state is S.LEAVING)
 
 
-def _goodbye(me: GroupConsumer) -> ConsumerGroupHeartbeat:
-    """Say that it goes; a static member says that it will be back."""
-    epoch = LEAVING_STATIC if me.instance_id else LEAVING
-    return ConsumerGroupHeartbeat(me.group_id, me.member_id, epoch, instance_id=me.instance_id)
-
-
 def _commit(me: GroupConsumer, epoch: int) -> OffsetCommit:
-    return OffsetCommit(me.group_id, me.member_id, epoch, me.committing, me.instance_id)
+    mine = me.membership
+    return OffsetCommit(me.group_id, mine.member_id, epoch, me.offsets.committing, mine.instance_id)
 
 
 def _heartbeat(me: GroupConsumer) -> Message:
-    if me.state is S.LEAVING:
-        return _goodbye(me)
-    changed = me.told is None or me.told != me.owned
-    says = me.told is None or me.resubscribed
+    mine, subscription = me.membership, me.subscription
+    if mine.state is S.LEAVING:
+        return mine.goodbye(me.group_id)
+    changed = mine.told is None or mine.told != subscription.owned
+    says = mine.told is None or mine.resubscribed
     return ConsumerGroupHeartbeat(
         me.group_id,
-        me.member_id,
-        me.member_epoch,
-        me.topic if says else "",
-        me.owned if changed else None,
-        me.instance_id,
-        me.further_topics if says else (),
-        me.regex if says else None,
-        me.rack if me.told is None else "",
+        mine.member_id,
+        mine.member_epoch,
+        subscription.topic if says else "",
+        subscription.owned if changed else None,
+        mine.instance_id,
+        subscription.further_topics if says else (),
+        subscription.regex if says else None,
+        mine.rack if mine.told is None else "",
     )
 
 
 def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> GroupConsumer:
-    if me.state is S.LEAVING:
+    mine = me.membership
+    if mine.state is S.LEAVING:
         if answer.error in RETRIABLE:
-            return me.but(beat=True)
-        return _to(me, S.UNSUBSCRIBED).but(member_epoch=0, told=None, polling=False, done=True)
+            return me.but(membership=mine.but(beat=True))
+        out = mine.to(S.UNSUBSCRIBED).but(member_epoch=0, told=None)
+        return me.but(membership=out, polling=False, done=True)
     if answer.error in FENCING:
         return _fenced(me)
     if answer.error in RETRIABLE:
-        return me.but(beat=True, told=None)
-    if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
-        # poll() throws it, and the member stays what it is: somebody may yet give it the right.
-        error = f"ConsumerGroupHeartbeat: {answer.error.name}"
-        return me.but(told=None, polling=False, done=True, error=error)
+        return me.but(membership=mine.but(beat=True, told=None))
     if answer.error is not Errors.NONE:
-        return _to(me, S.FATAL).but(error=f"ConsumerGroupHeartbeat: {answer.error.name}", done=True)
-    me = me.but(member_epoch=answer.member_epoch)
+        error = f"ConsumerGroupHeartbeat: {answer.error.name}"
+        me = me.but(done=True, error=error)
+        if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
+            # poll() throws it, and the member stays what it is: somebody may yet give it the right.
+            return me.but(membership=mine.but(told=None), polling=False)
+        return me.but(membership=mine.to(S.FATAL))
+    mine = mine.but(member_epoch=answer.member_epoch)
     if answer.assignment is not None:
-        me = me.but(target=answer.assignment.partitions)
-    if me.target != me.owned:
-        me = _to(me, S.RECONCILING)
-        return _reconcile(me) if me.polling or not me.listener else me
-    return me if me.state is S.STABLE else _to(me, S.STABLE)
+        mine = mine.but(target=answer.assignment.partitions)
+    if mine.target != me.owned:
+        me = me.but(membership=mine.to(S.RECONCILING))
+        return _reconcile(me) if me.polling or not mine.listener else me
+    return me.but(membership=mine if mine.state is S.STABLE else mine.to(S.STABLE))
 
 
 def _reconcile(me: GroupConsumer) -> GroupConsumer:
     """Give up what is not in the assignment any more, take over what is new, and say so."""
-    if me.state is not S.RECONCILING:
+    mine = me.membership
+    if mine.state is not S.RECONCILING:
         return me
-    positions = Table.of({p: at for p, at in me.positions.items() if p in me.target})
-    return _to(me, S.ACKNOWLEDGING).but(
-        owned=me.target, positions=positions, resting=(), backing_off=False, beat=True
+    return me.but(
+        membership=mine.to(S.ACKNOWLEDGING).but(beat=True),
+        subscription=me.subscription.owning(mine.target),
+        fetcher=me.fetcher.anew,
+        backing_off=False,
     )
 
 
 def _fenced(me: GroupConsumer) -> GroupConsumer:
     """Lose everything; join again, in poll() if there is a listener to be told of the loss."""
-    me = _to(me, S.FENCED).but(
-        owned=(), target=(), positions=Table.of(), resting=(), backing_off=False, beat=False
+    mine = me.membership.to(S.FENCED).but(target=(), beat=False)
+    again = mine.joining if me.polling or not mine.listener else mine
+    return me.but(
+        membership=again,
+        subscription=me.subscription.without_partitions,
+        fetcher=me.fetcher.anew,
+        backing_off=False,
     )
-    return _join(me) if me.polling or not me.listener else me
-
-
-def _join(me: GroupConsumer) -> GroupConsumer:
-    return _to(me, S.JOINING).but(member_epoch=JOINING, told=None, beat=True)
 
 
 def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
@@ -404,10 +348,5 @@ def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
     known = group_reading.on_offset(me, answer)
     if known is not None:
         return known
-    return me.but(backing_off=True, beat=True)  # a stale member: the heartbeat finds out
-
-
-def _to(me: GroupConsumer, state: MemberState) -> GroupConsumer:
-    """Go to another state; the table says which ones there are from here."""
-    assert state in TRANSITIONS[me.state], (me.state, state)
-    return me.but(state=state)
+    # A stale member: the heartbeat finds out.
+    return me.but(backing_off=True, membership=me.membership.but(beat=True))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, client_of
-from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sending.outgoing import with_batches, without_unsent
 from kipviz.clients.sending.producer import Producer

@@ -9,7 +9,7 @@ NOT MODELLED: several topics, racks; that close() waits for the answer to the la
 
 from __future__ import annotations
 
-from kipviz.clients.groups.group_consumer import FENCING, MemberState
+from kipviz.clients.groups.consumer_membership import FENCING, MemberState
 from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors

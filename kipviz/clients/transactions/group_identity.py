@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.classic_consumer import MemberState as S
+from kipviz.clients.groups.consumer_coordinator import MemberState as S
 from kipviz.clients.sending.outgoing import with_batches
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions.producer_state import OF_A_GROUP, ProducerState
@@ -28,19 +28,20 @@ def settle(me: Application) -> Application:
     manager = producer.manager
     if not manager.group_id:
         return _joined(me, consumer)
-    if consumer.listening:
+    if consumer.coordinator.listening:
         return _returned(me, producer, consumer)
     new = consumer.polling and consumer.state is S.STABLE
-    if not new or consumer.metadata == manager.member_at_init or manager.state not in OF_A_GROUP:
+    member = consumer.coordinator.metadata
+    if not new or member == manager.member_at_init or manager.state not in OF_A_GROUP:
         return me
-    producer = init_transactions(producer, consumer.metadata, consumer.owned)
-    return me.but(consumer=consumer.but(listening=True)).with_client(producer)
+    producer = init_transactions(producer, member, consumer.owned)
+    return me.but(consumer=_listening(consumer, True)).with_client(producer)
 
 
 def why_it_waits(me: Application) -> str | None:
     """Say why initTransactions(consumer) has not returned: its consumer has to join first (second draft)."""
     line, consumer = me.program[me.line], me.consumer
-    joining = isinstance(consumer, ClassicConsumer) and consumer.listening
+    joining = isinstance(consumer, ClassicConsumer) and consumer.coordinator.listening
     if line.call is not Call.INIT_TRANSACTIONS or not joining:
         return None
     return f"{line.call.value}() of {me.name} waits for its consumer, which has not joined yet"
@@ -48,9 +49,14 @@ def why_it_waits(me: Application) -> str | None:
 
 def _joined(me: Application, consumer: ClassicConsumer) -> Application:
     """Let initTransactions(consumer) be done with the consumer when it has joined, or has given up."""
-    if not consumer.listening or (consumer.polling and consumer.state is not S.STABLE):
+    waits = consumer.polling and consumer.state is not S.STABLE
+    if not consumer.coordinator.listening or waits:
         return me
-    return me.but(consumer=consumer.but(listening=False, polling=False))
+    return me.but(consumer=_listening(consumer, False).but(polling=False))
+
+
+def _listening(me: ClassicConsumer, listening: bool) -> ClassicConsumer:
+    return me.but(coordinator=me.coordinator.but(listening=listening))
 
 
 def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str, ...]) -> Producer:
@@ -84,7 +90,7 @@ def _returned(me: Application, producer: Producer, consumer: ClassicConsumer) ->
     manager = producer.manager
     if manager.state is ProducerState.INITIALIZING:
         return me
-    consumer = consumer.but(listening=False)
+    consumer = _listening(consumer, False)
     if manager.state is not ProducerState.READY:
         # The next poll() makes the call again: our inference.
         me = me.with_client(producer.but(manager=manager.but(member_at_init=("", -1))))

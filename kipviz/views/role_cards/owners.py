@@ -6,8 +6,8 @@ from typing import Any
 
 from kipviz.clients.application import Application
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.classic_consumer import MemberState as ClassicState
-from kipviz.clients.groups.group_consumer import MemberState
+from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
+from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.kinds import Holder, MemberConsumer, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin

@@ -1,0 +1,111 @@
+"""The membership of a consumer in its group by the classic protocol.
+
+WHERE IN KAFKA: ConsumerCoordinator, AbstractCoordinator. KIPS: KIP-62, KIP-345, KIP-394, KIP-429. DURABILITY: none.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.core.values import Value
+from kipviz.messages.classic_groups import NO_MEMBER, Assigned, LeaveGroup
+from kipviz.messages.message import Message
+from kipviz.records.classic_groups import COOPERATIVE_STICKY, NO_GENERATION, RANGE
+
+
+class MemberState(StrEnum):
+    """Where a consumer stands with its group (AbstractCoordinator.MemberState)."""
+
+    UNJOINED = "UNJOINED"
+    PREPARING_REBALANCE = "PREPARING_REBALANCE"
+    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
+    STABLE = "STABLE"
+
+
+S = MemberState
+# Where the next generation is on its way: what is read in poll() goes on beside that.
+BETWEEN = (S.PREPARING_REBALANCE, S.COMPLETING_REBALANCE)
+
+# state -> states it may go to, read from the code: Kafka has no table of them.
+TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
+    S.UNJOINED: (S.PREPARING_REBALANCE, S.UNJOINED),
+    S.PREPARING_REBALANCE: (S.COMPLETING_REBALANCE, S.PREPARING_REBALANCE, S.UNJOINED),
+    S.COMPLETING_REBALANCE: (S.STABLE, S.PREPARING_REBALANCE, S.UNJOINED),
+    S.STABLE: (S.PREPARING_REBALANCE, S.UNJOINED),
+}
+
+
+class ConsumerCoordinator(Value, frozen=True):
+    """What the consumer knows of its group, and what it has to say there.
+
+    `member_id` is what the coordinator of the group calls it, `generation` the one it is in, -1 for none. `topic_partitions`
+    are those of every topic that somebody in its group may subscribe to. `assignors` are those that it knows, `later_assignors`
+    those of the next lives of its process, `chosen` is that of its generation. `rejoin` says that it has to join again, in
+    poll() and not before. `metadata` is groupMetadata(): the member and generation of the last assignment, also when it has
+    lost them since. `to_bring` is the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
+    `joining` is the JoinGroup or SyncGroup that waits at `joining_broker` while a cooperative consumer fetches what it has,
+    `unread` the answer to it that no poll() has looked at yet. `beat` says that a heartbeat is due. `listening` says that it
+    joins and does not read yet: onPartitionsAssigned() has not returned, or initTransactions(consumer) has not (KIP-447,
+    drafts).
+    """
+
+    client_id: str
+    topic_partitions: tuple[str, ...]
+    instance_id: str = ""
+    assignors: tuple[str, ...] = (RANGE,)
+    later_assignors: tuple[tuple[str, ...], ...] = ()
+    state: MemberState = S.UNJOINED
+    member_id: str = NO_MEMBER
+    generation: int = NO_GENERATION
+    chosen: str = RANGE
+    rejoin: bool = True
+    metadata: tuple[str, int] = (NO_MEMBER, NO_GENERATION)
+    to_bring: tuple[Assigned, ...] = ()
+    beat: bool = False
+    leaving: LeaveGroup | None = None
+    joining: Message | None = None
+    joining_broker: int = -1
+    unread: Message | None = None
+    listening: bool = False
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether it keeps its partitions while it joins: all of its assignors have to allow that."""
+        return all(each == COOPERATIVE_STICKY for each in self.assignors)
+
+    @property
+    def anew(self) -> ConsumerCoordinator:
+        """What the process's next life knows: it has no id yet, a static one its old name."""
+        return ConsumerCoordinator(
+            self.client_id,
+            self.topic_partitions,
+            self.instance_id,
+            self.later_assignors[0] if self.later_assignors else self.assignors,
+            self.later_assignors[1:],
+        )
+
+    @property
+    def answered(self) -> ConsumerCoordinator:
+        """The same when no JoinGroup or SyncGroup waits beside what is fetched."""
+        return self.but(joining=None, joining_broker=-1)
+
+    def to(self, state: MemberState) -> ConsumerCoordinator:
+        """Go to another state; the table says which ones there are from here."""
+        assert state in TRANSITIONS[self.state], (self.state, state)
+        return self.but(state=state)
+
+    def reset(self, *, forget: bool) -> ConsumerCoordinator:
+        """Have no generation any more, and forget the member id if that is none either."""
+        return self.to(S.UNJOINED).but(
+            generation=NO_GENERATION,
+            member_id=NO_MEMBER if forget else self.member_id,
+            rejoin=True,
+            beat=False,
+            to_bring=(),
+        )
+
+    def saying_goodbye(self, group_id: str) -> ConsumerCoordinator:
+        """Say to the coordinator that it is going; a static member says nothing: it is expected back."""
+        there = self.state is not S.UNJOINED and self.member_id != NO_MEMBER
+        goes = there and not self.instance_id
+        return self.but(leaving=LeaveGroup(group_id, self.member_id) if goes else None)

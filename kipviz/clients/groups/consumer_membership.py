@@ -1,0 +1,100 @@
+"""The membership of a consumer in its group by KIP-848: its state, its epoch, and what its heartbeat has to say.
+
+WHERE IN KAFKA: ConsumerMembershipManager, ConsumerHeartbeatRequestManager. KIPS: KIP-848, KIP-345 (static members).
+DURABILITY: none.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.membership import (
+    JOINING,
+    LEAVING,
+    LEAVING_STATIC,
+    ConsumerGroupHeartbeat,
+)
+
+FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
+
+
+class MemberState(StrEnum):
+    """Where a member stands with its group (org.apache.kafka...consumer.internals.MemberState)."""
+
+    UNSUBSCRIBED = "UNSUBSCRIBED"
+    JOINING = "JOINING"
+    RECONCILING = "RECONCILING"
+    ACKNOWLEDGING = "ACKNOWLEDGING"
+    STABLE = "STABLE"
+    FENCED = "FENCED"
+    STALE = "STALE"
+    LEAVING = "LEAVING"
+    FATAL = "FATAL"
+
+
+S = MemberState
+
+# state -> states it may go to (MemberState.previousValidStates, the other way round). Left out are
+# PREPARE_LEAVING, in which callbacks run before a member leaves. STALE is who did not poll in time.
+TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
+    S.UNSUBSCRIBED: (S.JOINING, S.FATAL),
+    S.JOINING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
+    S.RECONCILING: (S.RECONCILING, S.ACKNOWLEDGING, S.STABLE, S.FENCED, S.LEAVING, S.FATAL),
+    S.ACKNOWLEDGING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
+    S.STABLE: (S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
+    S.FENCED: (S.JOINING, S.UNSUBSCRIBED),
+    S.STALE: (S.JOINING,),
+    S.LEAVING: (S.UNSUBSCRIBED, S.FENCED, S.STALE, S.FATAL),
+    S.FATAL: (),
+}
+
+# Who is out of its group says no epoch any more (CommitRequestManager.onMemberEpochUpdated).
+OUT = (S.FENCED, S.STALE)
+# The states in which a member has a group to leave.
+IN_GROUP = (S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE)
+
+
+class ConsumerMembership(Value, frozen=True):
+    """What a member knows of itself and has told the coordinator.
+
+    `listener` says that it has a ConsumerRebalanceListener: then partitions come and go in poll() only, else as soon as the
+    coordinator says so. NOT MODELLED: that without one a partition is given up in poll() only, too, since KAFKA-20332
+    (AbstractMembershipManager.maybeReconcile, in trunk from April 2026). `rack` is its client.rack. `target` is the assignment
+    that it was told last, `told` what it has told the coordinator that it owns (None: tell all), `resubscribed` says that it
+    has not told its subscription yet. `beat` says that a heartbeat is due. `leaving` is a goodbye that is not sent yet, and
+    whose answer nobody waits for.
+    """
+
+    member_id: str
+    listener: bool = True
+    instance_id: str = ""
+    rack: str = ""
+    state: MemberState = S.UNSUBSCRIBED
+    member_epoch: int = 0
+    target: tuple[str, ...] = ()
+    told: tuple[str, ...] | None = None
+    resubscribed: bool = False
+    beat: bool = False
+    leaving: ConsumerGroupHeartbeat | None = None
+
+    def to(self, state: MemberState) -> ConsumerMembership:
+        """Go to another state; the table says which ones there are from here."""
+        assert state in TRANSITIONS[self.state], (self.state, state)
+        return self.but(state=state)
+
+    @property
+    def joining(self) -> ConsumerMembership:
+        """The same when it joins, or joins again."""
+        return self.to(S.JOINING).but(member_epoch=JOINING, told=None, beat=True)
+
+    def anew(self, life: int) -> ConsumerMembership:
+        """Return the membership of the process's next life: another member, of the same name if it is static."""
+        name = f"{self.member_id.partition('/')[0]}/{life}"
+        return ConsumerMembership(name, self.listener, self.instance_id, self.rack)
+
+    def goodbye(self, group_id: str) -> ConsumerGroupHeartbeat:
+        """Say that it goes; a static member says that it will be back."""
+        epoch = LEAVING_STATIC if self.instance_id else LEAVING
+        return ConsumerGroupHeartbeat(group_id, self.member_id, epoch, instance_id=self.instance_id)

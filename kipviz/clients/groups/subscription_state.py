@@ -1,0 +1,78 @@
+"""What a member of a group subscribes to, what it owns of that, and how far it has read there.
+
+WHERE IN KAFKA: SubscriptionState. DURABILITY: none; the group's offsets are what lasts.
+"""
+
+from __future__ import annotations
+
+from kipviz.core.table import Table
+from kipviz.core.values import Value
+from kipviz.messages.groups import GroupOffset
+
+# The position of a partition that the log is asked for, by auto.offset.reset.
+ASKED = -1
+
+
+class SubscriptionState(Value, frozen=True):
+    """The subscription of a consumer that joins its group, its partitions and their positions.
+
+    `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it has to take
+    back. `first_topic` is the topic that it began with where that is not `topic` any more: the next life of its process
+    begins with it again. `owned` are its partitions. `auto_offset_reset` is what it does without a position that the log has;
+    "" is earliest without a round trip. `unfound` are partitions in which no record was young enough (by_duration): they
+    are asked again after a while.
+    """
+
+    topic: str
+    further_topics: tuple[str, ...] = ()
+    first_topic: str = ""
+    regex: str | None = None
+    owned: tuple[str, ...] = ()
+    positions: Table[str, int] = Table.of()
+    auto_offset_reset: str = ""
+    unfound: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics that it subscribes to by name."""
+        return (self.topic, *self.further_topics)
+
+    @property
+    def anew(self) -> SubscriptionState:
+        """The subscription of the process's next life, which runs its program from the start."""
+        return SubscriptionState(
+            self.first_topic or self.topic, auto_offset_reset=self.auto_offset_reset
+        )
+
+    @property
+    def without_partitions(self) -> SubscriptionState:
+        """The same when it owns nothing any more."""
+        return self.but(owned=(), positions=Table.of())
+
+    @property
+    def without_positions(self) -> SubscriptionState:
+        """The same when it has to ask where its group left off."""
+        return self.but(positions=Table.of())
+
+    @property
+    def read_so_far(self) -> tuple[GroupOffset, ...]:
+        """How far every partition was read; one whose position is asked for is not among them."""
+        return tuple(GroupOffset(p, at) for p, at in self.positions.items() if at != ASKED)
+
+    def subscribed_to(self, topics: tuple[str, ...]) -> SubscriptionState:
+        """Subscribe to these topics and no others."""
+        begins_with = self.first_topic or self.topic
+        return self.but(
+            topic=topics[0],
+            further_topics=topics[1:],
+            first_topic="" if topics[0] == begins_with else begins_with,
+        )
+
+    def owning(self, partitions: tuple[str, ...]) -> SubscriptionState:
+        """Own these partitions; where it goes on reading it knows its position."""
+        kept = {p: at for p, at in self.positions.items() if p in partitions}
+        return self.but(owned=partitions, positions=Table.of(kept))
+
+    def at(self, partition: str, position: int) -> SubscriptionState:
+        """Read on from a position."""
+        return self.but(positions=self.positions.set(partition, position))
