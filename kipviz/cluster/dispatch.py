@@ -65,7 +65,7 @@ from kipviz.brokers.transactions import (
     transaction_liveness,
 )
 from kipviz.brokers.transactions.transaction_append import needs_image
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_key

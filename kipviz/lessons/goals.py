@@ -15,8 +15,8 @@ import msgspec
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import HEARD_NO_MORE
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED, PREPARED
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import MAX_IDLE

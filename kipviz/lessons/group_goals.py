@@ -9,7 +9,7 @@ from kipviz.brokers.groups import group_retention
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.brokers.timers import AssignmentInterval
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kipviz.brokers.logs.partition_log import PartitionLog
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import DeliverLate, UpgradeFeature
 from kipviz.messages.errors import Errors

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import time_ns
 
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.world import World
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import TransactionState

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClusterAction,

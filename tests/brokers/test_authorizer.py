@@ -10,8 +10,8 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import ListedHere
 from kipviz.brokers.transactions import administration
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.exceptions import thrown
 from kipviz.clients.groups import consumer
 from kipviz.clients.groups.consumer import Consumer

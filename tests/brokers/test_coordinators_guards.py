@@ -14,9 +14,10 @@ from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.timers import TransactionalIdExpiry
 from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions import transaction_state_manager
 from kipviz.brokers.transactions.transaction_append import PendingAppend
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import completion_of
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
@@ -85,7 +86,7 @@ def test_an_append_that_fails_is_told_with_its_check_to_who_waits_and_to_nobody_
     desk.instant = False
     assert desk.ask(tc.on_end_txn, EndTxn("t", 9, 0, True)) is None
     (wait,) = desk.role.waiting
-    failed = tc.fail_append(desk.role, wait, desk.on)
+    failed = transaction_state_manager.fail_append(desk.role, wait, desk.on)
     assert [r.message.error for r in failed.replies] == [Errors.COORDINATOR_NOT_AVAILABLE]
     late = ("replicated in time", False, Errors.COORDINATOR_NOT_AVAILABLE)
     assert named(failed.checks) == [late]
@@ -93,7 +94,7 @@ def test_an_append_that_fails_is_told_with_its_check_to_who_waits_and_to_nobody_
     alone.instant = False
     alone.do(tc.on_timeout(alone.role, "t", alone.on))
     (wait,) = alone.role.waiting
-    failed = tc.fail_append(alone.role, wait, alone.on)
+    failed = transaction_state_manager.fail_append(alone.role, wait, alone.on)
     assert (failed.replies, failed.checks) == ((), ())
 
 
@@ -265,7 +266,9 @@ def completing(**image):
     decided = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=())
     desk.role = desk.role.but(transactions=Table.of({"t": decided}))
     wait = PendingAppend(3, completion_of(decided), 0, "complete")
-    return tc.fail_append(desk.role, wait, desk.on.but(image=desk.on.image.but(**image)))
+    return transaction_state_manager.fail_append(
+        desk.role, wait, desk.on.but(image=desk.on.image.but(**image))
+    )
 
 
 def test_a_completion_that_failed_is_logged_again_where_there_are_replicas_and_waits_for_them_else():
@@ -290,7 +293,7 @@ def test_an_append_that_is_given_up_leaves_the_others_waiting():
 def test_a_partition_that_is_gone_gets_no_marker():
     desk = ongoing()
     known = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=("gone-0", "out-0"))
-    sent = tc._send_markers(desk.role, known, ("gone-0", "out-0"), desk.on)
+    sent = transaction_state_manager.send_markers(desk.role, known, ("gone-0", "out-0"), desk.on)
     assert [request.message.partitions for request in sent.requests] == [("out-0",)]
     assert sent.state.transactions["t"].partitions == ("out-0",)
     assert sent.state.transactions["t"].to_send == ()
@@ -315,6 +318,8 @@ def test_of_two_offsets_the_one_whose_topic_is_not_there_is_not_taken():
 def test_a_transaction_whose_markers_were_cancelled_is_not_completed():
     desk = ongoing()
     known = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=())
-    assert len(tc._send_markers(desk.role, known, (), desk.on).appends) == 1
-    cancelled = tc._send_markers(desk.role, known.but(cancelled=True), (), desk.on)
+    assert len(transaction_state_manager.send_markers(desk.role, known, (), desk.on).appends) == 1
+    cancelled = transaction_state_manager.send_markers(
+        desk.role, known.but(cancelled=True), (), desk.on
+    )
     assert cancelled.appends == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

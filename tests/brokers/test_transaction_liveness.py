@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.timers import TransactionLiveness
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions import transaction_liveness as liveness
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

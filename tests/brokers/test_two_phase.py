@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions import two_phase
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided

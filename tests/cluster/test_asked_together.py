@@ -11,7 +11,7 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.transactions import several_transactions as several
 from kipviz.brokers.transactions import transaction_coordinator as tc
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster import dispatch, rejections, topic_authorization
 from kipviz.cluster.actions import CrashBroker, Deliver
 from kipviz.cluster.world import Envelope

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,

@@ -10,9 +10,10 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.transactions import marker_requests as markers
 from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions import transaction_state_manager
 from kipviz.brokers.transactions.transaction_append import gathered
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster import rejections, topic_authorization
 from kipviz.cluster.world import Envelope
 from kipviz.core.table import Table
@@ -74,7 +75,14 @@ def test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request():
 
 def test_only_what_goes_to_one_broker_goes_together():
     def to(broker: int, message: WriteTxnMarkers) -> Request:
-        return Request("markers", broker, message, tc.ROLE, HOME, f"2 {message.producer_id}")
+        return Request(
+            "markers",
+            broker,
+            message,
+            transaction_state_manager.ROLE,
+            HOME,
+            f"2 {message.producer_id}",
+        )
 
     asked = (to(3, ONE), to(5, ONE), to(3, OTHER))
     assert gathered(Effects(None, requests=asked)).requests == (to(3, BOTH), to(5, ONE))

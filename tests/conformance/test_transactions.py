@@ -19,12 +19,12 @@ from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_checks import end_txn_checks, identity_checks
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import (
     Identity,
     TransactionMetadata,
     next_identity,
 )
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.sending import producer as clients
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk

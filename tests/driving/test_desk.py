@@ -8,7 +8,7 @@ from kipviz.brokers.context import Effects, Reply, ReplyTo
 from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions import transaction_coordinator as coordinator
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.designs.slot import UnknownDesign
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

@@ -19,7 +19,7 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.designs.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard

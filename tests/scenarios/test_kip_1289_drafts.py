@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.checking.single_run.seeded_run import Task, run

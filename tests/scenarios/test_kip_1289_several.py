@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.events import CallReturned
 from kipviz.studies.review_findings.findings import NOT_BROKEN, SEEN, shown
 from kipviz.studies.review_findings.reviews import finding

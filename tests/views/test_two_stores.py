@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.views.role_cards import coordinators, owners
 from tests.scenarios.story import after
 

@@ -28,8 +28,8 @@ from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.logs.partition_log import ProducerEntry
 from kipviz.brokers.membership.patterns import BadPattern, compiled
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.admin import (
     STATE_NAMES,
     ActiveProducer,

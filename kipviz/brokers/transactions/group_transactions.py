@@ -18,8 +18,8 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effect
 from kipviz.brokers.handling import takes
 from kipviz.brokers.logs.replication import replicas_check
 from kipviz.brokers.transactions import producer_groups, transaction_coordinator, two_phase
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import PREPARED, TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen
 from kipviz.messages.group_transactions import InitProducerIdOfGroup

@@ -17,7 +17,7 @@ from typing import Any
 from kipviz.brokers.context import Context, Effects, with_effects
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_append import gathered
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
 
 

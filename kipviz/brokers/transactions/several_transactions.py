@@ -13,8 +13,8 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AskedOfOne
-from kipviz.brokers.transactions import transaction_coordinator
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions import transaction_coordinator, transaction_state_manager
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 
@@ -42,7 +42,9 @@ def on_add_partitions(
         home = on.image.home_of_transactions(each.transactional_id)
         answer = _refusal(each, home, on)
         if answer is None:
-            calls.append(LocalCall(transaction_coordinator.ROLE, home, AskedOfOne(reply_to, each)))
+            calls.append(
+                LocalCall(transaction_state_manager.ROLE, home, AskedOfOne(reply_to, each))
+            )
         else:
             refused.append(Reply(reply_to, answer))
             checks.append(_deciding(each, answer, home, on))

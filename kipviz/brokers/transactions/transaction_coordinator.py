@@ -1,15 +1,10 @@
 """The transaction coordinator: who is in a transaction, and how it ends.
 
 WHO: the leader of one partition of `__transaction_state`.
-WHERE IN KAFKA: TransactionCoordinator, TransactionMetadata, TransactionStateManager,
-  TransactionMarkerChannelManager.
+WHERE IN KAFKA: TransactionCoordinator, TransactionMetadata.
 KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: transaction version 2);
   KIP-939 (see two_phase).
-DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
-  and only when that is replicated does the table change. A crash loses the prepared step; the
-  next coordinator redoes the rest from the log.
-  An append to a log without min.insync.replicas fails at once, one that the replicas do not get in
-  time fails later, and its record stays in the log: see `fail_append`.
+DURABILITY: append, then apply; what is written and taken over is in `transaction_state_manager`.
 NOT MODELLED: when the scan for transactions that took too long began: on a timed clock one scan finds
   all that are overdue, at most its interval late, whatever it found before; untimed each is found for
   itself. Throttling; PREPARE_EPOCH_FENCE, in memory between two locks of one InitProducerId: one step here.
@@ -17,32 +12,22 @@ NOT MODELLED: when the scan for transactions that took too long began: on a time
 
 from __future__ import annotations
 
-from kipviz.brokers.checks import Check, Checks, error_of
+from kipviz.brokers.checks import Checks, error_of
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
-from kipviz.brokers.logs.replication import append_checks, moved_check
 from kipviz.brokers.timers import AppendTimeout, RoleTimer, TransactionalIdExpiry
-from kipviz.brokers.transactions import two_phase
+from kipviz.brokers.transactions import transaction_state_manager, two_phase
 from kipviz.brokers.transactions.transaction_append import (
     NEEDS_NO_MARKER,
     RETRY_MARKER,
     PendingAppend,
-    after_failure,
     answer_add,
     answers_of,
     append_of,
     append_timers,
-    before_logging,
-    completing,
-    dated,
-    decided_by,
     gathered,
-    markers_of,
     nameless,
     needs_image,
-    owed_answers,
-    refusals,
-    unheard,
     unmarked,
 )
 from kipviz.brokers.transactions.transaction_checks import (
@@ -60,16 +45,19 @@ from kipviz.brokers.transactions.transaction_metadata import (
     decision_of,
     is_end_txn_retry,
     joined,
-    made_ready,
-    metadata_of,
     next_identity,
     record_of,
     why_not_timed_out,
 )
-from kipviz.core.table import Table
-from kipviz.core.values import Part
+from kipviz.brokers.transactions.transaction_state_manager import (
+    TransactionCoordinator,
+    append_record,
+    fail_append,
+    next_offset,
+    send_markers,
+    with_metadata,
+)
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import TransactionForgotten, TransactionMoved
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
@@ -82,29 +70,18 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse, answer_to
-from kipviz.records.batches import NO_TIMESTAMP, Batch
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (
     VALID_PREVIOUS,
-    GroupAssignmentRecord,
-    Tombstone,
-    TransactionRecord,
     TransactionState,
 )
 
-ROLE = "transaction_coordinator"
 S = TransactionState
 
-
-class TransactionCoordinator(Part, frozen=True, cache_hash=True):
-    """The coordinator of one partition of `__transaction_state`; for `assignments` see producer_groups."""
-
-    shard: str
-    coordinator_epoch: int
-    loading: bool = False
-    transactions: Table[str, TransactionMetadata] = Table.of()
-    waiting: tuple[PendingAppend, ...] = ()
-    assignments: Table[str, GroupAssignmentRecord] = Table.of()
+# The log's part, which every role has under these names.
+on_replicated, replay = transaction_state_manager.on_replicated, transaction_state_manager.replay
+on_loaded, on_resigned = transaction_state_manager.on_loaded, transaction_state_manager.on_resigned
 
 
 # -- handlers, in protocol order --------------------------------------------------------------
@@ -161,14 +138,14 @@ def on_init_producer_id(
         start_timestamp_ms=NO_TIMESTAMP,
     )
     wait = PendingAppend(
-        _next_offset(me, on),
+        next_offset(me, on),
         record,
         identity.last_producer_epoch,
         "init",
         reply_to,
         two_phase=answer is InitProducerId2PcResponse,
     )
-    done = _log(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
+    done = append_record(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
     return done.after(checks)
 
 
@@ -191,7 +168,7 @@ def on_add_partitions(
         checks = spoken_checks(request.version, checks)
         return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     wait = PendingAppend(
-        _next_offset(me, on),
+        next_offset(me, on),
         joined(known, request.partitions, 2 if request.version >= 4 else 0, on.now_ms),
         known.last_producer_epoch,
         "add",
@@ -218,7 +195,7 @@ def on_add_offsets(
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
-        _next_offset(me, on),
+        next_offset(me, on),
         joined(known, (partition,), 0, on.now_ms),
         known.last_producer_epoch,
         "offsets",
@@ -278,8 +255,8 @@ def on_markers_answered(
     again = tuple(r.partition for r in response.results if r.error in RETRY_MARKER)
     known = known.but(partitions=tuple(p for p in known.partitions if p not in done), sent=sent)
     if len(done) + len(again) < len(answered):
-        return Effects(_with(me, known.but(cancelled=True)))
-    return _send_markers(me, known, again, on)
+        return Effects(with_metadata(me, known.but(cancelled=True)))
+    return send_markers(me, known, again, on)
 
 
 def on_markers_lost(
@@ -294,7 +271,7 @@ def on_markers_lost(
         return Effects(me)
     again = unmarked(lost)
     kept = tuple(s for s in known.sent if s[0] not in again)
-    return _send_markers(me, known.but(sent=kept), again, on)
+    return send_markers(me, known.but(sent=kept), again, on)
 
 
 def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
@@ -302,7 +279,7 @@ def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
     parts: list[Effects] = []
     for known in me.transactions.values():
         if needs_image(known, me.waiting):
-            part = _send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
+            part = send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
             me = part.state
             parts.append(part)
     return gathered(with_effects(me, *parts))
@@ -359,74 +336,11 @@ def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effec
     assert isinstance(timer, TransactionalIdExpiry), timer
     known = me.transactions[timer.transactional_id]
     record = record_of(known, S.DEAD, partitions=())
-    wait = PendingAppend(_next_offset(me, on), record, known.last_producer_epoch, "expire")
-    return _log(me, known, wait, on)
-
-
-# -- the log -----------------------------------------------------------------------------------
-
-
-def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
-    """Apply the transitions whose record is below the high watermark now, and answer."""
-    parts: list[Effects] = []
-    while me.waiting and me.waiting[0].offset < on.log(me.shard).high_watermark:
-        wait = me.waiting[0]
-        part = _apply(me.but(waiting=me.waiting[1:]), wait, on.after(*parts))
-        me = part.state
-        parts.append(part)
-    return gathered(with_effects(me, *parts))
-
-
-def replay(
-    me: TransactionCoordinator, record: TransactionRecord | Tombstone | GroupAssignmentRecord
-) -> TransactionCoordinator:
-    """Take over one record of the log: the only way a coordinator's table changes."""
-    if isinstance(record, GroupAssignmentRecord):
-        return me.but(assignments=me.assignments.set(record.transactional_id, record))
-    if isinstance(record, Tombstone):
-        return me.but(transactions=me.transactions.without(record.transactional_id))
-    return _with(me, metadata_of(record))
-
-
-def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
-    """Take office: read the whole log, then send the markers of every decided transaction again.
-
-    Some partitions may have their marker already; the record does not say which. A decision that
-    its coordinator gave up counts now, if it is the last record of its transaction.
-    Clause: TransactionStateManager.loadTransactionsForTxnTopicPartition.
-    """
-    log = on.log(me.shard)
-    for batch in log.batches:
-        for record in batch.records:
-            assert isinstance(record, TransactionRecord | Tombstone | GroupAssignmentRecord)
-            me = replay(me, record)
-    me = me.but(loading=False)
-    parts: list[Effects] = [Effects(me, events=unheard(log))]
-    for known in me.transactions.values():
-        if known.state in PREPARED:
-            ready = made_ready(known, on.now_ms)
-            part = _send_markers(me, ready, known.partitions, on.after(*parts))
-            me = part.state
-            parts.append(part)
-    return gathered(with_effects(me, *parts))
-
-
-def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
-    """Tell everybody who waits for a record that the coordinator is elsewhere now."""
-    replies = owed_answers(me.waiting, me.transactions, Errors.NOT_COORDINATOR)
-    checks = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),) if replies else ()
-    return Effects(None, replies=replies, checks=checks)
+    wait = PendingAppend(next_offset(me, on), record, known.last_producer_epoch, "expire")
+    return append_record(me, known, wait, on)
 
 
 # -- pieces ------------------------------------------------------------------------------------
-
-
-def _with(me: TransactionCoordinator, metadata: TransactionMetadata) -> TransactionCoordinator:
-    return me.but(transactions=me.transactions.set(metadata.transactional_id, metadata))
-
-
-def _next_offset(me: TransactionCoordinator, on: Context) -> int:
-    return on.log(me.shard).end_offset
 
 
 def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
@@ -444,45 +358,7 @@ def _join(
     """Log that partitions join; answer at once when they are all in the transaction already."""
     if known.state is S.ONGOING and wait.record.partitions == known.partitions:
         return Effects(me, replies=answers_of(wait, known))
-    return _log(me, known, wait, on)
-
-
-def _log(
-    me: TransactionCoordinator,
-    known: TransactionMetadata,
-    wait: PendingAppend,
-    on: Context,
-    new_producer_ids: int = 0,
-) -> Effects:
-    """Prepare a transition: append its record, and let nothing else begin until it is applied."""
-    target = wait.record.state
-    assert known.state in VALID_PREVIOUS[target], (known.state, target)
-    known = before_logging(wait, known)
-    if not on.image.has_enough_replicas(me.shard):
-        failed = fail_append(_with(me, known), wait, on)
-        return failed.but(new_producer_ids=new_producer_ids)
-    wait, written = dated(wait, known, on.now_ms, on.image.features.transaction_version)
-    batch = Batch(wait.offset, (written,))
-    state = _with(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
-    return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
-
-
-def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
-    """Take a prepared step back: its record is not replicated, and whoever waits may come again.
-
-    The completion of a transaction alone is not taken back: it is logged again.
-    Clause: TransactionStateManager.appendTransactionToLog; its errors NOT_ENOUGH_REPLICAS and
-    REQUEST_TIMED_OUT are COORDINATOR_NOT_AVAILABLE to a client.
-    """
-    known = me.transactions[wait.record.transactional_id]
-    if wait.answer != "complete":
-        replies = refusals(wait, known, Errors.COORDINATOR_NOT_AVAILABLE)
-        checks = append_checks(me.shard, on) if replies else ()
-        return Effects(_with(me, after_failure(wait, known)), replies=replies, checks=checks)
-    me = _with(me, known.but(pending_state=wait.record.state, owed=wait.reply_to))
-    if not on.image.has_enough_replicas(me.shard):
-        return Effects(me)
-    return _send_markers(me, me.transactions[known.transactional_id], (), on)
+    return append_record(me, known, wait, on)
 
 
 def _keep(
@@ -493,9 +369,9 @@ def _keep(
     if kept.record is None:
         return Effects(me, replies=(Reply(reply_to, two_phase.kept_answer(known)),))
     wait = PendingAppend(
-        _next_offset(me, on), kept.record, known.last_producer_epoch, "keep", reply_to
+        next_offset(me, on), kept.record, known.last_producer_epoch, "keep", reply_to
     )
-    return _log(me, known, wait, on, kept.new_producer_ids)
+    return append_record(me, known, wait, on, kept.new_producer_ids)
 
 
 def _decide(
@@ -515,7 +391,7 @@ def _decide(
     if known.is_kept:
         record = two_phase.decision_of_kept(known, record, on)
     wait = PendingAppend(
-        _next_offset(me, on),
+        next_offset(me, on),
         record,
         known.producer_epoch if bumps else -1 if fence else known.last_producer_epoch,
         answer,
@@ -523,7 +399,7 @@ def _decide(
         two_phase=to is InitProducerId2PcResponse,
     )
     fresh = record.next_producer_id == on.next_producer_id
-    return _log(me, known, wait, on, new_producer_ids=1 if fresh else 0)
+    return append_record(me, known, wait, on, new_producer_ids=1 if fresh else 0)
 
 
 def _fence(
@@ -540,58 +416,3 @@ def _fence(
     """
     bumps = on.image.features.transaction_version >= 2
     return _decide(me, known, answer, reply_to, on, committed=False, bumps=bumps, fence=True, to=to)
-
-
-def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
-    """Complete a transition: its record is replicated."""
-    record = wait.record
-    if record.state is S.DEAD:
-        gone = replay(me, Tombstone(record.transactional_id))
-        return Effects(gone, events=(TransactionForgotten(record.transactional_id),))
-    before = me.transactions[record.transactional_id]
-    known = metadata_of(record).but(last_producer_epoch=wait.last_producer_epoch)
-    waits = wait.answer == "end" and known.state in PREPARED and on.rules.end_txn_response()
-    known = known.but(owed=wait.reply_to) if waits else known
-    me = _with(me, known)
-    moved = TransactionMoved(
-        known.transactional_id,
-        known.producer_id,
-        known.producer_epoch,
-        None if before.producer_epoch == -1 else before.state,
-        known.state,
-        known.partitions,
-        known.kept_for,
-    )
-    open_yet = Check("state", None, before.state, Errors.CONCURRENT_TRANSACTIONS)
-    checks = (open_yet,) if wait.answer == "fence" and wait.reply_to is not None else ()
-    replies = () if waits else answers_of(wait, known)
-    done = Effects(me, replies=replies, events=(moved,), checks=checks)
-    if known.state not in PREPARED:
-        return done
-    ready = made_ready(known, on.now_ms)
-    sending = _send_markers(me, ready, known.partitions, on)
-    return with_effects(
-        sending.state,
-        done.but(events=(moved, decided_by(wait, before))),
-        sending,
-    )
-
-
-def _send_markers(
-    me: TransactionCoordinator, known: TransactionMetadata, partitions: tuple[str, ...], on: Context
-) -> Effects:
-    """Put markers on the wire, one request per broker; log COMPLETE_* when none is left.
-
-    A partition that is gone (its topic was deleted) needs no marker; one that nobody leads waits.
-    Source: TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
-    """
-    there = on.image.leaders
-    known = known.but(partitions=tuple(p for p in known.partitions if p in there))
-    partitions = tuple(p for p in partitions if p in there)
-    if not known.partitions and not known.cancelled:
-        ready = known.but(sent=(), to_send=(), pending_state=None, owed=None)
-        return _log(me, ready, completing(_next_offset(me, on), known), on)
-    whose = (ROLE, me.shard, f"{me.coordinator_epoch} {known.transactional_id}")
-    requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
-    known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))
-    return Effects(_with(me, known), requests=requests)

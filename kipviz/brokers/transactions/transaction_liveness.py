@@ -20,8 +20,8 @@ from kipviz.brokers.handling import takes
 from kipviz.brokers.timers import RoleTimer, TransactionLiveness
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_checks import owner_checks
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState

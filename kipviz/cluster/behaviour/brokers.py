@@ -9,8 +9,8 @@ from kipviz.brokers.context import NOBODY, Context
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_leaders import share_partition_leader, share_timers
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions import transaction_coordinator
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions import transaction_coordinator, transaction_state_manager
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clauses import OURS, SHIPPED, Clause
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster import dispatch, replication_control
@@ -200,7 +200,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
     spent_as = "transaction timeouts"
 
     def why_not(self, model: Model, world: World, action: TimeOutTransaction) -> str | None:
-        role = world.roles.get((action.broker, transaction_coordinator.ROLE, action.shard))
+        role = world.roles.get((action.broker, transaction_state_manager.ROLE, action.shard))
         if role is None:
             return f"broker {action.broker} does not coordinate {action.transactional_id}"
         return transaction_coordinator.why_no_timeout(role, action.transactional_id)
@@ -219,7 +219,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         for name in turn.scanned(action):
             key = (
                 action.broker,
-                transaction_coordinator.ROLE,
+                transaction_state_manager.ROLE,
                 turn.image.home_of_transactions(name),
             )
             on = turn.context(action.broker)

@@ -23,8 +23,8 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_coordinators import share_coordinator
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.transactions import transaction_coordinator
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import PREPARED
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.actions import ClusterAction, ReadLog
 from kipviz.cluster.model import ClusterModel

@@ -23,10 +23,8 @@ from kipviz.brokers.timers import (
     RoleTimer,
     TransactionalIdExpiry,
 )
-from kipviz.brokers.transactions.transaction_coordinator import (
-    TransactionCoordinator,
-    why_no_timeout,
-)
+from kipviz.brokers.transactions.transaction_coordinator import why_no_timeout
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.clients.kinds import expiring, has_room, next_request
 from kipviz.clients.sending.in_flight import number_of

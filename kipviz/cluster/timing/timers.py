@@ -37,8 +37,8 @@ from kipviz.brokers.timers import (
     TransactionLiveness,
 )
 from kipviz.brokers.transactions.transaction_append import append_of
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.classic_consumer import ClassicConsumer

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.table import Table

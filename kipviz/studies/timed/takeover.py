@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,

@@ -13,7 +13,7 @@ from typing import Any
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clauses import Clause
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of

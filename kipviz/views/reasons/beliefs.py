@@ -11,12 +11,12 @@ from typing import Any
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import (
     COMPLETED,
     PREPARED,
     TransactionMetadata,
 )
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Application
 from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_memory import ShareConsumer

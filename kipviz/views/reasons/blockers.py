@@ -22,8 +22,8 @@ from kipviz.brokers.share_leaders.share_partition import (
     Status,
     pending_cells,
 )
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
 from kipviz.brokers.transactions.transaction_metadata import PREPARED, TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Application
 from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Client, Holder, next_request

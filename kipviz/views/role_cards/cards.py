@@ -15,7 +15,7 @@ import msgspec
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions.transaction_coordinator import TransactionCoordinator
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel, Shown
