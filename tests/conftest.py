@@ -2,14 +2,18 @@
 
 import gc
 import os
+import re
 import signal
 import warnings
 from collections import Counter
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.browser.harness import CHROMIUM_ARGUMENTS, find_chromium
+from tests.patience import PATIENCE
 
 # CI searches with the profile that a developer has: a run that is green at home is green there. Both profiles are
 # derandomized: a red run is red again for whoever runs the same command.
@@ -26,6 +30,40 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "quick")
 # The thousands of tests and the runs they share are alive to the end, and have few circles: looking through them as
 # often as Python does by itself is a tenth of the suite's processor time.
 gc.set_threshold(20_000, 20, 20)
+
+
+# What takes seconds of processor to start, with the folder of the files that ask for it and how they do.
+SHARED = {
+    "Spark": ("tests/", r"pytest\.mark\.spark"),
+    "JupyterLab": ("tests/browser/", r"\bopen_notebook\b|\blab\.address\b"),
+    "the site": ("tests/site/", r"\((opened, )?(served|site)\b"),
+}
+ROOT = Path(__file__).parents[1]
+
+
+@cache
+def unit_of(file: str) -> str:
+    """What a file of tests is run with, in one process: the file alone, or all that share a thing that is dear to start."""
+    path = ROOT / file
+    text = path.read_text(encoding="utf-8") if path.suffix == ".py" and path.is_file() else ""
+    for thing, (folder, asking) in SHARED.items():
+        if file.startswith(folder) and re.search(asking, text):
+            return thing
+    return file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """With --dist=loadfile, start Spark, JupyterLab and the site's server in one of the processes only."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Units(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return unit_of(super()._split_scope(nodeid))
+
+    return Units(config, log)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,7 +104,7 @@ def browser():
     if chromium is None:
         raise RuntimeError("the browser tests need Chromium: install Debian's chromium")
     # A page answers at once or never; what differs between machines is how busy they are.
-    sync_api.expect.set_options(timeout=30_000)
+    sync_api.expect.set_options(timeout=1000 * PATIENCE)
     with sync_api.sync_playwright() as play:
         made = play.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
         yield made
@@ -76,9 +114,10 @@ def browser():
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run what is quick first, so that a plain mistake is told before a server starts.
 
-    What is thorough runs only when it is asked for by its marker (`make thorough`). The browser comes last of
-    all: while Playwright's synchronous interface is open, an event loop runs in this process, and other tests
-    could not start theirs. Of its files the longest go first, so that neither process waits at the end for the other.
+    What is thorough runs only when it is asked for by its marker (`make thorough`). What shares a thing that is
+    dear to start comes together. The browser comes last of all: while Playwright's synchronous interface is open,
+    an event loop runs in this process, and other tests could not start theirs. Of what opens pages the longest
+    goes first, so that neither process waits at the end for the other.
     """
     if "thorough" not in config.option.markexpr:
         kept, left_out = [], []
@@ -86,8 +125,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             (left_out if item.get_closest_marker("thorough") else kept).append(item)
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
-    pages = Counter(item.path for item in items if item.get_closest_marker("browser"))
-    items.sort(key=lambda item: (_stage(item), -pages[item.path]))
+    units = {item.path: unit_of(item.nodeid.partition("::")[0]) for item in items}
+    stages: dict[str, int] = {}
+    for item in items:
+        unit = units[item.path]
+        if unit in SHARED:
+            stages[unit] = max(_stage(item), stages.get(unit, 0))
+    pages = Counter(units[item.path] for item in items if item.get_closest_marker("browser"))
+    items.sort(
+        key=lambda item: (
+            stages.get(units[item.path], _stage(item)),
+            -pages[units[item.path]],
+            units[item.path],
+        )
+    )
     chromium = find_chromium()
     if chromium is None and not os.environ.get("CI"):
         for item in items:

@@ -17,9 +17,12 @@ import sys
 import tempfile
 import time
 import urllib.request
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlsplit
+
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -129,7 +132,6 @@ class Lab:
         root: The folder that is served; write notebooks there.
         outside: Addresses beyond this machine that a page asked for.
         mistakes: JavaScript errors that no page caught.
-        port: Where the server listens.
     """
 
     def __init__(self, root: Path, browser: Browser) -> None:
@@ -145,11 +147,8 @@ class Lab:
     # --- start and stop --------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
-        with contextlib.ExitStack() as undo:
-            undo.callback(shutil.rmtree, self._private, ignore_errors=True)
-            self._start_server(undo)
-            undo.callback(self._close_contexts)
-            self._undo = undo.pop_all()
+        self._undo = contextlib.ExitStack()
+        self._undo.callback(shutil.rmtree, self._private, ignore_errors=True)
         return self
 
     def __exit__(
@@ -158,36 +157,43 @@ class Lab:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._undo.callback(self._close_contexts)
         self._undo.close()
 
-    def _start_server(self, undo: contextlib.ExitStack) -> None:
+    @cached_property
+    def port(self) -> int:
+        """Where the server listens; it is started by whoever asks first, and most pages ask for none."""
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
-            self.port = probe.getsockname()[1]
+            port = int(probe.getsockname()[1])
+        self._start_server(port, self._undo)
+        return port
+
+    def _start_server(self, port: int, undo: contextlib.ExitStack) -> None:
         log = undo.enter_context((self._private / "server.log").open("w+", encoding="utf-8"))
         process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *self._arguments()],
+            [sys.executable, "-m", "jupyterlab", *self._arguments(port)],
             env=self._environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        undo.callback(self._stop_server, process)
-        deadline = time.monotonic() + 90
-        while not self._answers():
+        undo.callback(self._stop_server, process, port)
+        deadline = time.monotonic() + PATIENCE
+        while not self._answers(port):
             if process.poll() is not None or time.monotonic() > deadline:
                 log.seek(0)
                 raise RuntimeError(f"JupyterLab did not start:\n{log.read()[-3000:]}")
             time.sleep(0.1)
 
-    def _arguments(self) -> list[str]:
+    def _arguments(self, port: int) -> list[str]:
         root = ["--allow-root"] if hasattr(os, "getuid") and os.getuid() == 0 else []
         return [
             *root,
             "--no-browser",
             f"--ServerApp.ip={LOOPBACK}",
-            f"--ServerApp.port={self.port}",
+            f"--ServerApp.port={port}",
             "--ServerApp.port_retries=0",
             f"--ServerApp.root_dir={self.root}",
             "--ServerApp.terminals_enabled=False",
@@ -214,25 +220,25 @@ class Lab:
             "IPYTHONDIR": str(self._private / "ipython"),
         }
 
-    def _call(self, path: str, *, method: str = "GET", seconds: float = 2) -> int:
+    def _call(self, port: int, path: str, *, method: str = "GET", seconds: float = 2) -> int:
         request = urllib.request.Request(
-            f"http://{LOOPBACK}:{self.port}{path}",
+            f"http://{LOOPBACK}:{port}{path}",
             headers={"Authorization": f"token {self._token}"},
             method=method,
         )
         with urllib.request.urlopen(request, timeout=seconds) as answer:
             return answer.status
 
-    def _answers(self) -> bool:
+    def _answers(self, port: int) -> bool:
         try:
-            return self._call("/api/status") == 200
+            return self._call(port, "/api/status") == 200
         except OSError:
             return False
 
-    def _stop_server(self, process: subprocess.Popen[bytes]) -> None:
+    def _stop_server(self, process: subprocess.Popen[bytes], port: int) -> None:
         # A server that is asked stops its kernels first; one that is killed leaves them behind.
         with contextlib.suppress(OSError):
-            self._call("/api/shutdown", method="POST", seconds=10)
+            self._call(port, "/api/shutdown", method="POST", seconds=10)
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
@@ -254,6 +260,7 @@ class Lab:
                 color_scheme="dark" if scheme == "dark" else "light",
                 service_workers="block",
             )
+            context.set_default_timeout(1000 * PATIENCE)
             context.on("request", self._record)
             self._contexts[key] = context
         page = self._contexts[key].new_page()
@@ -288,11 +295,11 @@ class Lab:
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
             page.evaluate(OPEN_IN_THIS_PAGE, name)
-            page.wait_for_function(NOTEBOOK_IS_OPEN, arg=name, timeout=60_000)
+            page.wait_for_function(NOTEBOOK_IS_OPEN, arg=name, timeout=1000 * PATIENCE)
         else:
             page = self.new_page(width, height, scheme)
             page.goto(self.address(name, port))
-        page.wait_for_function(NOTEBOOK_IS_THERE, timeout=60_000)
+        page.wait_for_function(NOTEBOOK_IS_THERE, timeout=1000 * PATIENCE)
         page.evaluate(NOTEBOOK_IS_READY)
         notebook = Notebook(page, self._ready if port is None else None)
         notebook.wait_idle()
@@ -322,13 +329,12 @@ class Notebook:
             "light => document.body.dataset.jpThemeLight === light", arg=light
         )
 
-    def wait_idle(self, seconds: float = 60) -> None:
+    def wait_idle(self, seconds: float = PATIENCE) -> None:
         """Wait until the kernel is connected and does nothing."""
         self.page.wait_for_function(KERNEL_IS_IDLE, timeout=seconds * 1000)
 
-    def run_all(self, seconds: float = 120) -> None:
+    def run_all(self, seconds: float = PATIENCE) -> None:
         """Run all cells and wait for the last."""
-        self.page.set_default_timeout(seconds * 1000)
         self.command("notebook:run-all-cells")
         self.wait_idle(seconds)
 

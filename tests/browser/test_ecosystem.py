@@ -19,6 +19,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
 from tests.browser.harness import LOOPBACK, write_notebook
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -51,7 +52,7 @@ def serve(tmp_path_factory):
             undo.callback(process.wait, 20)
             undo.callback(process.terminate)
             address = f"http://{LOOPBACK}:{port}{path}"
-            deadline = time.monotonic() + 90
+            deadline = time.monotonic() + PATIENCE
             while True:
                 with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=60):
                     return address
@@ -86,10 +87,10 @@ def visit(lab):
 def steps_by_keys(page) -> None:
     """Step both steppers by keys and see that they keep apart."""
     steppers = page.locator(".kv")
-    expect(steppers).to_have_count(2, timeout=120_000)
+    expect(steppers).to_have_count(2, timeout=1000 * PATIENCE)
     left, right = steppers.nth(0), steppers.nth(1)
     for stepper in (left, right):
-        expect(stepper.locator(".kv-say")).not_to_be_empty(timeout=120_000)
+        expect(stepper.locator(".kv-say")).not_to_be_empty(timeout=1000 * PATIENCE)
     # A cell that the notebook scrolls out of sight and in again is drawn anew: for a moment it says
     # something else. So it is asked where it stands, and only then what it says.
     stands, other = left.locator(".kv-where-big"), right.locator(".kv-where-big")
@@ -103,7 +104,7 @@ def steps_by_keys(page) -> None:
     expect(left.locator(".kv-say")).not_to_have_text(right.locator(".kv-say").text_content())
     left.press("s")
     page.wait_for_function("() => document.querySelector('.kv-link-text').value.startsWith('kv2.')")
-    with page.expect_download(timeout=60_000) as coming:
+    with page.expect_download(timeout=1000 * PATIENCE) as coming:
         left.get_by_role("button", name="pytest", exact=True).click()
     assert coming.value.suggested_filename.startswith("test_kip_1289_small_step_")
     assert left.locator(".kv-error").is_hidden()
@@ -162,7 +163,7 @@ def test_a_page_of_nbconvert_shows_the_still_picture(tmp_path, visit):
     path = tmp_path / "run.ipynb"
     write_notebook(path, *CELLS)
     notebook = nbformat.read(path, 4)
-    NotebookClient(notebook, timeout=120, store_widget_state=False).execute()
+    NotebookClient(notebook, timeout=PATIENCE, store_widget_state=False).execute()
     html, _ = HTMLExporter().from_notebook_node(notebook)
     file = tmp_path / "run.html"
     file.write_text(html, encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kipviz.command.main import main
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,7 +69,7 @@ def program():
             [sys.executable, *command],
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=PATIENCE,
             check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
         )

@@ -11,6 +11,7 @@ import pytest
 import kipviz
 from kipviz.command.main import main
 from kipviz.serving.served_spec import cluster_of
+from tests.patience import PATIENCE
 from tests.watching.wire import attached
 
 # kafka-python leaves a socket to the collector where a broker went away.
@@ -57,7 +58,7 @@ def test_it_looks_again_until_it_is_interrupted_and_ends_quietly_with_130(server
     ) as watching:
         looks = [json.loads(watching.stdout.readline()) for _ in range(2)]
         watching.send_signal(signal.SIGINT)
-        _, err = watching.communicate(timeout=20)
+        _, err = watching.communicate(timeout=PATIENCE)
     assert (watching.returncode, err) == (130, "")
     assert looks[0]["at_ms"] < looks[1]["at_ms"]
 
@@ -77,7 +78,7 @@ def test_the_looks_are_on_a_page_of_this_machine_too(server):
         with urllib.request.urlopen(address) as answer:
             page, headers = answer.read().decode(), answer.headers
         watching.send_signal(signal.SIGINT)
-        watching.communicate(timeout=20)
+        watching.communicate(timeout=PATIENCE)
     assert address.startswith("http://127.0.0.1:")
     assert "orders-0: open transaction from offset 1 (hanging)" in page
     assert "something is wrong" in page

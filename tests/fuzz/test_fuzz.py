@@ -14,6 +14,7 @@ import pytest
 from tests.fuzz import fuzzing
 from tests.fuzz.fuzzing import Target, failures, input_of, judge
 from tests.fuzz.targets import TARGETS
+from tests.patience import PATIENCE
 
 SEED = 1
 ROOT = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ def test_an_interrupt_ends_it_quietly_with_what_was_counted():
     ) as going:
         assert "inputs" in going.stderr.readline()
         going.send_signal(signal.SIGINT)
-        out, err = going.communicate(timeout=60)
+        out, err = going.communicate(timeout=PATIENCE)
     assert going.returncode == 130
     assert " 0 failed" in out
     assert "Traceback" not in err

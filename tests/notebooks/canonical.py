@@ -22,6 +22,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from tests.patience import PATIENCE
+
 CELL_SECONDS = 120
 NOTEBOOK_SECONDS = 600
 UUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")
@@ -44,7 +46,7 @@ def run(path: Path) -> NotebookNode:
     client = NotebookClient(
         notebook,
         timeout=CELL_SECONDS,
-        startup_timeout=60,
+        startup_timeout=PATIENCE,
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},

@@ -10,6 +10,7 @@ import pytest
 from nbformat import v4
 
 from tests.notebooks import canonical
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +31,7 @@ def tool(*paths):
         [sys.executable, canonical.__file__, *map(str, paths)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * PATIENCE,
         check=False,
     )
 
@@ -55,7 +56,7 @@ def twice(tmp_path_factory):
 
 
 def nbval(path):
-    options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]
+    options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={PATIENCE}"]
     rules = f"--nbval-sanitize-with={ROOT / 'tests/notebooks/sanitize.cfg'}"
     return subprocess.run(
         [
@@ -72,7 +73,7 @@ def nbval(path):
         cwd=path.parent,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * PATIENCE,
         check=False,
     )
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 HERE = Path(__file__).parent / "clients"
 JARS, PYTHON = "KIPVIZ_KAFKA_JARS", "KIPVIZ_CONFLUENT_PYTHON"
-SECONDS = 30
 
 
 def command(name):
@@ -69,7 +70,7 @@ class Clients:
         self.process.stdin.flush()
 
     def answer(self, actor):
-        return self._of(actor).get(timeout=SECONDS)
+        return self._of(actor).get(timeout=PATIENCE)
 
     def run(self, actor, *words):
         self.ask(actor, *words)
@@ -77,5 +78,5 @@ class Clients:
 
     def end(self):
         self.process.stdin.close()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()

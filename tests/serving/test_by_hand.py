@@ -7,6 +7,7 @@ import pytest
 
 import kipviz
 from kipviz.serving.script import answer
+from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -38,7 +39,7 @@ def commit(server):
     def begun():
         client.init_transactions()
         client.begin_transaction()
-        client.send("orders", value=b"once").get(5)
+        client.send("orders", value=b"once").get(PATIENCE)
         return threads.submit(client.commit_transaction)
 
     yield begun
@@ -63,7 +64,7 @@ def test_a_held_answer_that_is_lost_makes_the_client_ask_again_and_the_run_can_e
     server.log_line("app-1", "it waits")
     step = server.lose(held)
     server.release()
-    committing.result(5)
+    committing.result(PATIENCE)
     server.log_line("app-1", "it has committed")
 
     assert ends(server) == ["EndTxn", "EndTxn"]
@@ -89,7 +90,7 @@ def test_a_crash_in_the_hand_ends_with_the_next_coordinator_s_markers(server, co
     assert any("crashes" in title for title in titles)
     assert server.records("orders-0") == ((0, "once", "committed"),)
     server.release()
-    committing.result(5)
+    committing.result(PATIENCE)
     assert ends(server) == ["EndTxn", "EndTxn"]
 
 
@@ -112,7 +113,7 @@ def test_a_script_waits_for_a_held_message_and_loses_it(server, commit):
     # The client asks again, and its request is held again.
     assert answer(server, {"do": "wait-held", "message": "EndTxn", "seconds": 5}) == held
     assert answer(server, {"do": "deliver", "index": 0})["step"] > lost["step"]
-    committing.result(5)
+    committing.result(PATIENCE)
     assert server.records("orders-0") == ((0, "once", "committed"),)
 
 

@@ -15,6 +15,7 @@ import pytest
 import kipviz
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.serving.served_spec import cluster_of
+from tests.patience import PATIENCE
 from tests.serving.client_programs import Clients
 
 pytestmark = [
@@ -60,9 +61,9 @@ def requests(server, client):
     return [name for _, name in server.requests(client) if name not in ON_THE_WAY]
 
 
-def until(what, seconds=5):
+def until(what):
     """Wait for what a client does on a thread of its own, after its call has returned."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)

@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from kipviz.serving.fixture import kipviz_server, pytest_configure
+from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -20,6 +21,6 @@ pytestmark = [
 
 def test_without_a_marker_nothing_goes_wrong(server):
     client = KafkaProducer(bootstrap_servers=server.bootstrap_servers.split(","))
-    client.send("orders", value=b"plain").get(5)
+    client.send("orders", value=b"plain").get(PATIENCE)
     client.close()
     assert server.records("orders-0") == ((0, "plain", "committed"),)

@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 import kipviz
+from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -43,7 +44,7 @@ def test_the_cluster_goes_back_and_a_client_that_reconnects_goes_on_from_there(s
     client = producer(server)
     client.init_transactions()
     client.begin_transaction()
-    client.send("orders", value=b"one").get(5)
+    client.send("orders", value=b"one").get(PATIENCE)
     client.commit_transaction()
     assert server.records("orders-0") == ((0, "one", "committed"),)
 
@@ -52,7 +53,7 @@ def test_the_cluster_goes_back_and_a_client_that_reconnects_goes_on_from_there(s
     assert server.records("orders-0") == ((0, "one", "open"),)
     # What the client knows it still knows: it begins another transaction under its old epoch.
     client.begin_transaction()
-    client.send("orders", value=b"two").get(5)
+    client.send("orders", value=b"two").get(PATIENCE)
     client.commit_transaction()
     client.close()
     assert [value for _, value, _ in server.records("orders-0")] == ["one", "two"]
@@ -99,7 +100,7 @@ def test_in_model_time_a_transaction_times_out_when_somebody_says_so(server):
     with pytest.raises(ValueError, match="no transaction of 'u' is open; open now: none"):
         server.time_out("u")
     client.begin_transaction()
-    client.send("orders", value=b"late").get(5)
+    client.send("orders", value=b"late").get(PATIENCE)
     server._scan_at = 0.0
     server._wake()
     assert server.records("orders-0") == ((0, "late", "open"),)

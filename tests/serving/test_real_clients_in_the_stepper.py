@@ -10,6 +10,7 @@ from kipviz.checking.single_run import runs
 from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.core.tracefile import TraceFileError
 from kipviz.scenarios import served_scenario
+from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -37,7 +38,7 @@ def run():
         log.addHandler(handler)
         log.info("the transaction begins \x1b[31m")
         client.begin_transaction()
-        client.send("orders", value=b"once").get(5)
+        client.send("orders", value=b"once").get(PATIENCE)
         server.rule("lose the 1st EndTxnResponse")
         client.commit_transaction()
         log.info("committed")

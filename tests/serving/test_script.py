@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from kafka import KafkaProducer
@@ -39,7 +41,7 @@ class Script:
 
     def end(self):
         self.process.stdin.close()
-        status = self.process.wait(timeout=10)
+        status = self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
         return status
 
@@ -57,7 +59,7 @@ def test_a_client_is_watched_and_the_run_is_saved(script, tmp_path):
     )
     client.init_transactions()
     client.begin_transaction()
-    client.send("orders", value=b"one").get(5)
+    client.send("orders", value=b"one").get(PATIENCE)
     open_now = script.do({"do": "records", "partition": "orders-0"})["records"]
     assert open_now == [{"offset": 0, "value": "one", "fate": "open"}]
     assert any(

@@ -11,6 +11,7 @@ from kipviz.cluster.actions import Receive
 from kipviz.core import tracefile
 from kipviz.serving.serve import CONNECTIONS_MAX, FRAME_MAX
 from kipviz.serving.served_spec import cluster_of
+from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it reads its own files by an old function
@@ -49,19 +50,24 @@ def read(server, isolation="read_committed"):
         client_id="reader",
         isolation_level=isolation,
         auto_offset_reset="earliest",
-        consumer_timeout_ms=300,
         fetch_max_wait_ms=50,
         group_id=None,
     )
     consumer.assign([ORDERS])
+    found = []
     try:
-        return [(record.key, record.value, record.headers) for record in consumer]
+        # As far as its isolation lets it read, however late that comes.
+        end = consumer.end_offsets([ORDERS])[ORDERS]
+        while consumer.position(ORDERS) < end:
+            for records in consumer.poll(timeout_ms=100).values():
+                found += [(record.key, record.value, record.headers) for record in records]
+        return found
     finally:
         consumer.close()
 
 
-def until(what, seconds=5):
-    end = time.monotonic() + seconds
+def until(what):
+    end = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
@@ -119,7 +125,7 @@ def test_a_zombie_is_fenced(server):
     zombie = producer(server)
     zombie.init_transactions()
     zombie.begin_transaction()
-    zombie.send("orders", value=b"of the zombie").get(5)
+    zombie.send("orders", value=b"of the zombie").get(PATIENCE)
     successor = producer(server)
     successor.init_transactions()
     with pytest.raises(KafkaError):
@@ -134,7 +140,7 @@ def test_a_held_request_waits_until_it_is_released(server):
     client.init_transactions()
     server.rule("hold EndTxn")
     client.begin_transaction()
-    client.send("orders", value=b"held").get(5)
+    client.send("orders", value=b"held").get(PATIENCE)
     commit = client._sender  # the sender goes on while nobody waits for it
     assert commit is not None
     result = client._transaction_manager.begin_commit()
@@ -233,7 +239,7 @@ def test_it_listens_on_loopback_only_and_stops(server):
 
 def test_a_server_that_nobody_uses_stops_by_itself():
     served = kipviz.serve(cluster_of(["orders"], brokers=1), idle_s=0.0)
-    served._thread.join(timeout=5)
+    served._thread.join(timeout=PATIENCE)
     assert not served._thread.is_alive()
 
 

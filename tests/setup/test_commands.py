@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 CLEAN = {
     k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "JUPYTER", "JPY_"))
@@ -60,7 +62,7 @@ def run(checkout, *command, path=None, **variables):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -261,14 +263,14 @@ def test_jupyterlab_answers_on_this_machine_only(checkout):
             listening = listeners(port)
         finally:
             os.killpg(server.pid, 15)
-            server.wait(20)
+            server.wait(PATIENCE)
     assert address.startswith(f"http://127.0.0.1:{port}/lab")
     assert listening == {"0100007F"}
 
 
 def wait_for_address(log, server):
     """The address as a person finds it: printed, with its token."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and server.poll() is None:
         found = re.search(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+", log.read_text())
         if found:
@@ -279,7 +281,7 @@ def wait_for_address(log, server):
 
 def wait_for_answer(address):
     """The server prints its address a moment before it listens."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             with urllib.request.urlopen(address, timeout=5) as answer:

@@ -12,6 +12,7 @@ import pytest
 
 from kipviz.spark import java
 from kipviz.spark.java import NoJava, find_java
+from tests.patience import PATIENCE
 
 FAKE = """#!/bin/sh
 {without_module}
@@ -168,7 +169,7 @@ def run_spark(**variables):
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=PATIENCE,
         check=False,
     )
     assert "RESULT" in done.stdout, done.stderr[-3000:]

@@ -13,6 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.patience import PATIENCE
 from tests.setup import lock
 
 ROOT = Path(__file__).parents[2]
@@ -136,7 +137,7 @@ def test_binder_would_build_an_image_from_this_folder(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 # Stands for the environment's Python: writes down what is asked of it and answers as told.
 RECORDER = """\
@@ -62,7 +64,7 @@ def set_up(checkout, *arguments, **variables):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 

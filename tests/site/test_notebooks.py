@@ -15,6 +15,7 @@ from kipviz.site import lite
 from kipviz.site.runtime import FetchError, fetch_wheels
 from kipviz.site.serve import server
 from tests.notebooks.canonical import canonical
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = lite.notebooks(ROOT)
@@ -61,9 +62,9 @@ def check_notebook(browser, lab: str, notebook: Path) -> None:
         page.goto(
             f"{lab}lab/index.html?path=notebooks/{FORMER.get(notebook.stem, notebook.stem)}.ipynb"
         )
-        page.wait_for_function(READY, timeout=90_000)
+        page.wait_for_function(READY, timeout=1000 * PATIENCE)
         assert page.evaluate(PATH) == f"notebooks/{notebook.name}"
-        page.wait_for_function(IDLE, timeout=120_000)
+        page.wait_for_function(IDLE, timeout=1000 * PATIENCE)
         page.evaluate(RUN)
         page.wait_for_function("() => window.ran", timeout=300_000)
         made = canonical(nbformat.from_dict(page.evaluate(NOTEBOOK)))

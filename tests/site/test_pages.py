@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.site.build import TABS
 from kipviz.site.papers import KIP_PAPERS
+from tests.patience import PATIENCE
 from tests.site.conftest import COLD_MAX
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -51,7 +52,7 @@ def test_a_story_is_drawn_and_steps_before_the_model_is_there(opened, served, na
 
 def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(opened, served):
     opened.goto(f"{served.address}story/kip-1289-group-commit.html")
-    opened.wait_for_function(READY, timeout=90_000)
+    opened.wait_for_function(READY, timeout=1000 * PATIENCE)
     assert opened.inner_text("#state").startswith("The model answers (")
 
     # A fault of one's own: the model makes a branch.
@@ -63,7 +64,9 @@ def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(ope
         m.set("command", { do: "take", choice: items.find((i) => i.enabled && i.group === "fault").id, branch: 0, step: at, id: 77 });
         m.save_changes(); }"""
     )
-    opened.wait_for_function("() => window.model.get('branches').length === 1", timeout=30_000)
+    opened.wait_for_function(
+        "() => window.model.get('branches').length === 1", timeout=1000 * PATIENCE
+    )
 
     # A search is ended in the middle.
     opened.click("#search")
@@ -73,12 +76,13 @@ def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(ope
     # Two designs.
     opened.click("#compare")
     opened.wait_for_function(
-        "() => window.model.get('payload').left && document.querySelector('.kv')", timeout=30_000
+        "() => window.model.get('payload').left && document.querySelector('.kv')",
+        timeout=1000 * PATIENCE,
     )
 
     # A step as an address, from another story, where nothing is served any more.
     opened.goto(f"{served.address}story/kip-1289-share-commit.html")
-    opened.wait_for_function(READY, timeout=90_000)
+    opened.wait_for_function(READY, timeout=1000 * PATIENCE)
     opened.locator(".kv").focus()
     opened.keyboard.press("ArrowRight")
     opened.wait_for_function("() => window.model.get('step') > 0")
@@ -91,11 +95,11 @@ def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(ope
     served.server_close()
     opened.goto("about:blank")
     opened.goto(address)
-    opened.wait_for_function("() => window.laps?.link", timeout=90_000)
+    opened.wait_for_function("() => window.laps?.link", timeout=1000 * PATIENCE)
     assert opened.evaluate("() => window.model.get('step')") == step
     # A story that nobody opened before is played by the model.
     opened.goto(f"{served.address}story/kip-98-zombie.html")
-    opened.wait_for_function(READY, timeout=90_000)
+    opened.wait_for_function(READY, timeout=1000 * PATIENCE)
     assert opened.evaluate("() => window.model.get('payload').scenario") == "kip-98-zombie"
 
 
@@ -104,7 +108,7 @@ def test_an_address_with_a_design_opens_the_story_under_it_and_an_unknown_one_is
 ):
     story = f"{served.address}story/kip-1289-share-commit.html"
     opened.goto(f"{story}#design=as-written&step=2")
-    opened.wait_for_function(READY, timeout=90_000)
+    opened.wait_for_function(READY, timeout=1000 * PATIENCE)
     assert opened.evaluate("() => window.model.get('payload').design.name") == "as-written"
     assert opened.evaluate("() => window.model.get('step')") == 2
     assert opened.input_value("#design") == "as-written"
@@ -113,7 +117,7 @@ def test_an_address_with_a_design_opens_the_story_under_it_and_an_unknown_one_is
     opened.wait_for_function("() => location.hash.startsWith('#design=as-written&step=')")
     opened.goto("about:blank")
     opened.goto(f"{story}#design=nonsense")
-    opened.wait_for_function(READY, timeout=90_000)
+    opened.wait_for_function(READY, timeout=1000 * PATIENCE)
     assert opened.inner_text("#state").startswith("This is the story under repaired: ")
     assert "nonsense" in opened.inner_text("#state")
 

@@ -11,6 +11,7 @@ from kipviz.spark import cold_start
 from kipviz.spark.campaign import Campaign, in_a_loop, run_places
 from kipviz.spark.session import SparkUnavailable
 from kipviz.spark.worker_runs import VERDICT_SCHEMA
+from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 
 
@@ -25,7 +26,7 @@ class Start:
 
     def session(self, master):
         self.asked.append(master)
-        self.there.wait(20)
+        self.there.wait(PATIENCE)
         if self.error is not None:
             raise self.error
         return "a session"

@@ -24,6 +24,7 @@ from kipviz.spark.campaign_changes import changes_between
 from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.log_digests import LIST, what_is_damaged, write_digests
 from kipviz.spark.saved_runs import saved_campaign
+from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 
 ROOT = Path(__file__).parents[2]
@@ -260,7 +261,7 @@ def interrupted(words, seconds, folder):
     ended = started.poll() is not None
     started.send_signal(signal.SIGINT)
     try:
-        told, said = started.communicate(timeout=60)
+        told, said = started.communicate(timeout=PATIENCE)
     finally:
         started.kill()
     return started.returncode, said, ended or bool(told)

@@ -12,6 +12,7 @@ import pytest
 from kipviz.spark import session as sessions
 from kipviz.spark.java import NoJava
 from kipviz.spark.session import SparkUnavailable, profile
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,7 +143,7 @@ def test_a_session_runs_says_nothing_on_the_terminal_ends_its_java_and_starts_ag
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout.split() == ["10", "ParseException", "True", "False", "7"]
@@ -170,7 +171,7 @@ def test_a_start_that_fails_gives_the_reason_that_java_gave():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     sentence, folder = done.stdout.splitlines()

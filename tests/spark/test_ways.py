@@ -9,6 +9,7 @@ import pytest
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.spark.campaign import Campaign, in_a_loop, in_processes, task_count
 from kipviz.spark.failures import CampaignFailed, explained
+from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 
 
@@ -56,8 +57,8 @@ def test_processes_can_be_cancelled_from_another_thread():
     assert campaign.result is None
 
 
-def holds_within_a_minute(condition):
-    for _ in range(600):
+def comes_to_hold(condition):
+    for _ in range(10 * PATIENCE):
         if condition():
             return True
         time.sleep(0.1)
@@ -82,11 +83,11 @@ def test_a_cancelled_campaign_ends_its_worker_processes_in_the_middle_of_a_run(
     running = threading.Thread(target=run, daemon=True)
     running.start()
     try:
-        assert holds_within_a_minute(asleep.exists)
+        assert comes_to_hold(asleep.exists)
         campaign.cancel()
-        running.join(30)
+        running.join(PATIENCE)
         assert len(ended) == 1
-        assert holds_within_a_minute(lambda: set(multiprocessing.active_children()) <= before)
+        assert comes_to_hold(lambda: set(multiprocessing.active_children()) <= before)
     finally:
         for worker in set(multiprocessing.active_children()) - before:
             worker.kill()

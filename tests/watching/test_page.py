@@ -8,6 +8,7 @@ from kipviz.views.reasons.open_transactions import Blocked
 from kipviz.watching.admin_queries import Owned, ShareBacklog, ShareGroupNow
 from kipviz.watching.cluster_query import Look
 from kipviz.watching.page import WatchPage, page_of
+from tests.patience import PATIENCE
 
 EVIL = "<script>alert(1)</script>\x1b[2J"
 ROW = Blocked(
@@ -46,7 +47,7 @@ def page():
 
 def asked(page, method="GET", path="/", host=None):
     port = int(page.address.rstrip("/").rpartition(":")[2])
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     client.request(method, path, headers={"Host": host or f"127.0.0.1:{port}"})
     answer = client.getresponse()
     text = answer.read().decode()

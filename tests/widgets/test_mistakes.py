@@ -6,6 +6,8 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import v4
 
+from tests.patience import PATIENCE
+
 # Each is what somebody mistypes, and how its line begins.
 MISTAKES = {
     "kipviz.open('kip-1289-smal')": "UnknownScenario: there is no scenario 'kip-1289-smal'; nearest",
@@ -26,7 +28,7 @@ def test_each_mistake_is_one_line_and_an_error_of_the_program_is_told_whole() ->
     cells = ["import kipviz\nrun = kipviz.open('kip-1289-small')", *MISTAKES, own]
     tags = {"tags": ["raises-exception"]}
     notebook = v4.new_notebook(cells=[v4.new_code_cell(cell, metadata=tags) for cell in cells])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3").execute()
     errors = [
         [output for output in cell.outputs if output.output_type == "error"]
         for cell in notebook.cells

@@ -37,7 +37,7 @@ class Actor:
         self.producer.begin_transaction()
 
     def send(self, topic, value):
-        return str(self.producer.send(topic, partition=0, value=value.encode()).get(10).offset)
+        return str(self.producer.send(topic, partition=0, value=value.encode()).get(60).offset)
 
     def offsets(self, group, topic, offset):
         committed = {TopicPartition(topic, 0): OffsetAndMetadata(int(offset), "", -1)}
