@@ -209,7 +209,7 @@ def test_ci_fails_when_the_tests_fail(checkout):
 def test_only_ci_insists_on_a_browser(tmp_path):
     (tmp_path / "tests").mkdir()
     shutil.copytree(ROOT / "tests/browser", tmp_path / "tests/browser")
-    for name in ("tests/conftest.py", "pyproject.toml"):
+    for name in ("tests/conftest.py", "tests/patience.py", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
     command = [
         sys.executable,
