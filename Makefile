@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab site test check coverage mutants thorough fuzz lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-site set-up-lock
+.PHONY: help lab site test check coverage mutants thorough fuzz interrupt lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-site set-up-lock
 .NOTPARALLEL:
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo 'make notebooks   run the notebooks again and store their outputs'
 	@echo "make front       bundle the stepper's JavaScript again"
 	@echo 'make fuzz        hold mutated inputs against every reader of foreign data, for as long as you like'
+	@echo 'make interrupt   press ^C at random moments of long commands and see that nothing is lost'
 	@echo 'make lock        lock every package for Binder and conda again, and list the licences'
 	@echo 'make bench       measure the speed'
 
@@ -73,6 +74,10 @@ thorough: set-up-test
 # `make fuzz ARGS="--seconds 600 --target wire --seed 5"`; tests/fuzz/README.md says the rest.
 fuzz: set-up-test
 	@exec $(BIN)/python -m tests.fuzz $(ARGS)
+
+# ARGS: --seed 5 --count 200, --command campaign, --record
+interrupt: set-up-test
+	@exec $(BIN)/python -m tests.interrupting $(ARGS)
 
 lock: set-up-lock
 	@$(BIN)/python tests/setup/lock.py

@@ -81,7 +81,7 @@ def test_the_rule_is_a_value_or_one_sentence_within_bounds(monkeypatch, data, ki
 
 
 def test_a_failing_input_is_kept_with_the_command_that_replays_it(tmp_path, monkeypatch, capsys):
-    from tests.fuzz import __main__ as program
+    from tests.fuzz import program
 
     monkeypatch.setitem(program.TARGETS, "odd", ODD._replace(make=lambda _: b"escapes"))
     words = ["--target", "odd", "--inputs", "5", "--seed", "7", "--into", str(tmp_path / "kept")]

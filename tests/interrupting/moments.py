@@ -44,18 +44,21 @@ class Command:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended."""
+    """How a command ended; `left` says that a process of it runs on."""
 
     status: int
     out: str
     err: str
     seconds: float
     interrupted: bool
+    left: bool = False
 
     def wrong(self) -> str:
         """Say what is not as it should be: the status is 130 (or of the signal itself), nothing is loud."""
         if self.interrupted and self.status not in (130, -signal.SIGINT):
             return f"status {self.status}: {self.err[-2_000:]}{self.out[-500:]}"
+        if self.left:
+            return "a process is left"
         found = [each for each in LOUD if each in self.err or each in self.out]
         return f"{found[0]}: {self.err[-2_000:]}" if found else ""
 
@@ -83,20 +86,17 @@ def run(argv: list[str], after: float | None = None) -> Ended:
         finally:
             if going.poll() is None:
                 os.killpg(going.pid, signal.SIGKILL)
-    return Ended(going.returncode, out, err, time.monotonic() - began, interrupted)
+    took = time.monotonic() - began
+    return Ended(going.returncode, out, err, took, interrupted, is_left(going.pid))
 
 
-def children_left(argv: list[str]) -> list[int]:
-    """Give the processes that still run a command, for which nobody waits."""
-    mine = "\0".join(argv[1:]).encode()
-    found = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if mine in each.read_bytes():
-                found.append(int(each.parent.name))
-        except OSError:
-            continue
-    return found
+def is_left(group: int) -> bool:
+    """Say whether a process of a command still runs, for which nobody waits."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 # -- what is lost -------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ COMMANDS = (
         goes_on,
     ),
     Command("audit", ("audit", "--logs", RECORDING), nothing_kept),
-    Command("ledger", ("ledger", "--json"), nothing_kept, 25.0),
+    Command("ledger", ("ledger", "--json"), nothing_kept, 15.0),
     Command(
         "fuzz",
         ("tests.fuzz", "--target", "wire", "--seconds", "6", "--into", "FOLDER"),

@@ -1,7 +1,8 @@
 """`make lock`: every package that Binder and conda install, with the hashes of its files, and its licence.
 
 The direct dependencies stand in pyproject.toml; what they need is resolved by uv for every system and every
-Python from 3.11.9 on, in the versions that this environment has, which are those that the tests ran with.
+Python from 3.11.9 on, in the versions that this environment has, which are those that the tests ran with. Python, Java
+and pip themselves are conda's: environment.yml says why they have no hashes.
 """
 
 from __future__ import annotations

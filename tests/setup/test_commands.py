@@ -79,6 +79,7 @@ def test_make_alone_names_every_command(checkout):
         "mutants",
         "thorough",
         "fuzz",
+        "interrupt",
         "site",
         "format",
         "notebooks",
