@@ -4,7 +4,7 @@
     make interrupt ARGS='--command campaign --count 20'
 
 Each command is run once as a whole; then ^C comes after a random part of that time, to all its processes as from a
-terminal. It has to end with status 130 (or by the signal, while Python starts), say nothing loud, leave no process, and
+terminal. If all was done already, it says what it says at one go, and another moment is drawn; else it has to end with status 130 (or by the signal, while Python starts), say nothing loud, leave no process, and
 what it kept has to be whole: it goes on from there to the answer that it gives at one go. The exit status is 0 if
 all is so, else 1.
 """
@@ -39,6 +39,7 @@ class Moments:
         self._wholes: dict[str, Ended] = {}
         self.counts: Counter[str] = Counter()
         self.by_signal = 0
+        self.too_late = 0
         self.wrong: list[str] = []
 
     def draw(self, number: int) -> str:
@@ -52,6 +53,9 @@ class Moments:
                 argv = command.argv(folder)
                 ended = run(argv, part * whole.seconds)
                 if not ended.interrupted:
+                    continue
+                if not command.seconds and ended.came_too_late(whole):
+                    self.too_late += 1
                     continue
                 self.counts[command.name] += 1
                 self.by_signal += ended.status < 0
@@ -78,6 +82,7 @@ class Moments:
             "seed": seed,
             "moments": dict(self.counts),
             "while Python starts": self.by_signal,
+            "too late, when all was done": self.too_late,
             "wrong": self.wrong,
         }
 

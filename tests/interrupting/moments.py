@@ -53,6 +53,11 @@ class Ended:
     interrupted: bool
     left: bool = False
 
+    def came_too_late(self, whole: Ended) -> bool:
+        """Say whether all was done already: then a command says what it says at one go, with its status."""
+        done = not self.err.endswith("so far\n") and self.status == whole.status
+        return done and answer(self.out) == answer(whole.out)
+
     def wrong(self) -> str:
         """Say what is not as it should be: the status is 130 (or of the signal itself), nothing is loud."""
         if self.interrupted and self.status not in (130, -signal.SIGINT):

@@ -30,6 +30,7 @@ from kipviz.records.transaction_state import TransactionRecord
 from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
 from kipviz.views.reasons.blockers import findings
 from kipviz.widgets.rebuilt_logs import run_of_logs
+from tests.recordings.made_logs import batch, write
 
 HERE = Path(__file__).parent
 RELEASE = HERE / "kafka-4.4.0"
@@ -402,3 +403,17 @@ def test_the_command_says_who_blocks_and_writes_a_page(name: str, tmp_path: Path
         folder = cut(RELEASE / name, tmp_path / "cut", output_A_0=1, __transaction_state_45=2)
         assert main(["log", str(folder), *words[2:]]) == 1
         assert "has my-txn ONGOING" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "said"),
+    [
+        (-1, "1970-01-01 00:00:00.000"),  # a record without a timestamp
+        (0, "1970-01-01 00:00:00.000"),
+        (1_790_000_000_007, "2026-09-21 14:13:20.007"),
+    ],
+)
+def test_a_batch_says_when_it_was_written_to_the_ms(tmp_path: Path, at_ms: int, said: str) -> None:
+    write(tmp_path, "out-0", batch(0, at=at_ms))
+    (entry,) = run_of_logs(tmp_path).model.entries
+    assert entry.at == said

@@ -15,6 +15,7 @@ import pytest
 from kipviz.core.table import Table
 from kipviz.recordings.judging.not_judged import KNOWN
 from kipviz.recordings.judging.report import Report, of_evidence
+from kipviz.recordings.judging.unreadable import unreadable
 from kipviz.recordings.recorded import Exchange, plain
 from kipviz.recordings.replayed_roles import joining
 from kipviz.recordings.replayed_roles.answer_text import sayings
@@ -149,3 +150,17 @@ def test_a_request_that_the_model_cannot_handle_is_a_row_and_the_others_are_judg
     )
     assert len(rows) == len(leaving)
     assert {each.api for each in told.accepted} >= {"JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT"}
+
+
+@pytest.mark.parametrize("api", ["JOIN_GROUP", "SYNC_GROUP", "LEAVE_GROUP"])
+def test_an_answer_to_a_member_that_lacks_what_it_says_is_told_by_its_number(
+    api: str, recordings: dict[str, Evidence]
+) -> None:
+    lacking = {"JOIN_GROUP": "members", "SYNC_GROUP": "assignment", "LEAVE_GROUP": "errorCode"}
+    wire = recordings["classic-static"].exchanges
+    exchange = next(each for each in wire if each.api == api)
+    answer = Table.of({k: v for k, v in exchange.response.items() if k != lacking[api]})
+    assert unreadable((exchange,), {}) == {}
+    found = unreadable((exchange, exchange.but(response=answer)), {})
+    assert list(found) == [1]
+    assert found[1]
