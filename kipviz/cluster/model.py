@@ -36,7 +36,8 @@ from kipviz.cluster.behaviour.catalogue import (
 from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.search_key import SearchKeys
-from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.step_memory import StepMemory
 from kipviz.cluster.timing import deadlines
 from kipviz.cluster.timing.durations import forgets, retains

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.specs.abstraction import (
     PROFILES,
@@ -35,14 +36,7 @@ from kipviz.cluster.specs.session_config import (
     session_timeout,
 )
 from kipviz.cluster.specs.simplifications import CHOSEN
-from kipviz.cluster.specs.spec import (
-    ApplicationSpec,
-    BadSpec,
-    ClusterSpec,
-    Durations,
-    FaultBudget,
-    check,
-)
+from kipviz.cluster.specs.spec import ApplicationSpec, BadSpec, ClusterSpec, Durations, FaultBudget
 from kipviz.cluster.timing.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
 from kipviz.cluster.timing.durations import FIELDS, occurring
 from kipviz.core.values import Value

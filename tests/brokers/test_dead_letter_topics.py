@@ -9,7 +9,8 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.brokers.share_leaders import share_partition_leader as spl
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors

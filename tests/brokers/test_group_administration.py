@@ -20,7 +20,8 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource

@@ -10,7 +10,8 @@ from kipviz.brokers.groups.group_state import GroupCoordinator, PendingOffset
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.membership import share_membership
 from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import JoinGroup

@@ -15,7 +15,8 @@ from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.group_calls import groups_of
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

@@ -7,7 +7,8 @@ import pytest
 from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders.share_partition import REJECTED, TOO_OFTEN
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce

@@ -17,7 +17,8 @@ from kipviz.clients.groups import classic_consumer as consumer
 from kipviz.clients.groups.assignors import assigned, cooperative, sticky
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import (

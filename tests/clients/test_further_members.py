@@ -7,7 +7,8 @@ import pytest
 from kipviz.clients.application import Call, Line, restarted
 from kipviz.clients.shares.draining import DRAINED
 from kipviz.clients.shares.share_member import ShareMember
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario

@@ -6,7 +6,8 @@ import pytest
 
 from kipviz.clients.groups import classic_consumer, group_consumer
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.list_offsets import ListOffsets

@@ -12,7 +12,8 @@ from kipviz.clients.groups.assignors import assigned
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.subscribing import subscription_of
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.world import first_world
 from kipviz.messages.classic_groups import Subscribed
 from kipviz.messages.errors import Errors

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import fields
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.abstraction import (
     KAFKA,
     PROFILES,
@@ -16,7 +17,7 @@ from kipviz.cluster.specs.abstraction import (
 )
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.specs.simplifications import ALWAYS, CHOSEN, Owner
-from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, PlainSpec, check
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, PlainSpec
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.designs.catalogue import design

@@ -14,7 +14,8 @@ from kipviz.cluster.actions import (
     RemakeTopic,
     StartBroker,
 )
-from kipviz.cluster.specs.spec import BadSpec, FaultBudget, Placement, Remade, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget, Placement, Remade
 from kipviz.cluster.world import Envelope
 from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.apis.rights import Operation, Resource

@@ -7,7 +7,8 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors

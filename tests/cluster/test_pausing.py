@@ -6,7 +6,8 @@ import pytest
 
 from kipviz.cluster.actions import Deliver, Heal, Pause, Resume, Send, Step
 from kipviz.cluster.behaviour.catalogue import runs_on, script_name
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.timing.clock import clock_named
 from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace

@@ -5,9 +5,10 @@ import random
 import pytest
 
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.specs.program_limits import why_no_program
+from kipviz.cluster.spec_checks.program_limits import why_no_program
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.session_config import SessionSpec
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios.library import LIBRARY, scenario

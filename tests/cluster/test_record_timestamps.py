@@ -12,7 +12,8 @@ from kipviz.checking.search.explore import explore
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.actions import ClusterAction, Tick
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec
 from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
 from kipviz.cluster.timing.timers import ages
 from kipviz.cluster.world import World

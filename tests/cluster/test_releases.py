@@ -11,7 +11,8 @@ from kipviz.brokers.context import Image
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import InstallRelease, Send, StartBroker, UpgradeFeature
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design

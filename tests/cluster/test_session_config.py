@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.session_config import (
     CONFIGS,
     OFF,
@@ -13,7 +14,7 @@ from kipviz.cluster.specs.session_config import (
     configured,
     parse,
 )
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.scenarios import session_programs

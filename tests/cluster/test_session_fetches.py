@@ -12,7 +12,8 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.trace import Trace

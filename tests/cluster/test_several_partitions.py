@@ -6,8 +6,9 @@ import pytest
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.abstraction import SMALL
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.errors import Errors
 from kipviz.scenarios import programs

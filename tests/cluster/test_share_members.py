@@ -8,8 +8,9 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.groups.consumer_membership import MemberState
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.abstraction import SMALL
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState

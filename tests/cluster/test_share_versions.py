@@ -11,8 +11,9 @@ from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.actions import Step, UpgradeFeature
 from kipviz.cluster.admission import admitted
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.share_levels import share_level
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget, check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.apis.rights import Operation, Resource

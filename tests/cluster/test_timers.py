@@ -25,7 +25,8 @@ from kipviz.cluster.actions import (
     Tick,
 )
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Durations, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Durations
 from kipviz.cluster.timing import deadlines, retention, timers
 from kipviz.cluster.timing.clock import Clock, Deadline
 from kipviz.cluster.timing.durations import DURATIONS, FIELDS, occurring

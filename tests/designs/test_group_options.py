@@ -11,7 +11,8 @@ from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.cluster.actions import UpgradeFeature
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named

@@ -6,7 +6,8 @@ import pytest
 
 from kipviz.brokers.groups.group_coordinator import spoken_in
 from kipviz.clients.transactions.topic_ids import TopicIds, asked, named
-from kipviz.cluster.specs.spec import BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named
 from kipviz.messages.errors import Errors

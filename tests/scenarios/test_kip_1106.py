@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import OLDEST_MS, BadSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.cluster.timing.record_timestamps import horizon_of

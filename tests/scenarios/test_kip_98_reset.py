@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.cluster.specs.spec import BadSpec, FaultBudget, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors

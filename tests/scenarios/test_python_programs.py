@@ -14,7 +14,8 @@ from kipviz.clients.catching import catchable, class_thrown
 from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import Step, TimeOutCall
-from kipviz.cluster.specs.spec import BadSpec, FaultBudget, check
+from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.command.main import main
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story

@@ -1,1 +1,1 @@
-"""What a cluster can be: its spec, the limits of each field, and what a program may call."""
+"""What a cluster is: its spec, the limits of each field, and what a profile leaves out."""

@@ -7,10 +7,7 @@ NOT MODELLED: the hosts between source and sink.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kipviz.cluster.specs.spec import ApplicationSpec
+from kipviz.cluster.specs.spec import ApplicationSpec
 
 
 def why_no_further_members(application: ApplicationSpec) -> str:

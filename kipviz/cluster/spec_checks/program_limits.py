@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kipviz.clients.application import STAGING, Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, CONSUMER
 from kipviz.clients.sessions.session_calls import GIVEN
 from kipviz.clients.shares.draining import drained_by
 from kipviz.clients.transactions import external_database as databases
 from kipviz.cluster.specs.session_config import SESSION
+from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.messages.share_groups import AcknowledgeType
-
-if TYPE_CHECKING:
-    from kipviz.cluster.specs.spec import ApplicationSpec
 
 # Calls of some consumers only: which ones, and whether it is one of them.
 OF_SHARE_CONSUMERS = (
