@@ -66,7 +66,7 @@ def check_notebook(browser, lab: str, notebook: Path) -> None:
         assert page.evaluate(PATH) == f"notebooks/{notebook.name}"
         page.wait_for_function(IDLE, timeout=1000 * PATIENCE)
         page.evaluate(RUN)
-        page.wait_for_function("() => window.ran", timeout=300_000)
+        page.wait_for_function("() => window.ran", timeout=3000 * PATIENCE)
         made = canonical(nbformat.from_dict(page.evaluate(NOTEBOOK)))
     finally:
         context.close()
