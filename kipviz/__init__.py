@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from kipviz.driving.cluster import Cluster as Cluster
     from kipviz.driving.desk import Desk as Desk
     from kipviz.lessons.own_story import story as story
-    from kipviz.recordings.judging.report import report as accept
     from kipviz.serving.serve import serve as serve
     from kipviz.widgets.campaign_view import CampaignView
     from kipviz.widgets.costs import costs as costs
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from kipviz.widgets.design_lab import verdicts as verdicts
     from kipviz.widgets.exercise import hand_in as hand_in
     from kipviz.widgets.exercise import lab as lab
+    from kipviz.widgets.judged_logs import accept as accept
     from kipviz.widgets.kip_1289 import corners as corners
     from kipviz.widgets.kip_1289 import findings as findings
     from kipviz.widgets.lab import open_run as open  # noqa: A004  kipviz.open, as Path.open is
@@ -127,7 +127,7 @@ _HOMES = {
     "Cluster": "kipviz.driving.cluster:Cluster",
     "Desk": "kipviz.driving.desk:Desk",
     "Latencies": "kipviz.checking.timed.critical_path:Latencies",
-    "accept": "kipviz.recordings.judging.report:report",
+    "accept": "kipviz.widgets.judged_logs:accept",
     "ablate": "kipviz.widgets.outcomes:ablate",
     "outcomes": "kipviz.widgets.outcomes:outcomes",
     "compare": "kipviz.widgets.side_by_side:compare",

@@ -8,7 +8,7 @@ its data, PREPARE_* before its markers, COMPLETE_* after them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import heapify, heappop, heapreplace
 from pathlib import Path
@@ -43,6 +43,7 @@ from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRec
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 TEXT_MAX = 60
+STOPPED = "Stopped before this log was read."
 OF_DEAD_LETTERS = "__dlq.errors."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITIONS_MAX = 1_000
@@ -63,6 +64,7 @@ def entries_of(
     elected: Mapping[tuple[str, int], int] = MappingProxyType({}),
     compacted: Collection[str] = (),
     damages: list[RecordingError] | None = None,
+    go_on: Callable[[int, int], bool] | None = None,
 ) -> tuple[Entry, ...]:
     """Read partitions and put their batches into the order in which they were written.
 
@@ -70,10 +72,11 @@ def entries_of(
     `topic_ids` are names of topics by their ids, where the folders do not tell; `elected` says when each
     leader epoch of a partition began, before which its leader has written nothing. `compacted` are the user topics
     of which compaction takes records away. Where `damages` is given, a damaged batch is noted there and passed over.
+    `go_on` hears before each log how many are read and how many there are; once it says no, the others are damages.
 
     Raises:
         RecordingError: if a log is damaged, has an unknown layout, a folder is no partition's, or a topic
-            has no log here.
+            has no log here; or reading was stopped and no `damages` are given.
         ValueError: if the topics are one text instead of several.
     """
     topics = several("topics", topics, "orders")
@@ -81,13 +84,21 @@ def entries_of(
     folders = tuple(folders)
     known = {**topic_ids, **topic_ids_in(folders)}
     there: list[str] = []
-    for folder in folders:
+    stopped = False
+    for number, folder in enumerate(folders):
         topic, dash, index = folder.name.rpartition("-")
         if not dash or not index.isdecimal():
             why = "A partition's folder is named topic-number, such as __transaction_state-45."
             raise RecordingError(str(folder), 0, why)
         there.append(topic)
         if topics and topic not in topics and topic not in DECODERS:
+            continue
+        stopped = stopped or (go_on is not None and not go_on(number, len(folders)))
+        if stopped:
+            unread = RecordingError(str(folder), 0, STOPPED)
+            if damages is None:
+                raise unread
+            damages.append(unread)
             continue
         segments = read_partition(
             folder,

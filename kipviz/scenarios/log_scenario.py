@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kipviz.cluster.real.rebuilt_cluster import Election, Entry, RebuiltModel, Shown, spec_of
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import broker_host
 from kipviz.core.trace import Trace
+from kipviz.core.values import fingerprint
 from kipviz.designs.design import Design
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
@@ -31,13 +33,21 @@ class LoggedScenario(Scenario, frozen=True):
         rules = (design.broker_rules(), design.client_rules())
         return RebuiltModel(self.spec, *rules, self.entries, self.skipped, self.elections)
 
-    def play(self, design: Design) -> tuple[Trace, tuple[Chapter, ...]]:
-        """Read everything to the end."""
+    def play(
+        self, design: Design, go_on: Callable[[int, int], bool] | None = None
+    ) -> tuple[Trace, tuple[Chapter, ...]]:
+        """Read everything to the end, or until `go_on` says no, which hears how many batches are read and how many there are."""
         model: Any = self.model(design)
         # No promise is judged: a log does not say from which record an output was made.
         trace = Trace.start(model, ())
+        there_are = len(self.entries) - self.skipped
+        # The page asks for the mark of every step. Asked along the way a log's digest rolls on; later, each would begin at its start.
+        fingerprint(trace.world)
         while possible := model.enabled(trace.world):
+            if go_on is not None and not go_on(trace.depth, there_are):
+                break
             trace = trace.take(possible[0])
+            fingerprint(trace.world)
         return trace, ()
 
 

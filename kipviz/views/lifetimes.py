@@ -134,7 +134,7 @@ class _Open:
 
     def shows(self, cells: Cells) -> bool:
         """Whether these cells are what the row already says; the same object needs no look."""
-        if self.source is cells:
+        if self.source is cells or self.source == cells:
             return True
         same_tone = bool(self.row["tone"] == cells.get(TONE, CALM))
         return same_tone and bool(self.row["cells"] == _bare(cells))

@@ -312,7 +312,7 @@ STYLE = (
     ".kv-columns table{table-layout:fixed;width:100%;border-collapse:collapse;margin:4px 0}"
     ".kv-columns th,.kv-columns td{text-align:left!important;vertical-align:top;white-space:normal;"
     "overflow-wrap:break-word;padding:4px 6px;border-bottom:1px solid var(--jp-border-color2,#ccc)}"
-    f".kv-columns tr>:first-child{{width:{FIRST_PX}px;position:sticky;left:0;background:var(--jp-layout-color0,#fff)}}"
+    f".kv-columns tr>:first-child{{width:{FIRST_PX}px;position:sticky;left:0;background:var(--jp-layout-color0,#fff);color:var(--jp-content-font-color1,#111)}}"
     ".kv-columns .kv-apart{border-left:3px solid currentColor}"
     ".kv-columns .kv-waits{border-left:3px dotted currentColor}"
     ".kv-columns .kv-same,.kv-columns .kv-renamed{border-left:3px solid transparent}"

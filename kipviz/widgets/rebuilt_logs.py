@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kipviz.checking.search.interrupted import GoOn
 from kipviz.checking.single_run.runs import Run
 from kipviz.core.validation import path as path_given
 from kipviz.designs.catalogue import design as design_named
@@ -14,12 +15,18 @@ from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacte
 from kipviz.recordings.decoded.elections import elected_of, elections_of, placements_of
 from kipviz.recordings.files.broker_folder import topic_ids_in
 from kipviz.recordings.files.cluster_folders import cluster_folders
-from kipviz.recordings.rebuild import entries_among, entries_of, internal_partitions_of
+from kipviz.recordings.rebuild import (
+    STOPPED,
+    entries_among,
+    entries_of,
+    internal_partitions_of,
+)
 from kipviz.recordings.recorded import LEADERS, load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.log_scenario import DESIGN, scenario_of
 from kipviz.widgets.lab import stepper_of
+from kipviz.widgets.progress import saying
 from kipviz.widgets.stepper import Stepper
 
 # A page of so many steps still opens at once; what was written before is read, but has no steps.
@@ -35,10 +42,13 @@ def run_of_logs(
     *,
     torn_tail: bool = False,
     at: tuple[str, int] | None = None,
+    go_on: GoOn | None = None,
 ) -> Run:
     """Read logs and give them as a run that stands at its end; `not_read` of its story names damaged batches.
 
     Several brokers of one cluster are several paths. `at` is a partition and an offset: then only the batches around it are read, however large the logs are.
+    `go_on` hears what is done, of how many, and their name. Once it says no, logs that are not read yet are in `not_read`, or
+    the run stands at the batch that was read last, and the next ones are its next steps.
 
     Raises:
         RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
@@ -64,6 +74,7 @@ def run_of_logs(
             elected=elected_of(decisions),
             compacted=compacted_in(known),
             damages=damages,
+            go_on=_named(go_on, "logs read"),
         )
     else:
         # A window needs numpy, which a page has not; whole logs do not.
@@ -88,8 +99,15 @@ def run_of_logs(
         entries, " and ".join(each.resolve().name for each in places), count, last, *led
     ).but(not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in folders.unread)))
     design = design_named(DESIGN)
-    trace, chapters = story.play(design)
+    if left := sum(each.why == STOPPED for each in damages):
+        # What was read is kept, so it is replayed to its end.
+        story, go_on = story.but(title=f"{story.title}, of which {left} logs were not read"), None
+    trace, chapters = story.play(design, _named(go_on, "batches replayed"))
     return Run(story, design, story.model(design), trace, chapters)
+
+
+def _named(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
+    return None if go_on is None else lambda done, there_are: go_on(done, there_are, what)
 
 
 def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
@@ -137,6 +155,8 @@ def rebuild(
         torn_tail: the files were copied from a running broker: what is cut off is no damage.
         at: a partition and an offset, as a finding of an audit has them: only the batches around it are read.
 
+    A notebook's stop button ends a long one: the stepper then stands at the last batch that was read, and goes on from there.
+
     Example:
         >>> import kipviz
         >>> kipviz.rebuild("tests/recordings/kafka-4.4.0/commit-and-abort").last_step
@@ -146,8 +166,11 @@ def rebuild(
         RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
         ValueError: if a number is none, in one sentence.
     """
-    run = run_of_logs(path, topics, last, internal_partitions, torn_tail=torn_tail, at=at)
+    with saying(lambda done, there_are, what: f"{done:,} of {there_are:,} {what}") as go_on:
+        run = run_of_logs(
+            path, topics, last, internal_partitions, torn_tail=torn_tail, at=at, go_on=go_on
+        )
     stepper = stepper_of(run).last()
     if at is not None:
-        stepper.step = step_of(run, *at)
+        stepper.step = min(step_of(run, *at), stepper.last_step)
     return stepper

@@ -108,3 +108,19 @@ def test_designs_in_columns_have_a_picture_and_break_no_word(open_file, tmp_path
     shown = page.locator(".kv-columns img").bounding_box()
     assert shown["width"] <= width
     assert shown["y"] < 800, "the picture begins on the first screen"
+
+
+@pytest.mark.parametrize("ground", ["#fff;color:#111", "#111;color:#eee"])
+def test_the_first_column_is_read_on_any_ground(open_file, tmp_path, ground) -> None:
+    file = tmp_path / "columns.html"
+    columns = kipviz.compare(STORY, "repaired", "as-written", "finding-D")
+    file.write_text(f"<!doctype html><body style='background:{ground}'>{columns.html()}")
+    page = open_file(file, width=833, height=800)
+    cells = page.evaluate(
+        """() => [...document.querySelectorAll('.kv-columns tr>:first-child')].map((node) => {
+          const { color, backgroundColor } = getComputedStyle(node);
+          return [color, backgroundColor].map((rgb) => rgb.match(/\\d+/g).slice(0, 3).reduce((sum, one) => sum + Number(one), 0) / 3);
+        })"""
+    )
+    assert cells
+    assert min(abs(ink - behind) for ink, behind in cells) > 200

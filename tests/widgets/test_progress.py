@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +13,16 @@ import nbformat
 import pytest
 
 import kipviz
+from kipviz.checking.single_run.permalink import mark_text
+from kipviz.recordings.judging import report
+from kipviz.recordings.judging.report import in_this_process, of_evidence
+from kipviz.recordings.request_context.evidence import of_recording
 from kipviz.widgets import progress
+from kipviz.widgets.rebuilt_logs import run_of_logs
 from tests.notebooks.canonical import canonical
 
 SMALL = "kip-1289-small"
+RECORDING = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "transaction-answers"
 # A call, what it says of how far it is, and how much its result has.
 LONG: dict[str, tuple[Callable[[], Any], str, Callable[[Any], int]]] = {
     "explore": (
@@ -54,6 +62,16 @@ LONG: dict[str, tuple[Callable[[], Any], str, Callable[[Any], int]]] = {
         lambda: kipviz.findings("A", "D", "I"),
         "2 of 3 findings, ",
         lambda found: len(found.shown),
+    ),
+    "accept": (
+        lambda: kipviz.accept(RECORDING),
+        " of 187 requests compared",
+        lambda found: len(found.asked),
+    ),
+    "rebuild": (
+        lambda: kipviz.rebuild(RECORDING),
+        " batches replayed",
+        lambda found: found.last_step,
     ),
     "corners": (
         lambda: kipviz.corners(["repaired"]),
@@ -148,3 +166,47 @@ def test_a_kernel_says_how_far_it_is_but_not_to_nbval_which_compares_all_outputs
     assert not progress._in_a_notebook()
     monkeypatch.delenv("PYTEST_VERSION")
     assert progress._in_a_notebook()
+
+
+def test_a_rebuilding_that_is_stopped_says_what_it_left_out_or_goes_on_from_where_it_stands() -> (
+    None
+):
+    def until(name: str, count: int) -> Callable[..., bool]:
+        return lambda done, _of, what: what != name or done < count
+
+    whole = run_of_logs(RECORDING)
+    some = run_of_logs(RECORDING, go_on=until("logs read", 3))
+    assert some.scenario.title.endswith(" logs were not read")
+    assert 0 < some.trace.depth < whole.trace.depth
+    begun = run_of_logs(RECORDING, go_on=until("batches replayed", 5))
+    assert begun.trace.depth == 5
+    assert begun.model.enabled(begun.trace.world), "the next batch is the next step"
+
+
+@pytest.mark.slow
+def test_a_comparison_that_was_stopped_says_nothing_of_clocks() -> None:
+    evidence = of_recording(RECORDING)
+    moved = evidence.but(
+        exchanges=tuple(
+            x.but(received_ms=x.received_ms + 7_200_000, answered_ms=x.answered_ms + 7_200_000)
+            for x in evidence.exchanges
+        )
+    )
+    judge = partial(in_this_process, go_on=lambda done, _of: done < 100)
+    stopped = of_evidence(moved, judge)
+    assert stopped.stopped
+    assert not of_evidence(moved).stopped
+    assert stopped.refused
+    assert report._told_of(moved, "+00:00", judge).clock == ""
+    assert report._told_of(moved, "+00:00", in_this_process).clock != ""
+
+
+def test_the_marks_of_a_rebuilt_run_are_known_when_it_was_replayed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = run_of_logs(RECORDING)
+    asked: list[object] = []
+    monkeypatch.setattr("kipviz.core.log.encoding", lambda record: asked.append(record) or b"")
+    for node in run.trace.path(run.trace.cursor):
+        mark_text(run.trace.node(node).world)
+    assert asked == [], "a log begins again at its start"

@@ -12,7 +12,7 @@ from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import UTC
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.causes import Cause, first_causes, subjects_of
-from kipviz.recordings.judging.request_book import GoOn, RequestBook, always
+from kipviz.recordings.judging.request_book import STOPPED, GoOn, RequestBook, always
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
@@ -56,6 +56,11 @@ class Report(Value, frozen=True):
     def doubted(self) -> tuple[Asked, ...]:
         """The answers that differ from the model's, of which the difference cannot be judged."""
         return tuple(each for each in self.asked if not each.accepted and each.doubt)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the comparison was stopped before the last request."""
+        return any(reason == STOPPED for _, reason, _ in self.not_asked)
 
     @property
     def cannot_judge(self) -> tuple[tuple[str, str, int], ...]:
@@ -147,12 +152,6 @@ def report(
     Of several brokers at most `worlds_max` states of the cluster are kept for requests of the same time: more is faster and
     takes more memory.
 
-    Example:
-        >>> import kipviz
-        >>> report = kipviz.accept("tests/recordings/kafka-4.4.0/commit-and-abort")
-        >>> print(next(report.lines()))
-        39 requests, 38 responses compared: 38 accepted, 0 refused, 0 that cannot be judged.
-
     Raises:
         RecordingError: if logs or requests cannot be read.
         ValueError: if the offset is none, a recording is given what it brings itself, or `worlds_max` is less than 1.
@@ -215,7 +214,7 @@ def _request_logs(requests: Any) -> tuple[Path, ...]:
 
 def _told_of(evidence: Evidence, utc_offset: str, judge: Judge) -> Report:
     found = of_evidence(evidence, judge)
-    if not found.refused:
+    if not found.refused or found.stopped:
         return found
     return found.but(clock=_about_clock(evidence, found, utc_offset, judge))
 
@@ -232,8 +231,9 @@ def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judg
         else x
         for x in evidence.exchanges
     )
-    left = len(of_evidence(evidence.but(exchanges=moved), judge).refused)
-    if left >= len(found.refused):
+    again = of_evidence(evidence.but(exchanges=moved), judge)
+    left = len(again.refused)
+    if again.stopped or left >= len(found.refused):
         return ""
     return (
         f"The clocks differ: the times of the request log fit those of the partitions' logs with --utc-offset="

@@ -55,8 +55,9 @@ NameOf = Callable[[str], str]
 def tape(log: PartitionLog) -> Card:
     """Give every offset with its batch and what became of it, and the log's marks."""
     card: Card = {}
+    decided = _Decided()
     for batch in log.batches:
-        about = _about(log, batch)
+        about = _about(log, batch, decided.epoch_of(batch))
         if batch.control:
             cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
             card[f"offset {batch.base_offset}"] = cells
@@ -76,8 +77,9 @@ def entries(log: PartitionLog, name_of: NameOf) -> Card:
     `name_of` names a share-partition by its key.
     """
     card: Card = {}
+    decided = _Decided()
     for batch in log.batches:
-        about = _about(log, batch)
+        about = _about(log, batch, decided.epoch_of(batch))
         whose = ": ".join(filter(None, (about["batch"], about.get("fate"))))
         if batch.control:
             value = f"{batch.control} marker of {whose}, in epoch {batch.producer_epoch}"
@@ -111,30 +113,34 @@ def _entry(offset: int, value: str) -> Card:
     return {f"offset {offset}": {"label": str(offset), "value": value, "order": 2 * offset}}
 
 
-def _about(log: PartitionLog, batch: Batch) -> Cells:
+def _about(log: PartitionLog, batch: Batch, epoch: int) -> Cells:
     """Say whose a batch is, whether it is a marker, and what became of its transaction."""
     about: Cells = {"batch": "", "control": batch.control[:1]}
     if batch.producer_id < 0 or not batch.transactional:
         return about
-    epoch = _decided_epoch(log, batch) if batch.control else batch.producer_epoch
     about["batch"] = f"pid {batch.producer_id} epoch {epoch}"
     if not batch.control:
         about["fate"] = _fate(log, batch)
     return about
 
 
-def _decided_epoch(log: PartitionLog, marker: Batch) -> int:
-    """Give the epoch of the batches that a marker decides, with which it stands in the picture.
+class _Decided:
+    """The epoch with which each batch of a log stands in the picture, asked for in the order of the log.
 
-    It is one below the marker's own, or the same below transaction version 2; a marker that finds no
-    batch of its producer stands alone.
+    A marker stands with the batches that it decides: their epoch is one below its own, or the same below transaction
+    version 2. A marker that finds no batch of its producer stands alone.
     """
-    for at in range(len(log.batches) - 1, -1, -1):
-        before = log.batches[at]
-        if before.base_offset < marker.base_offset and before.producer_id == marker.producer_id:
-            close = marker.producer_epoch - before.producer_epoch in {0, 1}
-            return before.producer_epoch if close and not before.control else marker.producer_epoch
-    return marker.producer_epoch
+
+    def __init__(self) -> None:
+        self._last: dict[int, Batch] = {}
+
+    def epoch_of(self, batch: Batch) -> int:
+        before = self._last.get(batch.producer_id)
+        self._last[batch.producer_id] = batch
+        if not batch.control or before is None or before.control:
+            return batch.producer_epoch
+        close = batch.producer_epoch - before.producer_epoch in {0, 1}
+        return before.producer_epoch if close else batch.producer_epoch
 
 
 def _fate(log: PartitionLog, batch: Batch) -> str:
