@@ -515,6 +515,15 @@ KIP = Kip(
             PAGE,
         ),
         Row(
+            "4.2 with Kafka's defaults",
+            "The share consumer joins its group, and a record counts once its followers have it.",
+            MODELLED,
+            "clients.shares.share_member.join",
+            "kip-1310-as-kafka-is",
+            "scenarios/test_kafka_defaults.py::test_a_share_group_and_a_session_share_one_transaction_that_is_committed",
+            PAGE,
+        ),
+        Row(
             "4.2 today",
             "The same as KIP-1289 has it: the producer sends the acknowledgements.",
             MODELLED,

@@ -37,6 +37,15 @@ KIP = Kip(
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
+            "Motivation: consume, transform and produce with members that join",
+            "A transaction copies records while partitions move between members; every setting is Kafka's default.",
+            MODELLED,
+            handler="clients.groups.group_consumer.poll",
+            scenario="kip-447-as-kafka-is",
+            test="scenarios/test_kafka_defaults.py::test_a_member_at_the_default_reset_begins_behind_the_records_of_its_new_partition",
+            page="25-groups-in-a-transaction-kip-447-and-1319",
+        ),
+        Row(
             "Motivation and Rejected Alternatives, counted",
             "A producer per task costs more with each partition, one per thread does not; several transactional ids in one "
             "producer save objects and connections, and no request.",
