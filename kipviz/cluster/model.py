@@ -48,6 +48,7 @@ from kipviz.cluster.world import (
     RoleKey,
     World,
     first_world,
+    is_loading,
 )
 from kipviz.core.kept_answers import KeptAnswers
 from kipviz.core.model import NotEnabled, Outcome
@@ -139,7 +140,7 @@ class ClusterModel:
     def _begun(self) -> World:
         turn = self.turn(first_world(self.spec))
         for key, role in turn.roles.items():
-            if getattr(role, "loading", False):
+            if is_loading(role):
                 turn.carry_out(key, dispatch.loaded(role, turn.context(key[0])))
         return turn.world()
 
@@ -318,7 +319,7 @@ class ClusterModel:
         """Give what a role has to load, or its timers that are set."""
         if key[1] not in self._timed_roles:
             return None
-        if getattr(role, "loading", False):
+        if is_loading(role):
             return tuple(a for each in OF_NEW_ROLES for a in each.of_new_role(key, role)), ()
         on = self.context(world, key[0])
         due: list[tuple[str, tuple[ClusterAction, ...]]] = []

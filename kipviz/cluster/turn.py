@@ -51,6 +51,7 @@ from kipviz.cluster.world import (
     channel_of,
     host_of,
     idle,
+    is_loading,
     role_key,
 )
 from kipviz.core.model import Event
@@ -213,7 +214,7 @@ class Turn:
         broker = self.image.leader_of(partition)
         key = role_key(broker, partition)
         role = self.roles.get(key)
-        if role is None or getattr(role, "loading", False):
+        if role is None or is_loading(role):
             return
         self.carry_out(key, dispatch.on_replicated(role, self.context(broker)))
         if key[1] == "partition_leader":

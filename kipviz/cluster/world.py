@@ -268,6 +268,12 @@ def role_key(broker: int, partition: str) -> RoleKey:
     return (broker, role_of(partition), partition)
 
 
+def is_loading(role: BrokerRole | None) -> bool:
+    """Say whether a coordinator has its log still to read; no other role reads one first."""
+    coordinators = GroupCoordinator | ShareCoordinator | TransactionCoordinator
+    return isinstance(role, coordinators) and role.loading
+
+
 def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:
     """Give a fresh role instance for a partition; coordinators still have to load."""
     match role_of(partition):

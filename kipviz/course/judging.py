@@ -17,7 +17,8 @@ from kipviz.course.lab import Goal, Lab
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
 from kipviz.designs.options import SLOTS
-from kipviz.lessons.goals import Moment, goal_named
+from kipviz.lessons.goals import goal_named
+from kipviz.lessons.moment import Moment
 from kipviz.lessons.own_story import story
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import COMMIT

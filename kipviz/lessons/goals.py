@@ -6,17 +6,19 @@ the learner stands at a moment, on the main run or on a branch, at which its pre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
-
-import msgspec
+from typing import TypedDict
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import HEARD_NO_MORE
+from kipviz.brokers.membership.consumer_group import GroupMember
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED, PREPARED
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import MAX_IDLE
@@ -31,6 +33,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.lessons import late_request_goals, log_goals
 from kipviz.lessons.group_goals import GROUP_GOALS
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.lessons.operating_goals import OPERATING_GOALS
 from kipviz.lessons.session_goals import SESSION_GOALS
 from kipviz.lessons.share_goals import SHARE_GOALS
@@ -57,17 +60,6 @@ ZOMBIE = (
 )
 
 
-class Moment(msgspec.Struct, frozen=True):
-    """Where a learner stands: the world, what just happened, and the actions that led here."""
-
-    world: World
-    events: Sequence[Event]
-    actions: Sequence[ClusterAction]
-
-
-Goal = Callable[[Moment], bool]
-
-
 class UnknownGoal(ValueError):
     """A checkpoint that names a goal which there is not."""
 
@@ -78,7 +70,7 @@ def _states(moment: Moment) -> list[TransactionState]:
     return [known.state for role in coordinators for known in role.transactions.values()]
 
 
-def _records(moment: Moment) -> list[Any]:
+def _records(moment: Moment) -> list[InFlight]:
     leaders = (role for role in moment.world.roles.values() if isinstance(role, ShareLeader))
     return [
         record
@@ -184,7 +176,8 @@ def _read_again(moment: Moment) -> bool:
         TransactionState.COMPLETE_ABORT in _states(moment)
     )
     return aborted and any(
-        getattr(app.consumer, "position", 0) < 0 for app in moment.world.applications.values()
+        isinstance(app.consumer, Consumer | MemberConsumer) and app.consumer.position < 0
+        for app in moment.world.applications.values()
     )
 
 
@@ -229,7 +222,7 @@ def _half_a_transaction(moment: Moment) -> bool:
     )
 
 
-def _members(moment: Moment) -> list[Any]:
+def _members(moment: Moment) -> list[GroupMember]:
     roles = moment.world.roles.values()
     return [
         member
@@ -264,7 +257,8 @@ def _member_gone(moment: Moment) -> bool:
 def _told_unstable(moment: Moment) -> bool:
     """A consumer backs off because an offset is not stable yet."""
     return any(
-        getattr(a.consumer, "backing_off", False) for a in moment.world.applications.values()
+        isinstance(a.consumer, MemberConsumer) and a.consumer.backing_off
+        for a in moment.world.applications.values()
     )
 
 
@@ -396,6 +390,9 @@ GOALS: Mapping[str, Goal] = {
 }
 
 
+Span = TypedDict("Span", {"goal": str, "from": int, "to": int | None})
+
+
 class Spans:
     """When each of some goals holds along one line, told moment by moment.
 
@@ -410,9 +407,9 @@ class Spans:
             UnknownGoal: if there is no such goal; the message lists what there is.
         """
         self._goals = {name: goal_named(name) for name in names}
-        self._open: dict[str, dict[str, Any]] = {}
+        self._open: dict[str, Span] = {}
         self._actions: list[ClusterAction] = []
-        self.found: list[dict[str, Any]] = []
+        self.found: list[Span] = []
 
     def see(
         self, step: int, action: ClusterAction | None, world: World, events: Sequence[Event]

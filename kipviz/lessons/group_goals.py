@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from kipviz.brokers.groups import group_retention
 from kipviz.brokers.groups.group_state import GroupCoordinator
@@ -12,6 +12,7 @@ from kipviz.brokers.timers import AssignmentInterval
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.cluster.actions import DelayOver, MissPoll
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
@@ -19,19 +20,22 @@ from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFet
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message, taken_apart
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import FetchResponse
 from kipviz.messages.several_groups import ANSWERS
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
+M = TypeVar("M", bound=Message)
 
-def _delivered(moment: Any, *kinds: type[Message]) -> Iterator[Any]:
+
+def _delivered(moment: Moment, *kinds: type[M]) -> Iterator[M]:
     """Give the messages of some kinds that have just come, requests and answers."""
     for event in moment.events:
         if isinstance(event, MessageDelivered) and isinstance(event.message, kinds):
             yield event.message
 
 
-def _group_waits(moment: Any) -> bool:
+def _group_waits(moment: Moment) -> bool:
     """Somebody has joined the next generation of a group, and somebody has not."""
     groups = (
         group
@@ -46,14 +50,14 @@ def _group_waits(moment: Any) -> bool:
     )
 
 
-def _answered(moment: Any, error: Errors) -> bool:
+def _answered(moment: Moment, error: Errors) -> bool:
     return any(
-        isinstance(event, MessageSent) and getattr(event.message, "error", None) is error
+        isinstance(event, MessageSent) and error_in(event.message) is error
         for event in moment.events
     )
 
 
-def _told_to_join(moment: Any) -> bool:
+def _told_to_join(moment: Moment) -> bool:
     """A member has just been told, by the response to its heartbeat, that the group rebalances."""
     return any(
         isinstance(event, MessageSent)
@@ -63,27 +67,27 @@ def _told_to_join(moment: Any) -> bool:
     )
 
 
-def _generation_refused(moment: Any) -> bool:
+def _generation_refused(moment: Moment) -> bool:
     """Something of an older generation has just been refused."""
     return _answered(moment, Errors.ILLEGAL_GENERATION)
 
 
-def _instance_fenced(moment: Any) -> bool:
+def _instance_fenced(moment: Moment) -> bool:
     """Somebody who spoke in the name of a static member has just been fenced."""
     return _answered(moment, Errors.FENCED_INSTANCE_ID)
 
 
-def _polled_too_late(moment: Any) -> bool:
+def _polled_too_late(moment: Moment) -> bool:
     """A consumer has just left its group, because its application did not poll in time."""
     return bool(moment.actions) and isinstance(moment.actions[-1], MissPoll)
 
 
-def _generation_seen(moment: Any) -> bool:
+def _generation_seen(moment: Moment) -> bool:
     """A transaction coordinator has just heard of a generation (KIP-447, first draft)."""
     return any(isinstance(event, GenerationSeen) for event in moment.events)
 
 
-def _older_fenced(moment: Any) -> bool:
+def _older_fenced(moment: Moment) -> bool:
     """A producer whose generation is over has just been refused by a transaction coordinator."""
     seen = any(
         isinstance(role, TransactionCoordinator) and len(role.assignments)
@@ -92,7 +96,7 @@ def _older_fenced(moment: Any) -> bool:
     return seen and _answered(moment, Errors.PRODUCER_FENCED)
 
 
-def _taken_out(moment: Any) -> bool:
+def _taken_out(moment: Moment) -> bool:
     """An operator has just taken members out of a group."""
     return any(
         isinstance(event, MessageSent)
@@ -103,12 +107,12 @@ def _taken_out(moment: Any) -> bool:
     )
 
 
-def _name_in_use(moment: Any) -> bool:
+def _name_in_use(moment: Moment) -> bool:
     """A static member has just been refused because somebody has its name (KIP-848)."""
     return _answered(moment, Errors.UNRELEASED_INSTANCE_ID)
 
 
-def _reads_while_it_joins(moment: Any) -> bool:
+def _reads_while_it_joins(moment: Moment) -> bool:
     """A consumer whose JoinGroup or SyncGroup is not answered yet has just got records."""
     consumers = {
         client.source: client
@@ -126,12 +130,12 @@ def _reads_while_it_joins(moment: Any) -> bool:
     )
 
 
-def _assignors_refused(moment: Any) -> bool:
+def _assignors_refused(moment: Moment) -> bool:
     """Somebody who knows no assignor that all of a group know has just been refused."""
     return _answered(moment, Errors.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _assignor_changed(moment: Any) -> bool:
+def _assignor_changed(moment: Moment) -> bool:
     """A group has voted for the cooperative assignor."""
     return any(
         isinstance(event, MessageSent)
@@ -142,17 +146,17 @@ def _assignor_changed(moment: Any) -> bool:
     )
 
 
-def _offsets_forgotten(moment: Any) -> bool:
+def _offsets_forgotten(moment: Moment) -> bool:
     """Offsets of a group have just been forgotten, whether or not the group was."""
     return any(isinstance(event, OffsetsExpired) and event.partitions for event in moment.events)
 
 
-def _group_forgotten(moment: Any) -> bool:
+def _group_forgotten(moment: Moment) -> bool:
     """A group has just been forgotten."""
     return any(isinstance(event, OffsetsExpired) and event.deleted for event in moment.events)
 
 
-def _empty_group_keeps(moment: Any) -> bool:
+def _empty_group_keeps(moment: Moment) -> bool:
     """A group has no members, and has what it committed."""
     return any(
         isinstance(role, GroupCoordinator)
@@ -161,7 +165,7 @@ def _empty_group_keeps(moment: Any) -> bool:
     )
 
 
-def _offset_found(moment: Any) -> bool:
+def _offset_found(moment: Moment) -> bool:
     """A member has just been told where its group left off."""
     return any(
         isinstance(event, MessageSent)
@@ -172,7 +176,7 @@ def _offset_found(moment: Any) -> bool:
     )
 
 
-def _subscription_changed(moment: Any) -> bool:
+def _subscription_changed(moment: Moment) -> bool:
     """A member has just said that it subscribes to something else than before."""
     return any(
         beat.member_epoch > 0 and beat.topics is not None
@@ -180,7 +184,7 @@ def _subscription_changed(moment: Any) -> bool:
     )
 
 
-def _expression_resolved(moment: Any) -> bool:
+def _expression_resolved(moment: Moment) -> bool:
     """A group knows which topics an expression of a member stands for."""
     return any(
         bool(topics)
@@ -191,22 +195,22 @@ def _expression_resolved(moment: Any) -> bool:
     )
 
 
-def _expression_refused(moment: Any) -> bool:
+def _expression_refused(moment: Moment) -> bool:
     """A member has just been told that its expression is none."""
     return _answered(moment, Errors.INVALID_REGULAR_EXPRESSION)
 
 
-def _group_full(moment: Any) -> bool:
+def _group_full(moment: Moment) -> bool:
     """Somebody has just been turned away because a group has as many members as it may have."""
     return _answered(moment, Errors.GROUP_MAX_SIZE_REACHED)
 
 
-def _name_taken(moment: Any) -> bool:
+def _name_taken(moment: Moment) -> bool:
     """Somebody has just been told that there is no group of its kind by that name."""
     return _answered(moment, Errors.GROUP_ID_NOT_FOUND)
 
 
-def _one_group_fails(moment: Any) -> bool:
+def _one_group_fails(moment: Moment) -> bool:
     """An answer about several groups has just come, in which one has an error and another one has none."""
     return any(
         len({answer.error is Errors.NONE for answer in taken_apart(whole)}) > 1
@@ -214,7 +218,7 @@ def _one_group_fails(moment: Any) -> bool:
     )
 
 
-def _nothing_told(moment: Any) -> bool:
+def _nothing_told(moment: Moment) -> bool:
     """An operator has just been told, without an error, that a group has no offset."""
     return any(
         answer.error is Errors.NONE and not answer.offsets
@@ -223,24 +227,24 @@ def _nothing_told(moment: Any) -> bool:
     )
 
 
-def _interval_over(moment: Any) -> bool:
+def _interval_over(moment: Moment) -> bool:
     """A group of KIP-848 may have its next target from now on."""
     last = moment.actions[-1] if moment.actions else None
     return isinstance(last, DelayOver) and isinstance(last.delay, AssignmentInterval)
 
 
-def _rack_said(moment: Any) -> bool:
+def _rack_said(moment: Moment) -> bool:
     """A member's heartbeat has just come that says in which rack it is."""
     return any(beat.rack for beat in _delivered(moment, ConsumerGroupHeartbeat))
 
 
-def _rack_told(moment: Any) -> bool:
+def _rack_told(moment: Moment) -> bool:
     """An operator has just been told in which rack a member is."""
     described = _delivered(moment, ConsumerGroupDescribeResponse)
     return any(member.rack for answer in described for member in answer.members)
 
 
-GROUP_GOALS: Mapping[str, Callable[[Any], bool]] = {
+GROUP_GOALS: Mapping[str, Goal] = {
     "group waits": _group_waits,
     "subscription changed": _subscription_changed,
     "expression resolved": _expression_resolved,

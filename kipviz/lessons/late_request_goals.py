@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import DeliverLate, UpgradeFeature
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageDelivered, MessageSent, TransactionDecided
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions import AddPartitionsToTxnResponse, InitProducerId
 from kipviz.records.batches import COMMIT, DataRecord
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
@@ -19,23 +20,23 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 FENCED = (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH)
 
 
-def _transactions(moment: Any) -> list[TransactionMetadata]:
+def _transactions(moment: Moment) -> list[TransactionMetadata]:
     roles = moment.world.roles.values()
     coordinators = (role for role in roles if isinstance(role, TransactionCoordinator))
     return [known for role in coordinators for known in role.transactions.values()]
 
 
-def _outputs(moment: Any) -> list[PartitionLog]:
+def _outputs(moment: Moment) -> list[PartitionLog]:
     logs = moment.world.logs.items()
     return [log for name, log in logs if topic_of(name) not in INTERNAL_TOPICS]
 
 
-def _arrived_late(moment: Any) -> bool:
+def _arrived_late(moment: Moment) -> bool:
     """A request arrived on this run after its client had given it up."""
     return any(isinstance(action, DeliverLate) for action in moment.actions)
 
 
-def _hangs(moment: Any) -> bool:
+def _hangs(moment: Moment) -> bool:
     """A transaction is open in an output, and no coordinator has that output in a transaction."""
     known = {
         (name, transaction.producer_id)
@@ -49,7 +50,7 @@ def _hangs(moment: Any) -> bool:
     )
 
 
-def _late_one_refused(moment: Any) -> bool:
+def _late_one_refused(moment: Moment) -> bool:
     """A late batch was just refused: by its leader, or by the coordinator that the leader asked."""
     if not _arrived_late(moment):
         return False
@@ -64,7 +65,7 @@ def _late_one_refused(moment: Any) -> bool:
     )
 
 
-def _ended_by_a_late_one(moment: Any) -> bool:
+def _ended_by_a_late_one(moment: Moment) -> bool:
     """A late request has just decided a transaction."""
     return (
         bool(moment.actions)
@@ -73,7 +74,7 @@ def _ended_by_a_late_one(moment: Any) -> bool:
     )
 
 
-def _output_twice(moment: Any) -> bool:
+def _output_twice(moment: Moment) -> bool:
     """A source record has two committed outputs in a log."""
     return any(_twice(log) for log in _outputs(moment))
 
@@ -94,29 +95,29 @@ def _twice(log: PartitionLog) -> bool:
     return False
 
 
-def _fenced(moment: Any) -> bool:
+def _fenced(moment: Moment) -> bool:
     """A client was just told that its epoch is not the newest."""
     return any(
         isinstance(event, MessageDelivered)
         and event.way == "response"
         and event.source.partition("/")[0] in moment.world.applications
-        and getattr(event.message, "error", Errors.NONE) in FENCED
+        and error_in(event.message) in FENCED
         for event in moment.events
     )
 
 
-def _producer_ended(moment: Any) -> bool:
+def _producer_ended(moment: Moment) -> bool:
     """A producer is in FATAL_ERROR: it can only be closed."""
     apps = moment.world.applications.values()
     return any(app.producer.manager.state is ProducerState.FATAL_ERROR for app in apps)
 
 
-def _rotating(moment: Any) -> bool:
+def _rotating(moment: Moment) -> bool:
     """A decision has taken a fresh producer id that becomes valid when it is complete."""
     return any(known.next_producer_id >= 0 for known in _transactions(moment))
 
 
-def _bumped_by_the_client(moment: Any) -> bool:
+def _bumped_by_the_client(moment: Moment) -> bool:
     """A client has just asked for the next epoch of the identity that it has."""
     return any(
         isinstance(event, MessageSent)
@@ -126,12 +127,12 @@ def _bumped_by_the_client(moment: Any) -> bool:
     )
 
 
-def _level_changed(moment: Any) -> bool:
+def _level_changed(moment: Moment) -> bool:
     """Another feature level was finalized on this run."""
     return any(isinstance(action, UpgradeFeature) for action in moment.actions)
 
 
-GOALS: Mapping[str, Callable[[Any], bool]] = {
+GOALS: Mapping[str, Goal] = {
     "arrived late": _arrived_late,
     "hangs": _hangs,
     "late one refused": _late_one_refused,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import Load
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -17,6 +17,8 @@ from kipviz.messages.events import (
     TransactionDecided,
 )
 from kipviz.messages.list_offsets import ListOffsetsResponse
+from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
@@ -34,7 +36,7 @@ SEVERAL = 3
 FAILED = (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NOT_ENOUGH_REPLICAS)
 
 
-def _errors(message: Any) -> tuple[Errors, ...]:
+def _errors(message: Message) -> tuple[Errors, ...]:
     match message:
         case ProduceResponse():
             return tuple(part.error for part in message.parts)
@@ -46,22 +48,22 @@ def _errors(message: Any) -> tuple[Errors, ...]:
             return ()
 
 
-def _sent(moment: Any) -> tuple[Any, ...]:
+def _sent(moment: Moment) -> tuple[Message, ...]:
     """Give the messages that have just been sent."""
     return tuple(event.message for event in moment.events if isinstance(event, MessageSent))
 
 
-def _append_refused(moment: Any) -> bool:
+def _append_refused(moment: Moment) -> bool:
     """An append was just answered with an error, because replicas were missing."""
     return any(error in FAILED for message in _sent(moment) for error in _errors(message))
 
 
-def _given_up(moment: Any) -> bool:
+def _given_up(moment: Moment) -> bool:
     """A record is in a log whose writer was told that it failed."""
     return any(log.given_up for log in moment.world.logs.values())
 
 
-def _decided_by_the_next(moment: Any) -> bool:
+def _decided_by_the_next(moment: Moment) -> bool:
     """A coordinator has just taken office, and its log held a decision that nobody was told of."""
     return (
         bool(moment.actions)
@@ -70,12 +72,12 @@ def _decided_by_the_next(moment: Any) -> bool:
     )
 
 
-def _sender_rests(moment: Any) -> bool:
+def _sender_rests(moment: Moment) -> bool:
     """A producer's sender rests before a transactional request goes out again."""
     return any(app.producer.manager.rests for app in moment.world.applications.values())
 
 
-def _several_in_flight(moment: Any) -> bool:
+def _several_in_flight(moment: Moment) -> bool:
     """A producer has three batches of a partition on the way."""
     for app in moment.world.applications.values():
         flying = [b.partition for b in app.producer.accumulator.batches if b.broker >= 0]
@@ -84,12 +86,12 @@ def _several_in_flight(moment: Any) -> bool:
     return False
 
 
-def _out_of_order(moment: Any) -> bool:
+def _out_of_order(moment: Moment) -> bool:
     """A leader has just refused a batch because of its sequence."""
     return any(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message) for message in _sent(moment))
 
 
-def _order_lost(moment: Any) -> bool:
+def _order_lost(moment: Moment) -> bool:
     """An output is in a log behind one that was made from a later record of the same partition."""
     for name, log in moment.world.logs.items():
         if topic_of(name) in INTERNAL_TOPICS:
@@ -105,26 +107,26 @@ def _order_lost(moment: Any) -> bool:
     return False
 
 
-def _one_request(moment: Any) -> bool:
+def _one_request(moment: Moment) -> bool:
     """A producer has just sent the batches of several partitions in one request."""
     return any(isinstance(message, Produce) and message.further for message in _sent(moment))
 
 
-def _markers_together(moment: Any) -> bool:
+def _markers_together(moment: Moment) -> bool:
     """A coordinator has just sent the markers of several transactions in one request."""
     return any(
         isinstance(message, WriteTxnMarkers) and message.further for message in _sent(moment)
     )
 
 
-def _asked_together(moment: Any) -> bool:
+def _asked_together(moment: Moment) -> bool:
     """A broker has just asked about the transactions of several producers in one request."""
     return any(
         isinstance(message, AddPartitionsToTxn) and message.further for message in _sent(moment)
     )
 
 
-def _lost_together(moment: Any) -> bool:
+def _lost_together(moment: Moment) -> bool:
     """A connection has just broken, and the batches of several producers were refused for it."""
     broken = any(isinstance(event, ConnectionLost) for event in moment.events)
     refused = [
@@ -135,7 +137,7 @@ def _lost_together(moment: Any) -> bool:
     return broken and len(refused) > 1
 
 
-def _answers_of_two_kinds(moment: Any) -> bool:
+def _answers_of_two_kinds(moment: Moment) -> bool:
     """One answer has just said of some partitions that they have their batch, and of others that not."""
     return any(
         isinstance(message, ProduceResponse)
@@ -144,7 +146,7 @@ def _answers_of_two_kinds(moment: Any) -> bool:
     )
 
 
-def _batch_repeated(moment: Any) -> bool:
+def _batch_repeated(moment: Moment) -> bool:
     """A leader already runs just answered a batch with the offset of one that was in its log."""
     appended = [e for e in moment.events if isinstance(e, BatchAppended) and not e.control]
     return not appended and any(
@@ -155,12 +157,12 @@ def _batch_repeated(moment: Any) -> bool:
     )
 
 
-def _producer_forgotten(moment: Any) -> bool:
+def _producer_forgotten(moment: Moment) -> bool:
     """A log has just forgotten a producer that it had not heard of for long."""
     return any(isinstance(event, ProducerForgotten) for event in moment.events)
 
 
-def _stranger_welcome(moment: Any) -> bool:
+def _stranger_welcome(moment: Moment) -> bool:
     """A leader has just taken a batch of a producer that its log had forgotten, whatever its sequence."""
     for event in moment.events:
         if isinstance(event, BatchAppended) and not event.control:
@@ -171,7 +173,7 @@ def _stranger_welcome(moment: Any) -> bool:
     return False
 
 
-def _record_twice(moment: Any) -> bool:
+def _record_twice(moment: Moment) -> bool:
     """An output that was made from one source record is in a log twice."""
     for name, log in moment.world.logs.items():
         if topic_of(name) not in INTERNAL_TOPICS:
@@ -182,12 +184,12 @@ def _record_twice(moment: Any) -> bool:
     return False
 
 
-def _out_of_range(moment: Any) -> bool:
+def _out_of_range(moment: Moment) -> bool:
     """A leader has just refused a fetch from an offset that its log does not have."""
-    return any(getattr(m, "error", None) is Errors.OFFSET_OUT_OF_RANGE for m in _sent(moment))
+    return any(error_in(m) is Errors.OFFSET_OUT_OF_RANGE for m in _sent(moment))
 
 
-def _position_reset(moment: Any) -> bool:
+def _position_reset(moment: Moment) -> bool:
     """A consumer has just been told where a log begins or ends."""
     return any(
         isinstance(event, MessageDelivered) and isinstance(event.message, ListOffsetsResponse)
@@ -195,7 +197,7 @@ def _position_reset(moment: Any) -> bool:
     )
 
 
-def _told_by_time(moment: Any, *, found: bool) -> Iterator[ListOffsetsResponse]:
+def _told_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsResponse]:
     """Give the answers of this moment that tell where a record is by its time, or that none is young enough."""
     for event in moment.events:
         told = event.message if isinstance(event, MessageDelivered) else None
@@ -205,24 +207,24 @@ def _told_by_time(moment: Any, *, found: bool) -> Iterator[ListOffsetsResponse]:
                 yield told
 
 
-def _none_young_enough(moment: Any) -> bool:
+def _none_young_enough(moment: Moment) -> bool:
     """A consumer has just been told that no record is young enough for it."""
     return any(_told_by_time(moment, found=False))
 
 
-def _passed_over(moment: Any) -> bool:
+def _passed_over(moment: Moment) -> bool:
     """A consumer has just been told a position behind records that there are."""
     logs = moment.world.logs
     told = _told_by_time(moment, found=True)
     return any(each.offset > logs[each.partition].start_offset for each in told)
 
 
-def _call_timed_out(moment: Any) -> bool:
+def _call_timed_out(moment: Moment) -> bool:
     """A producer waits for the result of a call that has come back without it."""
     return any(app.producer.manager.timed_out for app in moment.world.applications.values())
 
 
-def _nobody_asks(moment: Any) -> bool:
+def _nobody_asks(moment: Moment) -> bool:
     """A producer waits for an identity, and no request for one is on its way."""
     for app in moment.world.applications.values():
         manager = app.producer.manager
@@ -234,7 +236,7 @@ def _nobody_asks(moment: Any) -> bool:
     return False
 
 
-GOALS: Mapping[str, Callable[[Any], bool]] = {
+GOALS: Mapping[str, Goal] = {
     "append refused": _append_refused,
     "record given up": _given_up,
     "decided by the next coordinator": _decided_by_the_next,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from kipviz.clients.sending.producer import Producer
 from kipviz.cluster.actions import DeleteAcls, InstallRelease
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged, MessageDelivered, TopicCreated, TopicDeleted
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 OF_RIGHTS = (
@@ -19,49 +20,49 @@ OF_RIGHTS = (
 )
 
 
-def _refused(moment: Any) -> bool:
+def _refused(moment: Moment) -> bool:
     """A client was just told that it lacks a right."""
     return any(
         isinstance(event, MessageDelivered)
         and event.way == "response"
-        and getattr(event.message, "error", None) in OF_RIGHTS
+        and error_in(event.message) in OF_RIGHTS
         for event in moment.events
     )
 
 
-def _right_lost(moment: Any) -> bool:
+def _right_lost(moment: Moment) -> bool:
     """An operator took a right away on this run."""
     return any(isinstance(action, DeleteAcls) for action in moment.actions)
 
 
-def _brokers_differ(moment: Any) -> bool:
+def _brokers_differ(moment: Moment) -> bool:
     """Brokers of different binaries are in one cluster."""
     return len({name for _, name in moment.world.image.releases}) > 1
 
 
-def _same_binary(moment: Any) -> bool:
+def _same_binary(moment: Moment) -> bool:
     """Every broker has been given the same other binary on this run."""
     upgraded = any(isinstance(action, InstallRelease) for action in moment.actions)
     return upgraded and not _brokers_differ(moment)
 
 
-def _acls_deleted(moment: Any) -> bool:
+def _acls_deleted(moment: Moment) -> bool:
     """Several ACLs were just deleted at once."""
     gone = (e for e in moment.events if isinstance(e, AclsChanged) and not e.created)
     return len(tuple(gone)) > 1
 
 
-def _topic_deleted(moment: Any) -> bool:
+def _topic_deleted(moment: Moment) -> bool:
     """A topic was just deleted for good."""
     return any(isinstance(event, TopicDeleted) for event in moment.events)
 
 
-def _topic_created(moment: Any) -> bool:
+def _topic_created(moment: Moment) -> bool:
     """A topic was just made."""
     return any(isinstance(event, TopicCreated) for event in moment.events)
 
 
-def _topic_awaited(moment: Any) -> bool:
+def _topic_awaited(moment: Moment) -> bool:
     """A send() waits for a topic that its producer does not know, and that is not there."""
     producers = (
         client
@@ -72,7 +73,7 @@ def _topic_awaited(moment: Any) -> bool:
     return any(client.metadata.resting for client in producers)
 
 
-def _not_attempted(moment: Any) -> bool:
+def _not_attempted(moment: Moment) -> bool:
     """A client was just told that a partition was not added because of another one."""
     return any(
         isinstance(event, MessageDelivered)
@@ -82,7 +83,7 @@ def _not_attempted(moment: Any) -> bool:
     )
 
 
-OPERATING_GOALS: Mapping[str, Callable[[Any], bool]] = {
+OPERATING_GOALS: Mapping[str, Goal] = {
     "refused": _refused,
     "right lost": _right_lost,
     "brokers differ": _brokers_differ,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from kipviz.brokers.timers import TransactionLiveness
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.cluster.actions import RunOut
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
 
 
-def _batch_refused(moment: Any) -> bool:
+def _batch_refused(moment: Moment) -> bool:
     """A leader has just refused a batch of a producer."""
     return any(
         isinstance(event, MessageSent)
@@ -24,7 +24,7 @@ def _batch_refused(moment: Any) -> bool:
     )
 
 
-def _row_without_output(moment: Any) -> bool:
+def _row_without_output(moment: Moment) -> bool:
     """A database has committed a row whose output is in no log."""
     world = moment.world
     written = {
@@ -44,7 +44,7 @@ def _row_without_output(moment: Any) -> bool:
     return bool(rows - written)
 
 
-def _silence(moment: Any) -> bool:
+def _silence(moment: Moment) -> bool:
     """A transaction was ended on this run because nobody was heard of."""
     return any(
         isinstance(action, RunOut) and isinstance(action.timer, TransactionLiveness)
@@ -52,12 +52,12 @@ def _silence(moment: Any) -> bool:
     )
 
 
-def _call_threw(moment: Any) -> bool:
+def _call_threw(moment: Moment) -> bool:
     """A call of an application has just thrown."""
     return any(isinstance(event, CallReturned) and event.raised for event in moment.events)
 
 
-SESSION_GOALS: Mapping[str, Callable[[Any], bool]] = {
+SESSION_GOALS: Mapping[str, Goal] = {
     "batch refused": _batch_refused,
     "row without output": _row_without_output,
     "silence": _silence,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.events import (
     ABORTED_AT_SOURCE,
     COPIED,
@@ -21,52 +21,50 @@ from kipviz.messages.events import (
 from kipviz.records.share_group_state import RecordState
 
 
-def _moved(moment: Any, **fields: Any) -> bool:
+def _moved(moment: Moment, because: str) -> bool:
     """Say whether a record just moved in this way."""
     return any(
-        isinstance(event, RecordsMoved)
-        and all(getattr(event, name) == value for name, value in fields.items())
-        for event in moment.events
+        isinstance(event, RecordsMoved) and event.because == because for event in moment.events
     )
 
 
-def _lock_ran_out(moment: Any) -> bool:
+def _lock_ran_out(moment: Moment) -> bool:
     """A record was just taken back because its lock ran out."""
-    return _moved(moment, because=LOCK_RAN_OUT)
+    return _moved(moment, LOCK_RAN_OUT)
 
 
-def _lock_renewed(moment: Any) -> bool:
+def _lock_renewed(moment: Moment) -> bool:
     """A member was just given more time."""
     return any(isinstance(event, LockRenewed) for event in moment.events)
 
 
-def _released_by_close(moment: Any) -> bool:
+def _released_by_close(moment: Moment) -> bool:
     """Records were just given back because a session closed."""
-    return _moved(moment, because=SESSION_CLOSED)
+    return _moved(moment, SESSION_CLOSED)
 
 
-def _aborted_archived(moment: Any) -> bool:
+def _aborted_archived(moment: Moment) -> bool:
     """Records of an aborted transaction were just archived."""
-    return _moved(moment, because=ABORTED_AT_SOURCE)
+    return _moved(moment, ABORTED_AT_SOURCE)
 
 
-def _state_reset(moment: Any) -> bool:
+def _state_reset(moment: Moment) -> bool:
     """An operator just had a share-partition begin elsewhere."""
     resets = (e for e in moment.events if isinstance(e, ShareStateReset))
     return any(event.state_epoch >= 0 and event.start_offset >= 0 for event in resets)
 
 
-def _state_deleted(moment: Any) -> bool:
+def _state_deleted(moment: Moment) -> bool:
     """What was durable of a share-partition was just deleted."""
     return any(isinstance(e, ShareStateReset) and e.state_epoch < 0 for e in moment.events)
 
 
-def _log_pruned(moment: Any) -> bool:
+def _log_pruned(moment: Moment) -> bool:
     """The front of an internal log was just deleted."""
     return any(isinstance(event, LogPruned) for event in moment.events)
 
 
-def _archiving(moment: Any) -> bool:
+def _archiving(moment: Moment) -> bool:
     """A record is given up and waits for its copy in the dead-letter queue."""
     return any(
         record.state is RecordState.ARCHIVING
@@ -77,12 +75,12 @@ def _archiving(moment: Any) -> bool:
     )
 
 
-def _dead_letter(moment: Any) -> bool:
+def _dead_letter(moment: Moment) -> bool:
     """The copy of a record that is given up was just confirmed."""
-    return _moved(moment, because=COPIED)
+    return _moved(moment, COPIED)
 
 
-def _refused(moment: Any) -> bool:
+def _refused(moment: Moment) -> bool:
     """What a member said of its records was refused."""
     return any(
         isinstance(app.consumer, ShareConsumer) and bool(app.consumer.acknowledging.error)
@@ -90,7 +88,7 @@ def _refused(moment: Any) -> bool:
     )
 
 
-def _start_moved(moment: Any) -> bool:
+def _start_moved(moment: Moment) -> bool:
     """A share-partition starts behind a record that was delivered: the record is done."""
     return any(
         isinstance(role, ShareLeader)
@@ -102,7 +100,7 @@ def _start_moved(moment: Any) -> bool:
     )
 
 
-def _loaded_again(moment: Any) -> bool:
+def _loaded_again(moment: Moment) -> bool:
     """A share-partition was just loaded by a leader that is not the first one."""
     return any(
         isinstance(event, SharePartitionLoaded)
@@ -111,7 +109,7 @@ def _loaded_again(moment: Any) -> bool:
     )
 
 
-SHARE_GOALS: Mapping[str, Callable[[Any], bool]] = {
+SHARE_GOALS: Mapping[str, Goal] = {
     "lock ran out": _lock_ran_out,
     "lock renewed": _lock_renewed,
     "released by close": _released_by_close,

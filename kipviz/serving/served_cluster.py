@@ -29,7 +29,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.external_clients import receive
 from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.cluster.timing import role_delays
-from kipviz.cluster.world import Connection, World, broker_host, host_of
+from kipviz.cluster.world import Connection, World, broker_host, host_of, is_loading
 from kipviz.core.model import NotEnabled
 from kipviz.core.optional_parts import MissingPart
 from kipviz.core.printable import sentence
@@ -448,7 +448,7 @@ class ServedCluster:
                 if behind and self.model.why_not(world, replicated) is None:
                     yield replicated
         for key, role in world.roles.items():
-            if getattr(role, "loading", False):
+            if is_loading(role):
                 yield Load(*key)
             elif key[1] == "group_coordinator":
                 yield from (DelayOver(*key, delay) for delay in role_delays.delays(role))

@@ -20,6 +20,7 @@ from kipviz.lessons.predictions import Answer, Possible, Prediction, prediction
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.choices import choice_id
@@ -121,7 +122,7 @@ class LessonTelling:
         if not waiting:
             return
         then, request = waiting.pop(0)
-        error = getattr(event.message, "error", None)
+        error = error_in(event.message)
         if error is not None:
             where = f"B{event.broker}"
             answer = Answer(type(request).__name__, where, error, now.k)

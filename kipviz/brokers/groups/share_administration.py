@@ -39,6 +39,7 @@ from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_admin import (
     EMPTY,
     STABLE,
@@ -261,7 +262,7 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
     asked = _asked_for(waiting, answer)
     if waiting is None or asked is None:
         return Effects(me)
-    error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+    error = error_of_response(answer)
     if error in AGAIN:
         again = Check("answer of the coordinator", _about(asked, on), error)
         return _ask(me, waiting, asked, on).after((again,))
@@ -491,5 +492,5 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
 def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
     """Give what every share coordinator has answered, up to the first error."""
     for answer in done.answers:
-        error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+        error = error_of_response(answer)
         yield Check("result", _about(answer, on), error, error)

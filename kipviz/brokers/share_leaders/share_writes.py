@@ -34,6 +34,7 @@ from kipviz.messages.events import (
     LockRenewed,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -421,7 +422,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
     another state epoch fenced it, its group or topic is gone, or there is nothing to load.
     """
     write = me.writes[0]
-    error: Errors = getattr(answer, "error")  # noqa: B009  every answer of the coordinator has one
+    error = error_of_response(answer)
     if error in RETRY and not _tried_enough(write):
         return resend(me, on, error), Errors.NONE
     me = me.but(writes=me.writes[1:], on_wire=False)

@@ -24,6 +24,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.scenarios.library import scenario
 
 Rule = tuple[str, str, str]
@@ -150,7 +151,7 @@ def _handler(message: type[Message]) -> tuple[str, str]:
 
 
 def _errors(message: Any) -> tuple[str, ...]:
-    error = getattr(message, "error", None)
+    error = error_in(message)
     if error is not None:
         return (error.name,)
     return tuple(result.error.name for result in getattr(message, "results", ()))

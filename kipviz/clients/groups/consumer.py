@@ -23,6 +23,7 @@ from kipviz.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.messages.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
@@ -103,7 +104,7 @@ def sent(me: Consumer, request: Message, broker: int) -> tuple[Consumer, Message
 def on_response(me: Consumer, answer: Message) -> Consumer:
     """Take the committed offset, then the records; ask again while an offset is unstable."""
     me = me.but(on_wire=None, on_wire_broker=-1)
-    refused = getattr(answer, "error", Errors.NONE)
+    refused = error_in(answer) or Errors.NONE
     if refused in NOT_ALLOWED:
         request = type(answer).__name__.removesuffix("Response")
         return me.but(done=True, error=f"{request}: {refused.name}")

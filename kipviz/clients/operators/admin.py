@@ -47,6 +47,7 @@ from kipviz.messages.group_admin import (
     OffsetDeleteResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
@@ -494,7 +495,7 @@ def _repeated_after(request: Message) -> tuple[Errors, ...]:
 def _error_of(answer: Message) -> Errors:
     if isinstance(answer, WriteTxnMarkersResponse):
         return answer.results[0].error
-    error: Errors = getattr(answer, "error")  # noqa: B009  every other answer has one
+    error = error_of_response(answer)
     if error is not Errors.NONE:
         return error
     if isinstance(answer, DeleteShareGroupOffsetsResponse):

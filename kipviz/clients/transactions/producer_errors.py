@@ -9,6 +9,7 @@ from kipviz.clients.transactions import topic_ids
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import TxnOffsetCommitResponse
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 # The errors of a batch that end the producer; any other one ends only the transaction.
@@ -94,8 +95,7 @@ def said(message: Message) -> Errors:
         return topic_ids.said(message)
     if isinstance(message, AddPartitionsToTxnResponse) and message.unknown:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
-    error: Errors = getattr(message, "error")  # noqa: B009  every answer to a producer has one
-    return error
+    return error_of_response(message)
 
 
 def ends_the_transaction(request: str, error: Errors) -> bool:

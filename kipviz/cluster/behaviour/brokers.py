@@ -37,7 +37,15 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import role_delays
 from kipviz.cluster.timing.deadlines import scanned
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import BrokerRole, RoleKey, World, broker_host, host_of, role_key
+from kipviz.cluster.world import (
+    BrokerRole,
+    RoleKey,
+    World,
+    broker_host,
+    host_of,
+    is_loading,
+    role_key,
+)
 from kipviz.core.table import pairs
 
 
@@ -98,7 +106,7 @@ class Loading(Behaviour[Load]):
         role = world.roles.get((action.broker, action.role, action.shard))
         if role is None:
             return f"broker {action.broker} does not coordinate {action.shard}"
-        if getattr(role, "loading", False):
+        if is_loading(role):
             return None
         return f"broker {action.broker} already coordinates {action.shard}"
 

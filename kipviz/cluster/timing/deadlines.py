@@ -54,7 +54,7 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import retention, timers
 from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
 from kipviz.cluster.timing.durations import occurring
-from kipviz.cluster.world import RoleKey, World, host_of, role_key, role_of
+from kipviz.cluster.world import RoleKey, World, host_of, is_loading, role_key, role_of
 from kipviz.core.model import Event
 from kipviz.messages.events import (
     DELIVERED,
@@ -311,7 +311,7 @@ def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         if log.high_watermark < log.end_offset:
             yield Deadline(REPLICATED, (partition,), 0, most)
     for key, role in world.roles.items():
-        if getattr(role, "loading", False):
+        if is_loading(role):
             yield Deadline(LOADED, key, 0, most)
 
 

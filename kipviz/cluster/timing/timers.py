@@ -79,6 +79,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
 
@@ -178,7 +179,7 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
     return any(
         isinstance(event, MessageSent)
         and (event.source, event.broker, event.way) == (source, broker, "response")
-        and getattr(event.message, "error", Errors.NONE) not in HEARD
+        and (error_in(event.message) or Errors.NONE) not in HEARD
         for event in events
     )
 

@@ -15,6 +15,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import InitProducerId
 from kipviz.records.consumer_offsets import MemberRecord
@@ -63,7 +64,7 @@ class Effects:
 
     def allow(self, message: Message, reply: Any, begin_ms: int, end_ms: int) -> bool:
         """Say whether the log has what a reply tells: a new identity between two times, a member's epoch by then."""
-        if getattr(reply, "error", None) is not Errors.NONE:
+        if error_in(reply) is not Errors.NONE:
             return True
         match message:
             case InitProducerId(transactional_id=str() as name) if name:

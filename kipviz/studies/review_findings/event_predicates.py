@@ -10,6 +10,7 @@ from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.records.batches import DataRecord
 from kipviz.studies.review_findings.story_predicates import Look
 
@@ -48,7 +49,7 @@ def answered(response: type[Message], error: Errors) -> Look:
         return any(
             isinstance(event, MessageSent)
             and type(event.message) is response
-            and getattr(event.message, "error", None) is error
+            and error_in(event.message) is error
             for event in events
         )
 

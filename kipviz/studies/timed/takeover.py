@@ -30,6 +30,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered, TimePassed
+from kipviz.messages.message_errors import error_in
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario as scenario_named
@@ -153,7 +154,7 @@ def _told_to_wait(trace: Trace, name: str) -> bool:
     for at in reversed(trace.line):
         for event in trace.node(at).events:
             if isinstance(event, MessageDelivered) and event.source == f"{name}/producer":
-                error = getattr(event.message, "error", None)
+                error = error_in(event.message)
                 return event.way == "response" and error is Errors.CONCURRENT_TRANSACTIONS
     return False
 

@@ -58,6 +58,7 @@ from kipviz.messages.events import (
 from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.several_groups import refused_of
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
@@ -162,14 +163,14 @@ def detail(message: Message) -> str:
 
 def tone_of(message: Message) -> str:
     """Give the tone of an arrow: an error stands out."""
-    error = getattr(message, "error", Errors.NONE)
+    error = error_in(message) or Errors.NONE
     if error is not Errors.NONE:
         return WARNING
     return CALM
 
 
 def _ok(text: str, message: Message) -> str:
-    error = getattr(message, "error", Errors.NONE)
+    error = error_in(message) or Errors.NONE
     return text if error is Errors.NONE else error.name
 
 
@@ -207,7 +208,7 @@ def _answer_words(message: Message | None) -> str:
     if of_groups:
         said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)
         return f"the response to {name}, with {said}"
-    error = getattr(message, "error", Errors.NONE)
+    error = error_in(message) or Errors.NONE
     return f"the response to {name}" if error is Errors.NONE else f"{error.name} for {name}"
 
 

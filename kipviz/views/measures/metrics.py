@@ -17,6 +17,7 @@ from kipviz.messages.events import (
     TimePassed,
     TransactionMoved,
 )
+from kipviz.messages.message_errors import error_in
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -116,7 +117,7 @@ def counted(event: Event) -> tuple[tuple[str, int], ...]:
         case MessageSent(way="request", message=message):
             return ((f"{REQUEST}{BETWEEN}{type(message).__name__}", 1),)
         case MessageSent(message=message):
-            error = getattr(message, "error", Errors.NONE)
+            error = error_in(message) or Errors.NONE
             return () if error is Errors.NONE else ((f"{ERROR}{BETWEEN}{error.name}", 1),)
         case TransactionMoved(after=TransactionState.COMPLETE_COMMIT):
             return ((COMMITTED, 1),)

@@ -27,6 +27,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, CallStarted, MessageDelivered
+from kipviz.messages.message_errors import error_in
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -133,7 +134,7 @@ def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
                 if host_of(source) == app.name:
                     answers = (*heard.answers, summary(message))[-ANSWERS_KEPT:]
                     request = type(message).__name__.removesuffix("Response")
-                    error = getattr(message, "error", Errors.NONE)
+                    error = error_in(message) or Errors.NONE
                     heard = heard.but(answers=answers, request=request, error=error)
             case _:
                 pass

@@ -17,7 +17,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import every_thread, seen_by
 from kipviz.cluster.behaviour.naming import listed, number, short_name
-from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of
+from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of, is_loading
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
@@ -274,7 +274,7 @@ def of_broker(
     for (host, role, shard), state in roles.items():
         if host == broker:
             name = f"{role.replace('_', ' ')} {short_name(shard)}".strip()
-            loading = getattr(state, "loading", False)
+            loading = is_loading(state)
             rows.append(Owned(100, 1, name, "loading" if loading else "active"))
     sources = dict.fromkeys(source for source, _ in connections)
     for source in sources:
