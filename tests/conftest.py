@@ -81,7 +81,11 @@ def spark():
     """One Spark for the whole run: small, on this machine, without its web page."""
     from kipviz.spark import session
 
-    yield session.session("local[2]")
+    made = session.session("local[2]")
+    # A few rows each: to compile code for a stage takes longer than its rows do.
+    made.conf.set("spark.sql.codegen.wholeStage", "false")
+    made.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    yield made
     session.stop()
 
 

@@ -1,6 +1,6 @@
 """Everything that a scenario comes to, as bytes: run as a program, it prints one line a story.
 
-python run_text.py FOLDER GROUP     writes the trace file and the payload of every fourth story into a folder
+python run_text.py FOLDER GROUP     writes the trace file and the payload of every twelfth story into a folder
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kipviz.views.choices import choice_id
 from kipviz.widgets.lab import Lab
 
 # The stories are told in so many groups.
-GROUPS = 4
+GROUPS = 12
 
 
 def group(number: int) -> Sequence[Scenario]:
-    """Give every fourth story, from one of the first four on."""
+    """Give every twelfth story, from one of the first twelve on."""
     return LIBRARY[number::GROUPS]
 
 

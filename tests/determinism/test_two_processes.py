@@ -1,6 +1,6 @@
 """The same story is the same bytes, in this process and in another with another hash seed.
 
-One group of stories, every fourth of them, is among the tests; the others are among the thorough ones.
+One group of stories, every twelfth of them, is among the tests; the others are among the thorough ones.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_another_process_with_another_hash_seed_writes_the_same_bytes(
     here: Told, tmp_path: Path
 ) -> None:
     program = ROOT / "tests/determinism/run_text.py"
-    seed = HASH_SEEDS[here.number]
+    seed = HASH_SEEDS[here.number % len(HASH_SEEDS)]
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path), str(here.number)],
         cwd=ROOT,
@@ -65,7 +65,7 @@ def test_another_process_with_another_hash_seed_writes_the_same_bytes(
 
 def test_every_story_has_a_trace_file_and_a_payload_of_its_own(here: Told) -> None:
     found = digests(here.folder)
-    assert len(here.names) > 60
+    assert len(here.names) > 20
     assert set(found) == {f"{name}.{kind}" for name in here.names for kind in ("trace", "json")}
     assert len(set(found.values())) == len(found)
 

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
@@ -222,6 +222,8 @@ def test_random_values_give_the_same_bytes_and_come_back(schema: Schema, version
     cls = theirs(schema.name, version)
     write = entity_writer(cls)
 
+    # Two of five of what other properties are tried with: there are many messages, and their parts are the same few.
+    @settings(max_examples=settings.default.max_examples * 2 // 5)
     @given(values(schema.fields, cls, version))
     def holds(told: Struct) -> None:
         buffer = io.BytesIO()

@@ -278,16 +278,22 @@ def test_every_message_of_a_story_has_its_bytes_and_they_are_read_back(
 
 
 def test_values_of_every_type_are_told_as_kafka_prints_them() -> None:
-    found = {
-        (place.type, place.value)
-        for name, under in ((story.name, story.designs[0]) for story in LIBRARY)
-        for shown in told(name, under)["messages"]
-        for place in places_of(shown, told(name, under)["wire"])
+    values = {
+        ("uuid", "AAAAAAAAAAAAAAAAAAAAAg"),
+        ("compact string", "null"),
+        ("varint string", "null"),
+        ("varint", "1"),
+        ("int64", "-1"),
+        ("bool", "true"),
     }
-    assert ("uuid", "AAAAAAAAAAAAAAAAAAAAAg") in found
-    assert ("compact string", "null") in found
-    assert ("varint string", "null") in found
-    assert ("varint", "1") in found
-    assert ("int64", "-1") in found
-    assert ("bool", "true") in found
-    assert {kind for kind, _ in found} >= {"uint32", "compact records", "compact array", "string"}
+    types = {"uint32", "compact records", "compact array", "string"}
+    # As many stories as it takes.
+    for story in LIBRARY:
+        whole = told(story.name, story.designs[0])
+        for shown in whole["messages"]:
+            for place in places_of(shown, whole["wire"]):
+                values.discard((place.type, place.value))
+                types.discard(place.type)
+        if not values and not types:
+            break
+    assert (values, types) == (set(), set())

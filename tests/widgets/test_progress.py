@@ -17,7 +17,7 @@ from kipviz.checking.single_run.permalink import mark_text
 from kipviz.recordings.judging import report
 from kipviz.recordings.judging.report import in_this_process, of_evidence
 from kipviz.recordings.request_context.evidence import of_recording
-from kipviz.widgets import progress
+from kipviz.widgets import decisions, progress
 from kipviz.widgets.rebuilt_logs import run_of_logs
 from tests.notebooks.canonical import canonical
 
@@ -111,6 +111,8 @@ def below(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Below]:
     monkeypatch.setattr(progress, "_in_a_notebook", lambda: True)
     monkeypatch.setattr(progress, "SECONDS_BEFORE", 0)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0)
+    # How far a search of a decision goes changes nothing about how it is told and ended.
+    monkeypatch.setattr(decisions, "STATES_MAX", 1_000)
     return put
 
 
