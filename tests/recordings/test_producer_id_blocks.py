@@ -16,9 +16,9 @@ from kipviz.recordings.request_context.evidence import of_recording
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 
 
-def given(identity: int, begin: int, end: int, code: int = 0) -> Exchange:
-    """Give an exchange in which an id was given."""
-    told = Table.of({"producerId": identity, "errorCode": code})
+def given(identity: int, begin: int, end: int, code: int = 0, epoch: int = 0) -> Exchange:
+    """Give an exchange in which an id was given, or told again with a higher epoch."""
+    told = Table.of({"producerId": identity, "producerEpoch": epoch, "errorCode": code})
     return Exchange("INIT_PRODUCER_ID", 5, "c", begin, end, Table.of({}), told)
 
 
@@ -58,6 +58,17 @@ def test_of_a_broker_with_a_past_the_first_id_is_taken_as_told() -> None:
 
 def test_an_id_that_was_refused_was_not_given() -> None:
     assert GivenIds((given(7, 0, 1, code=51),), 0).next_of(given(-1, 2, 3)) == (0, BLOCK)
+
+
+def test_an_id_that_a_new_coordinator_tells_again_is_none_of_its_own_broker_s_block() -> None:
+    """Found by seeds 7016 to 7023 at three brokers: broker 3 coordinated a producer that has its id from broker 2."""
+    own, of_another = given(1_011, 0, 1).but(broker=3), given(2_016, 2, 3).but(broker=2)
+    told_again = given(2_016, 4, 5, epoch=1).but(broker=3)
+    ids = GivenIds((own, of_another, told_again), 0)
+    asks = given(1_012, 7, 8).but(broker=3)
+    assert 1_012 in ids.next_of(asks)
+    assert 2_017 not in ids.next_of(asks)
+    assert not ids.block_is_due(asks)
 
 
 def test_a_producer_without_a_name_is_asked_to_wait_for_the_broker_s_first_block() -> None:

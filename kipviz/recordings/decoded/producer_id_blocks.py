@@ -26,7 +26,7 @@ class GivenIds:
         self._given = tuple(
             (*span_of(x), x.response["producerId"], x.broker)
             for x in exchanges
-            if (x.api == "INIT_PRODUCER_ID" and x.response["errorCode"] == 0) or gives_another(x)
+            if gives_one(x) or gives_another(x)
         )
 
     def next_of(self, exchange: Exchange) -> tuple[int, ...]:
@@ -74,6 +74,16 @@ class GivenIds:
             if told < span_of(exchange)[0] and broker == exchange.broker
         ]
         return max(before) + 1 if before else self._first
+
+
+def gives_one(exchange: Exchange) -> bool:
+    """Say whether a producer is given a new id: an id that it has already comes back with an epoch above 0.
+
+    A coordinator that was elected tells ids that other brokers have given. Source: TransactionCoordinator.prepareInitProducerIdTransit.
+    """
+    if exchange.api != "INIT_PRODUCER_ID" or exchange.response["errorCode"] != 0:
+        return False
+    return bool(exchange.response["producerEpoch"] == 0)
 
 
 def gives_another(exchange: Exchange) -> bool:

@@ -93,9 +93,6 @@ from kipviz.recordings.request_context.verification_memory import VerificationMe
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 T = TypeVar("T")
-# Of several brokers: for so long a batch may stand in its leader's log while nobody may see it yet, because a follower
-# has not copied it.
-REPLICATES_MS = 500
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
@@ -345,29 +342,44 @@ class Acceptor(RequestBook):
             return
         asked = better_of(asked, self._between(number, exchange))
         if self._decisions and not all(each.accepted for each in asked):
-            asked = better_of(asked, self._between(number, exchange, behind_ms=REPLICATES_MS))
+            asked = better_of(asked, self._between(number, exchange, copying=True))
         yield from asked
 
-    def _between(self, number: int, exchange: Exchange, *, behind_ms: int = 0) -> Iterator[Asked]:
+    def _between(
+        self, number: int, exchange: Exchange, *, copying: bool = False
+    ) -> Iterator[Asked]:
         """Ask what an exchange asks between the times at which it may have been handled.
 
-        What may be seen of the logs may be so many ms `behind` what stands in them.
+        Of several brokers a batch may stand in its leader's log while nobody may see it yet, because a follower is still
+        `copying` it: until the leader has shown it.
         """
         with self._taking_apart(number, exchange):
             taken = questions(exchange, self.names)
-        moments = tuple(self.moments(exchange, behind_ms))
+        moments = tuple(self.moments(exchange))
         with self._taking_apart(number, exchange):
-            yield from self._of_leaders(number, exchange, moments, behind_ms)
+            yield from self._of_leaders(number, exchange, moments, copying=copying)
             yield from self._of_coordinators(number, exchange, moments)
         for question in taken:
             if not self._office.is_here(question.message):
                 continue
+            seen = self._may_be_seen(question.message, exchange) if copying else moments
             with self._taking_apart(number, exchange):
-                said = dict.fromkeys(self._possible(moments, exchange, question))
+                said = dict.fromkeys(self._possible(seen, exchange, question))
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
 
+    def _may_be_seen(self, message: Message, exchange: Exchange) -> tuple[int, ...]:
+        """Return the moments of an exchange, and those since which a batch of who answers may not be seen yet."""
+        home, behind = self._office.home_of(message), 0
+        if home:
+            behind = self._seen_ends.not_shown_ms(home, exchange)
+        if name := getattr(message, "transactional_id", None):
+            coordinator = self._worlds[0].image.home_of_transactions(name)
+            asked = self._seen_ends.not_shown_ms(coordinator, exchange, asks=True)
+            behind = max(behind, asked)
+        return tuple(self.moments(exchange, behind))
+
     def _of_leaders(
-        self, number: int, exchange: Exchange, moments: tuple[int, ...], behind_ms: int
+        self, number: int, exchange: Exchange, moments: tuple[int, ...], *, copying: bool
     ) -> Iterator[Asked]:
         """Ask the leaders of partitions."""
         places = self._worlds[0].image.leaders
@@ -376,13 +388,14 @@ class Acceptor(RequestBook):
                 told: list[Said] = []
                 for message, at in zip(one.messages, one.at, strict=True):
                     question = Question(one.partition, message, one.recorded)
+                    seen = self._may_be_seen(message, exchange) if copying else moments
                     before = self._appended(one.partition, at)
                     if before < 0 or self._times[before + self._skipped] > exchange.answered_ms:
-                        told += self._possible(moments, exchange, question)
+                        told += self._possible(seen, exchange, question)
                         continue
                     # All else may be as it was at any moment; the log ends where the batch begins.
                     ends = self._worlds[before].logs[one.partition]
-                    told += self._possible((*moments, before), exchange, question, ends)
+                    told += self._possible((*seen, before), exchange, question, ends)
                 said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
         for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
@@ -394,8 +407,8 @@ class Acceptor(RequestBook):
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
                 shown = moments
-                if behind_ms:
-                    far = max(behind_ms, self._seen_ends.not_shown_ms(read.partition, exchange))
+                if copying:
+                    far = self._seen_ends.not_shown_ms(read.partition, exchange)
                     shown = tuple(self.moments(exchange, far))
                 said = tuple(dict.fromkeys(self._told(read, shown, exchange)))
                 yield Asked(number, exchange.api, read.partition, read.recorded, said)

@@ -13,7 +13,7 @@ from typing import Any
 
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
-from kipviz.recordings.decoded.elections import Decision, elected_of
+from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import named
 from kipviz.recordings.request_context.arrival import span_of
@@ -107,10 +107,11 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
 class SeenEnds:
     """How far the answers of a broker show that everybody may read a partition there.
 
-    A new leader takes a while to learn from its followers how far they have copied, however long its machine needs for that. Until
-    then it tells a high watermark that may be lower than the one before. What bounds it is what it has told itself since it
-    was elected: that a batch is with all replicas (acks=all), or a high watermark.
-    Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords.
+        A new leader takes a while to learn from its followers how far they have copied, however long its machine needs for that. Until
+        then it tells a high watermark that may be lower than the one before. What bounds it is what it has told itself since it
+        was elected: that a batch is with all replicas (acks=all), or a high watermark, to readers and to followers, whose fetches
+    go on all the time.
+        Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords.
     """
 
     def __init__(
@@ -126,31 +127,42 @@ class SeenEnds:
         Raises:
             KeyError, TypeError, ValueError: if a request or its answer lacks what its version has.
         """
-        self._entries = entries
-        self._elected = elected_of(decisions)
+        self._standing: dict[str, list[Entry]] = {}
+        for entry in entries:
+            self._standing.setdefault(entry.partition, []).append(entry)
+        self._terms: dict[str, list[tuple[int, int]]] = {}
+        epochs: dict[str, int] = {}
+        for each in decisions:
+            if each.leader_epoch > epochs.get(each.partition, -1):
+                epochs[each.partition] = each.leader_epoch
+                self._terms.setdefault(each.partition, []).append((each.at_ms, each.leader))
         self._told: dict[str, list[tuple[int, int, int]]] = {}
         for exchange in exchanges:
             for partition, end in _ends_in(exchange, names, batches):
                 told = (exchange.answered_ms, exchange.broker, end)
                 self._told.setdefault(partition, []).append(told)
 
-    def not_shown_ms(self, partition: str, exchange: Exchange) -> int:
-        """Return for how long the oldest batch has stood in a log that who is asked has not shown to anybody yet."""
+    def not_shown_ms(self, partition: str, exchange: Exchange, *, asks: bool = False) -> int:
+        """Return for how long the oldest batch has stood in a log that its leader has not shown to anybody yet.
+
+        The leader is who is asked; with `asks` the one whom that broker asks in turn.
+        """
         came = exchange.received_ms
-        terms = (at for (name, _), at in self._elected.items() if name == partition and at <= came)
-        elected = max(terms, default=0)
+        terms = [term for term in self._terms.get(partition, ()) if term[0] <= came]
+        elected, leader = terms[-1] if terms else (0, exchange.broker)
+        shows = leader if asks else exchange.broker
         end = max(
             (
                 end
                 for at_ms, broker, end in self._told.get(partition, ())
-                if elected <= at_ms < came and broker == exchange.broker
+                if elected <= at_ms < came and broker == shows
             ),
             default=0,
         )
         hidden = (
             entry.at_ms
-            for entry in self._entries
-            if entry.partition == partition and entry.batch.last_offset >= end
+            for entry in self._standing.get(partition, ())
+            if entry.batch.last_offset >= end
         )
         begin = span_of(exchange)[0]
         return max(0, begin + 1 - min(hidden, default=begin + 1))
