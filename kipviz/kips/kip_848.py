@@ -59,7 +59,7 @@ KIP = Kip(
         ),
         Row(
             "Member epochs fence",
-            "A heartbeat has the member's epoch, or the one before it with what it owns then; else FENCED_MEMBER_EPOCH.",
+            "A heartbeat has the member's epoch, the one before it with what it owns then, or 0 to join again; else FENCED_MEMBER_EPOCH.",
             MODELLED,
             handler="brokers.membership.consumer_group.heartbeat_check",
             scenario="kip-447-zombie",

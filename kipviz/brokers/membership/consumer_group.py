@@ -17,6 +17,7 @@ from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.membership import JOINING
 from kipviz.records.balance import balanced
 from kipviz.records.consumer_offsets import (
     STABLE,
@@ -141,12 +142,12 @@ def heartbeat_check(member: GroupMember, epoch: int, owned: tuple[str, ...] | No
     """Check that a member's heartbeat carries the right epoch.
 
     The epoch before the last is good with nothing but what the member may have: then only the
-    answer with the newer one was lost. Source: GroupMetadataManager.throwIfConsumerGroupMember-
-    EpochIsInvalid.
+    answer with the newer one was lost. With epoch 0 a member joins again, at any time.
+    Source: GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid.
     """
     lost = owned is not None and all(p in member.partitions for p in owned)
     before = epoch < member.epoch and epoch == member.previous_epoch and lost
-    fits = epoch == member.epoch or before
+    fits = epoch in (JOINING, member.epoch) or before
     return compare("member epoch", epoch, member.epoch, fits, Errors.FENCED_MEMBER_EPOCH)
 
 
