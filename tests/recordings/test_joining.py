@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from kipviz.brokers.membership.classic_group import ClassicGroup
+from kipviz.cluster.real.rebuilt_cluster import BROKER
+from kipviz.cluster.world import role_key
 from kipviz.core.table import Table
 from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.joining import JOINING
+from kipviz.recordings.replayed_roles.joining import JOINING, worlds_of_group
 from kipviz.recordings.request_context.evidence import Evidence, elections_of, of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -126,6 +129,17 @@ def test_a_commit_is_asked_of_the_group_as_its_members_have_made_it() -> None:
     said = [asked.recorded for asked in found]
     assert (("src-0", "REBALANCE_IN_PROGRESS"),) in said
     assert all(asked.accepted for asked in found)
+
+
+def test_a_broker_that_is_asked_and_does_not_coordinate_the_group_yet_is_asked_as_it_is() -> None:
+    """Found at three brokers, seeds 7005 and 7033: a commit arrived while the group's coordinator moved."""
+    (world, *_) = Acceptor(of_recording(RELEASE / "classic-members"))._worlds
+    home = role_key(BROKER, "__consumer_offsets-0")
+    ways = (Table.of({"g": ClassicGroup()}),)
+    elsewhere = world.but(roles=world.roles.without(home))
+    assert tuple(worlds_of_group(elsewhere, home, "g", ways)) == (elsewhere,)
+    (here,) = worlds_of_group(world, home, "g", ways)
+    assert here.roles[home].classic_groups["g"] == ClassicGroup()
 
 
 def test_a_request_that_lacks_a_field_is_a_row_of_its_own() -> None:

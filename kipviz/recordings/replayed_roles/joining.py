@@ -424,8 +424,9 @@ def worlds_of_group(
     """Yield the worlds in which a classic group is where following it has led; it may also be made a moment later."""
     role: Any = world.roles.get(key)
     known = [groups for groups in ways if group_id in groups]
-    if len(known) < len(ways) or not ways:
+    # Of several brokers the one that is asked may not know yet that it coordinates the group, or not any more.
+    if len(known) < len(ways) or not ways or role is None:
         yield world
-    for groups in known:
+    for groups in known if role is not None else ():
         there = role.classic_groups.set(group_id, groups[group_id])
         yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))
