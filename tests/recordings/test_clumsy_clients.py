@@ -21,7 +21,7 @@ from kipviz.recordings.judging import accept, inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.replayed_roles import sharing
+from kipviz.recordings.replayed_roles import share_requests, sharing
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
 from kipviz.recordings.request_context.handmade_requests import Sent
@@ -80,7 +80,7 @@ def test_a_request_refused_for_its_session_counts_nothing_at_its_further_partiti
 def test_a_request_refused_for_its_session_leaves_the_session_s_partitions_as_they_were(
     evidence, monkeypatch
 ):
-    monkeypatch.setattr(sharing, "_is_of_another_session", lambda _: False)
+    monkeypatch.setattr(share_requests, "_is_of_another_session", lambda _: False)
     assert "SHARE_FETCH" in {api for api, _ in refused(evidence)}
 
 

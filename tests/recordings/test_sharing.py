@@ -13,7 +13,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.share_answer_text import STATES, acknowledgements_of
-from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 HERE = Path(__file__).parent

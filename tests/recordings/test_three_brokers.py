@@ -60,7 +60,7 @@ def test_a_broker_without_a_block_of_producer_ids_says_that_it_is_loading(eviden
 
 
 def test_a_new_leader_may_tell_an_older_high_watermark_for_any_time(evidence, monkeypatch):
-    monkeypatch.setattr(SeenEnds, "not_shown_ms", lambda *_: 0)
+    monkeypatch.setattr(SeenEnds, "not_shown_ms", lambda *_, **__: 0)
     assert refused(evidence, "FETCH") == {("FETCH", "NONE")}
 
 

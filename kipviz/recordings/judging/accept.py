@@ -79,7 +79,8 @@ from kipviz.recordings.replayed_roles.joining import JOINING, Joining, worlds_of
 from kipviz.recordings.replayed_roles.separate_share_groups import APIS as MEMBERS_AND_STATES
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group, of_one_group
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
-from kipviz.recordings.replayed_roles.sharing import MEMBERS, Sharing
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
+from kipviz.recordings.replayed_roles.sharing import Sharing
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of

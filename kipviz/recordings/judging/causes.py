@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kipviz.core.values import Value
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked, Names
-from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE
 
 Subject = tuple[str, str]

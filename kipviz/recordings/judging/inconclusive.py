@@ -17,7 +17,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked, Names
 from kipviz.recordings.replayed_roles.joining import JOINING
 from kipviz.recordings.replayed_roles.share_answer_text import STATES
-from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
 
 # What a leader looks at in a batch that the model does not have: the error, and what decides it.

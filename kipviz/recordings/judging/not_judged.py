@@ -10,7 +10,7 @@ from kipviz.recordings.judging.questions import ASKED, questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.fetching import UNKNOWN_SESSION, Fetching
 from kipviz.recordings.replayed_roles.joining import JOINING
-from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.evidence import Evidence
 
 # Every API that can be asked about.

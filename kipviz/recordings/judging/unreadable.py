@@ -32,7 +32,7 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
     renews,
     told_of,
 )
-from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, Appends
 
 # Whose answers may give a producer its id: ids are counted, so each has to be a number.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from kipviz.messages.errors import Errors
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.share_answer_text import STATES
-from kipviz.recordings.replayed_roles.sharing import MEMBERS
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 
 # The requests of members, and of leaders to the share coordinator.
 APIS = (*MEMBERS, *STATES)

@@ -40,26 +40,22 @@ from kipviz.recordings.decoded.group_configs import ConfigChange, configured
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles import led_elsewhere
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said
 from kipviz.recordings.replayed_roles.share_answer_text import (
     STATES,
-    acknowledgements_of,
-    asks_beside_renewal,
     count_of,
-    message_of,
     parts_of,
     recorded_of,
-    renews,
     said_of,
     same_copies,
     same_request,
     sentence,
     told_of,
 )
+from kipviz.recordings.replayed_roles.share_requests import OF_SESSIONS, MemberRequests
 from kipviz.recordings.request_context.admission import BROKERS, Admission
 from kipviz.records.placement import topic_of
 
-MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
 # In one millisecond: the log grows, then a member asks, then the leader asks, then answers go out.
 GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
 # How many things that no request log tells may happen between two recorded ones.
@@ -68,8 +64,6 @@ NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
 NOT_YET: Said = (("error", "no answer yet"),)
 # The partitions of one request are told apart by their place in it.
 MOST_PARTITIONS = 1_000
-# What a whole request is refused with for its session.
-OF_SESSIONS = (Errors.INVALID_SHARE_SESSION_EPOCH.name, Errors.SHARE_SESSION_NOT_FOUND.name)
 Step = tuple[int, int, int]
 
 
@@ -121,7 +115,6 @@ class Sharing:
         Its lines may be later than those of the members' requests that waited for it.
         """
         self._exchanges = exchanges
-        self._admission = admission
         self._leaders_known = leaders_known
         self._states_at_once = states_at_once
         self._names = names
@@ -131,8 +124,8 @@ class Sharing:
         self._config_changes = config_changes
         self._of_brokers = tuple(map(_of_brokers, exchanges))
         self._told = told_of(self._of_brokers)
-        self._refused: list[Asked] = []
-        self._requests = dict(self._asked())
+        members = MemberRequests(exchanges, names, admission)
+        self._refused, self._requests = members.refused, members.messages
         self._last = {source: n for n, (source, _) in self._requests.items()}
         known = {config.group_id for config in configs}
         groups = {m.group_id for _, each in self._requests.values() for m in each}
@@ -188,94 +181,6 @@ class Sharing:
         place = bisect_right(self._times, at_ms) - 1
         return at_ms, self._contexts[max(place, 0)][1]
 
-    def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
-        """Give the requests of members in the model's words, with the connection each came on."""
-        sessions: dict[tuple[str, str], tuple[str, ...]] = {}
-        for number, exchange in enumerate(self._exchanges):
-            if exchange.api not in MEMBERS:
-                continue
-            said = exchange.request
-            member = (said["groupId"], said["memberId"])
-            named = parts_of(said["topics"], self._names)
-            gone = partitions_of(said.get("forgottenTopicsData", ()), self._names)
-            before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
-            now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
-            if asks_beside_renewal(exchange):
-                # It is refused before its session is looked at.
-                self._refused += self._without_right(number, now, Errors.INVALID_REQUEST)
-                continue
-            if not _is_of_another_session(exchange):
-                sessions[member] = now
-            told = parts_of(exchange.response["responses"], self._names)
-            # Of one that loads its state nothing is told, and what is told first comes first.
-            order = sorted(now, key=lambda p: p not in told)
-            if now and not self._not_allowed(number, now):
-                messages = tuple(
-                    message_of(
-                        exchange,
-                        partition,
-                        acknowledgements_of(
-                            named.get(partition, {}).get("acknowledgementBatches", ()),
-                            renews=renews(exchange),
-                        ),
-                        self._room(exchange, partition),
-                    )
-                    for partition in order
-                    if not self._not_readable(number, partition, partition in named)
-                )
-                if messages:
-                    yield number, (f"{exchange.client}/{member[1]}", messages)
-
-    def _not_allowed(self, number: int, partitions: tuple[str, ...]) -> bool:
-        """Say whether a request without the right to its group is over, and keep what is to be said of it."""
-        admitted = self._admission.of_group(self._exchanges[number])
-        said = self._without_right(number, partitions, Errors.GROUP_AUTHORIZATION_FAILED)
-        return self._refuses(admitted, said)
-
-    def _not_readable(self, number: int, partition: str, named: bool) -> bool:
-        """Say whether a partition is kept out of a request, and keep what is to be said of it.
-
-        An acknowledgement tells only of those that it names.
-        """
-        exchange = self._exchanges[number]
-        admitted = self._admission.of_topic(exchange, partition)
-        said = self._without_right(number, (partition,), Errors.TOPIC_AUTHORIZATION_FAILED)
-        if exchange.api == "SHARE_ACKNOWLEDGE" and not named:
-            said = []
-        return self._refuses(admitted, said)
-
-    def _refuses(self, admitted: tuple[bool, ...], said: list[Asked]) -> bool:
-        """Say whether the authorizer keeps something out; where it may have done either, the recording tells."""
-        if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
-            return False
-        self._refused += said
-        return True
-
-    def _without_right(
-        self, number: int, partitions: tuple[str, ...], error: Errors
-    ) -> list[Asked]:
-        """Give what is said of partitions that nobody looks after."""
-        exchange = self._exchanges[number]
-        parts = parts_of(exchange.response["responses"], self._names)
-        said = exchange.request
-        found = []
-        for partition in partitions:
-            whole = error is not Errors.TOPIC_AUTHORIZATION_FAILED
-            recorded = recorded_of(exchange, partition, self._names, list(parts) if whole else [])
-            told: Said = (("error", error.name),)
-            if exchange.api == "SHARE_FETCH":
-                told = (*told, ("acknowledged", "NONE"), ("acquired", ()))
-            about = f"{said['groupId']} {said['memberId']} {partition}"
-            found.append(Asked(number, exchange.api, about, recorded, (told,)))
-        return found
-
-    def _room(self, exchange: Exchange, partition: str) -> int:
-        """Give how many records of a fetch may be of one partition: what others did not bring."""
-        most: int = exchange.request.get("maxRecords", exchange.request.get("batchSize", 0))
-        told = parts_of(exchange.response["responses"], self._names)
-        others = sum(count_of(part) for name, part in told.items() if name != partition)
-        return max(most - others, 0)
-
     def _around(self, way: Follower, on: Context) -> Context:
         """Give a context as this way has it: the leader's epoch, and what the groups are set to."""
         configs = self._configs or tuple(
@@ -295,7 +200,7 @@ class Sharing:
 
     def _grown(self, on: Context) -> tuple[Follower, ...]:
         found = []
-        for way in self._ways:
+        for way in (each for known in self._ways for each in self._copied_or_not(known)):
             around = self._around(way, on)
             grown: Follower | None = way
             for partition in dict.fromkeys(s.partition for s in way.leader.shares.values()):
@@ -309,7 +214,18 @@ class Sharing:
                     done = happens(grown.leader, partition, around)
                     grown = self._carried_out(grown, done, around)
             found += [grown] if grown is not None else []
-        return tuple(found) or self._ways
+        return tuple(dict.fromkeys(found)) or self._ways
+
+    def _copied_or_not(self, way: Follower) -> Iterator[Follower]:
+        """Give a way, and beside it that a fetch which waits had its MaxWaitMs before followers had copied what was written.
+
+        Of several brokers a leader delivers what is below its high watermark, and that follows a batch when the followers
+        have it; no line of a member says when. Source: DelayedShareFetch, Partition.maybeIncrementLeaderHW.
+        """
+        yield way
+        if self._leaders_known:
+            for number in self._overdue(way):
+                yield self._over(way, number)
 
     def _taken(self, number: int, on: Context) -> tuple[Follower, ...]:
         """Hand a request in, in every way in which it may have gone before that."""
@@ -570,11 +486,6 @@ class Sharing:
         answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
         return self._carried_out(way, done, on)
-
-
-def _is_of_another_session(exchange: Exchange) -> bool:
-    """Say whether a request was refused for its session, which then stays as it was (SharePartitionManager.newContext)."""
-    return error_name(exchange.response.get("errorCode", 0)) in OF_SESSIONS
 
 
 def _refused_for_session(way: Follower, number: int) -> bool:

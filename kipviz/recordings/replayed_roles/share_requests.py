@@ -1,0 +1,136 @@
+"""What the members of share groups asked of a broker, in the model's words, without what no leader gets to see.
+
+A session may have several partitions, and a request names those alone of which something is new: here it is about all of
+them. What the authorizer keeps out, and a renewal that asks for more, is refused before a leader looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kipviz.messages.errors import Errors
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
+from kipviz.recordings.replayed_roles.share_answer_text import (
+    acknowledgements_of,
+    asks_beside_renewal,
+    count_of,
+    message_of,
+    parts_of,
+    recorded_of,
+    renews,
+)
+from kipviz.recordings.request_context.admission import Admission
+
+MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
+# What a whole request is refused with for its session.
+OF_SESSIONS = (Errors.INVALID_SHARE_SESSION_EPOCH.name, Errors.SHARE_SESSION_NOT_FOUND.name)
+
+
+class MemberRequests:
+    """The requests of members by their numbers, each with the connection it came on, and what was refused before.
+
+    Each is one message of the model for each partition of its session.
+    """
+
+    def __init__(
+        self, exchanges: tuple[Exchange, ...], names: Mapping[str, str], admission: Admission
+    ) -> None:
+        """Take them apart."""
+        self._exchanges, self._names, self._admission = exchanges, names, admission
+        self.refused: list[Asked] = []
+        self.messages = dict(self._asked())
+
+    def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
+        """Give the requests of members in the model's words, with the connection each came on."""
+        sessions: dict[tuple[str, str], tuple[str, ...]] = {}
+        for number, exchange in enumerate(self._exchanges):
+            if exchange.api not in MEMBERS:
+                continue
+            said = exchange.request
+            member = (said["groupId"], said["memberId"])
+            named = parts_of(said["topics"], self._names)
+            gone = partitions_of(said.get("forgottenTopicsData", ()), self._names)
+            before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
+            now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
+            if asks_beside_renewal(exchange):
+                # It is refused before its session is looked at.
+                self.refused += self._without_right(number, now, Errors.INVALID_REQUEST)
+                continue
+            if not _is_of_another_session(exchange):
+                sessions[member] = now
+            told = parts_of(exchange.response["responses"], self._names)
+            # Of one that loads its state nothing is told, and what is told first comes first.
+            order = sorted(now, key=lambda p: p not in told)
+            if now and not self._not_allowed(number, now):
+                messages = tuple(
+                    message_of(
+                        exchange,
+                        partition,
+                        acknowledgements_of(
+                            named.get(partition, {}).get("acknowledgementBatches", ()),
+                            renews=renews(exchange),
+                        ),
+                        self._room(exchange, partition),
+                    )
+                    for partition in order
+                    if not self._not_readable(number, partition, partition in named)
+                )
+                if messages:
+                    yield number, (f"{exchange.client}/{member[1]}", messages)
+
+    def _not_allowed(self, number: int, partitions: tuple[str, ...]) -> bool:
+        """Say whether a request without the right to its group is over, and keep what is to be said of it."""
+        admitted = self._admission.of_group(self._exchanges[number])
+        said = self._without_right(number, partitions, Errors.GROUP_AUTHORIZATION_FAILED)
+        return self._refuses(admitted, said)
+
+    def _not_readable(self, number: int, partition: str, named: bool) -> bool:
+        """Say whether a partition is kept out of a request, and keep what is to be said of it.
+
+        An acknowledgement tells only of those that it names.
+        """
+        exchange = self._exchanges[number]
+        admitted = self._admission.of_topic(exchange, partition)
+        said = self._without_right(number, (partition,), Errors.TOPIC_AUTHORIZATION_FAILED)
+        if exchange.api == "SHARE_ACKNOWLEDGE" and not named:
+            said = []
+        return self._refuses(admitted, said)
+
+    def _refuses(self, admitted: tuple[bool, ...], said: list[Asked]) -> bool:
+        """Say whether the authorizer keeps something out; where it may have done either, the recording tells."""
+        if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
+            return False
+        self.refused += said
+        return True
+
+    def _without_right(
+        self, number: int, partitions: tuple[str, ...], error: Errors
+    ) -> list[Asked]:
+        """Give what is said of partitions that nobody looks after."""
+        exchange = self._exchanges[number]
+        parts = parts_of(exchange.response["responses"], self._names)
+        said = exchange.request
+        found = []
+        for partition in partitions:
+            whole = error is not Errors.TOPIC_AUTHORIZATION_FAILED
+            recorded = recorded_of(exchange, partition, self._names, list(parts) if whole else [])
+            told: Said = (("error", error.name),)
+            if exchange.api == "SHARE_FETCH":
+                told = (*told, ("acknowledged", "NONE"), ("acquired", ()))
+            about = f"{said['groupId']} {said['memberId']} {partition}"
+            found.append(Asked(number, exchange.api, about, recorded, (told,)))
+        return found
+
+    def _room(self, exchange: Exchange, partition: str) -> int:
+        """Give how many records of a fetch may be of one partition: what others did not bring."""
+        most: int = exchange.request.get("maxRecords", exchange.request.get("batchSize", 0))
+        told = parts_of(exchange.response["responses"], self._names)
+        others = sum(count_of(part) for name, part in told.items() if name != partition)
+        return max(most - others, 0)
+
+
+def _is_of_another_session(exchange: Exchange) -> bool:
+    """Say whether a request was refused for its session, which then stays as it was (SharePartitionManager.newContext)."""
+    return error_name(exchange.response.get("errorCode", 0)) in OF_SESSIONS
