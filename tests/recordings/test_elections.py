@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.table import Table
 from kipviz.recordings.decoded.elections import (
+    FOR_EVER,
     LEARNS_MS,
     Decision,
     brokers_of,
     elected_of,
     known_between,
+    loading_spans,
     placements_of,
 )
 from kipviz.recordings.decoded.internal_topics import markers
@@ -22,6 +25,7 @@ from kipviz.recordings.recorded import Exchange, Recording, load_recording
 from kipviz.recordings.replayed_roles.fetching import MARKS, Read, Reading, refusal_of
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
+from kipviz.records.batches import Batch, DataRecord
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 CLUSTERS = (
@@ -53,6 +57,23 @@ def test_a_broker_learns_of_a_decision_when_it_was_made_or_a_moment_later() -> N
     assert leaders(4_900, 5_100) == [1, 2]
     assert leaders(5_000 + LEARNS_MS - 1, 6_100) == [1, 2]
     assert leaders(5_000 + LEARNS_MS, 6_100) == [2]
+
+
+def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one_is_elected() -> (
+    None
+):
+    def wrote(at_ms: int, offset: int, epoch: int) -> Entry:
+        return Entry(
+            OUTPUT, Batch(offset, (DataRecord("x"),), 7, 0, offset), at_ms, "", leader_epoch=epoch
+        )
+
+    later = decision(9_500, 3, 2)
+    decisions = (MADE, MOVED, SHRUNK, later)
+    assert loading_spans(decisions, ()) == {OUTPUT: ((0, 5_000), (5_000, 9_500), (9_500, FOR_EVER))}
+    entries = (wrote(100, 0, 0), wrote(8_000, 1, 1), wrote(9_000, 2, 1))
+    assert loading_spans(decisions, entries) == {
+        OUTPUT: ((0, 100), (5_000, 8_000), (9_500, FOR_EVER))
+    }
 
 
 def test_who_is_not_in_sync_any_more_is_known_too() -> None:

@@ -11,7 +11,8 @@ NOT MODELLED: batches of in-flight records (each offset stands alone, which show
   in a step of its own under the fetch lock (DelayedShareFetch, ShareFetchUtils.processFetchResponse): here it is
   one step; that a fetch may acquire records
   while the acknowledgements that came with it are being made durable (it is answered after that
-  in either case).
+  in either case); that a leader which is fenced does not stop the timers of its locks, and writes what they do
+  (SharePartition.releaseAcquisitionLockOnTimeout): here it forgets all that it held.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from kipviz.core.values import Value
 
 # How long a broker may not know of a decision: it reads the controller's log all the time.
 LEARNS_MS = 1_000
+FOR_EVER = 1 << 62
 
 
 class Decision(Value, frozen=True):
@@ -87,6 +88,29 @@ def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
     found: dict[tuple[str, int], int] = {}
     for each in decisions:
         found.setdefault((each.partition, each.leader_epoch), each.at_ms)
+    return found
+
+
+def loading_spans(
+    decisions: Iterable[Decision], entries: Iterable[Entry]
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return between which times (ms) each elected leader of a partition may still read its log.
+
+    However slow its machine is, it has read it when it writes to it, and once another one is elected nobody asks any more.
+    """
+    written: dict[tuple[str, int], int] = {}
+    for entry in entries:
+        written.setdefault((entry.partition, entry.leader_epoch), entry.at_ms)
+    begins: dict[str, list[tuple[int, int]]] = {}
+    for (name, epoch), at in elected_of(decisions).items():
+        begins.setdefault(name, []).append((at, epoch))
+    found = {}
+    for name, terms in begins.items():
+        later = [*(at for at, _ in terms[1:]), FOR_EVER]
+        ends = (
+            min(written.get((name, e), FOR_EVER), n) for (_, e), n in zip(terms, later, strict=True)
+        )
+        found[name] = tuple((at, max(at, end)) for (at, _), end in zip(terms, ends, strict=True))
     return found
 
 

@@ -5,7 +5,7 @@ at each moment between the request's arrival and its answer: which of the things
 time came first is not recorded. It is put at the times of its line first, and then as early as it can have come
 (`arrival`). Which batch a producer sent is told by the other requests (`appends`), and what an answer must have
 left in a log has to be there (`logged_effects`). The answer is accepted if one of these moments gives it, with all that it
-says. A coordinator may also still be loading; of several brokers only for a second after it was elected, and
+says. A coordinator may also still be loading, of several brokers from its election until it writes to its log, and
 for as long a broker may not know of an election (`elections`).
 
 Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
@@ -43,12 +43,9 @@ from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings.decoded.elections import (
-    LEARNS_MS,
     Known,
     brokers_of,
-    elected_of,
     known_between,
-    terms_of,
     worlds_of,
 )
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
@@ -150,7 +147,7 @@ class Acceptor(RequestBook):
         while possible := self._model.enabled(self._worlds[-1]):
             self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
         image = self._worlds[0].image
-        self._office = Office(image, self._decisions, terms_of(self._entries))
+        self._office = Office(image, self._decisions, self._entries)
         told = (self.exchanges, self._sent, self._entries, self._log_after)
         self._checked = VerificationMemory(*told)
         times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
@@ -260,17 +257,10 @@ class Acceptor(RequestBook):
                             self._decided, self._seen[broker], strict=True
                         )
                     ],
-                    self._elections(),
+                    self._office.loading,
                 )
                 for broker in brokers_of(self._decisions)
             }
-
-    def _elections(self) -> dict[str, tuple[tuple[int, int], ...]]:
-        """Give between which times each leader came into office: it may not know of it at once."""
-        found: dict[str, tuple[tuple[int, int], ...]] = {}
-        for (name, _), at in elected_of(self._decisions).items():
-            found[name] = (*found.get(name, ()), (at, at + LEARNS_MS))
-        return found
 
     def _joining_at(
         self,

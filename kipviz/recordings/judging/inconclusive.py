@@ -14,11 +14,12 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.recordings.judging.causes import Subject, subjects_of
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Names
+from kipviz.recordings.replayed_roles.answer_text import Asked, Names, by_id
 from kipviz.recordings.replayed_roles.joining import JOINING
 from kipviz.recordings.replayed_roles.share_answer_text import STATES
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
+from kipviz.records.share_group_state import RecordState
 
 # What a leader looks at in a batch that the model does not have: the error, and what decides it.
 OF_BATCHES = {
@@ -96,6 +97,12 @@ LEARNING = (
     "NOT MODELLED: brokers learn of a decision of the controller one by one; the leaders of share-partitions are followed "
     "as if at once"
 )
+FENCED = (
+    "NOT MODELLED: a leader that has lost its share-partition still lets the locks run out that it gave, and writes that as "
+    "long as the share coordinator has heard of no newer leader"
+)
+# What becomes of a record whose acquisition lock has run out.
+AFTER_LOCK = (RecordState.AVAILABLE, RecordState.ARCHIVING, RecordState.ARCHIVED)
 NO_LEADER = Errors.NOT_LEADER_OR_FOLLOWER.name
 # What a heartbeat is refused for that has a field which is not read here.
 OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
@@ -110,11 +117,12 @@ def doubts_about(
     noted: frozenset[int],
     by_duration: frozenset[str],
     names: Names,
+    elected: Mapping[tuple[str, int], int],
 ) -> tuple[Asked, ...]:
     """Return the answers, each that differs with the reason why that cannot be judged, if there is one.
 
     `noted` are the requests of which the batches were noted as they were sent; `by_duration` are the share groups
-    that begin by the age of records.
+    that begin by the age of records, and `elected` says when each leader epoch of a partition began, where it is known.
     """
     changing = groups_that_change(exchanges)
     read = _states_read(exchanges)
@@ -130,7 +138,7 @@ def doubts_about(
         if exchange.api in (*MEMBERS, *STATES):
             about = subjects_of(each, exchange, names)
             why = why or _why_of_session(each, exchange) or _why_of_start(exchange, exchanges, read)
-            why = why or _follows(about, uncertain)
+            why = why or _why_of_lock(exchange, names, elected) or _follows(about, uncertain)
             uncertain |= {subject: each.number for subject in about if why not in ("", UPGRADE)}
         if exchange.api == CONSUMER and dict(each.recorded).get("error") in OF_FORM:
             why = why or UNREAD
@@ -162,6 +170,26 @@ def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange,
             if not x.problem and x.received_ms <= exchange.answered_ms <= x.answered_ms + BEGINS_MS
         )
         return COPYING if any(meanwhile) else ""
+    return ""
+
+
+def _why_of_lock(exchange: Exchange, names: Names, elected: Mapping[tuple[str, int], int]) -> str:
+    """Return why a leader may have written what it was not asked for: it leads no more, and a lock has run out there.
+
+    The timer of a lock is not stopped when the leader is fenced. Source: SharePartition.releaseAcquisitionLockOnTimeout.
+    """
+    if exchange.api != "WRITE_SHARE_GROUP_STATE":
+        return ""
+    for topic in exchange.request["topics"]:
+        for part in topic["partitions"]:
+            place = f"{by_id(topic['topicId'], names)}-{part['partition']}"
+            newer = any(
+                name == place and epoch > part["leaderEpoch"] and at <= exchange.answered_ms
+                for (name, epoch), at in elected.items()
+            )
+            states = {batch["deliveryState"] for batch in part["stateBatches"]}
+            if newer and states and states <= {state.value for state in AFTER_LOCK}:
+                return FENCED
     return ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from kipviz.recordings.decoded.elections import elected_of
 from kipviz.recordings.decoded.group_configs import groups_by_duration
 from kipviz.recordings.judging.handling import LACKS
 from kipviz.recordings.judging.inconclusive import doubts_about
@@ -58,6 +59,7 @@ class RequestBook:
         self.aside: dict[int, str] = {}
         self._file = evidence.file
         self._sent = by_request(evidence.sent)
+        self._elected = elected_of(evidence.decisions)
         self._by_duration = groups_by_duration(evidence.configs, evidence.config_changes)
         with self._reading("A request or its answer lacks what its API has"):
             self._fetching = Fetching(self.exchanges, self.names)
@@ -93,4 +95,5 @@ class RequestBook:
         told = sorted(answers, key=lambda asked: asked.number)
         sent = {request for request, _ in self._sent}
         noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
-        return doubts_about(told, self.exchanges, frozenset(noted), self._by_duration, self.names)
+        known = (self._by_duration, self.names, self._elected)
+        return doubts_about(told, self.exchanges, frozenset(noted), *known)

@@ -60,6 +60,7 @@ Place = tuple[str, str]
 # Between which times a partition got a leader: its last batch before, its first batch after.
 Election = tuple[int, int]
 WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
+BEATS = "HEARTBEAT"
 OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
@@ -149,7 +150,10 @@ class Joining:
             return (*self._not_allowed(number), *self._out_of_office(number))
 
     def _out_of_office(self, number: int) -> Iterator[Asked]:
-        """Accept that a request is refused by who is not in office yet: nothing comes of it."""
+        """Accept that a request is refused by who is not in office yet: nothing comes of it.
+
+        Who is loading knows nobody, and says to every heartbeat that all is well (GroupCoordinatorService.heartbeat).
+        """
         exchange, askings = self._exchanges[number], self._asked[number]
         shard, _, coordinator = self._office(Follower(), number)
         if coordinator is None or not self._elected(shard, number):
@@ -157,7 +161,8 @@ class Joining:
         for asking in askings:
             recorded = recorded_of(exchange, asking)
             message = asking.message(str)
-            for error in OUT_OF_OFFICE:
+            well = (Errors.NONE,) if exchange.api == BEATS else ()
+            for error in (*OUT_OF_OFFICE, *well):
                 said = said_of(refused(message, error), {})
                 if said == recorded:
                     about = f"{asking.group_id} {asking.member_id or asking.named}"

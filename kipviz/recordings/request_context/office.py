@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from kipviz.brokers.context import Image
 from kipviz.cluster import dispatch
-from kipviz.cluster.real.rebuilt_cluster import BROKER
+from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
-from kipviz.recordings.decoded.elections import LEARNS_MS, Decision, elected_of, first_of
+from kipviz.recordings.decoded.elections import (
+    LEARNS_MS,
+    Decision,
+    first_of,
+    loading_spans,
+    terms_of,
+)
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
 
@@ -17,17 +24,18 @@ from kipviz.recordings.request_context.arrival import span_of
 class Office:
     """Who leads what, as far as the logs and the controller's decisions tell.
 
-    `terms` has for each partition where its batches stand among those of all logs, and the epochs of who wrote them.
+    `loading` has for each partition between which times each elected leader may still read its log.
     """
 
     def __init__(
         self,
         image: Image,
         decisions: tuple[Decision, ...],
-        terms: dict[str, tuple[list[int], list[int]]],
+        entries: Sequence[Entry],
     ) -> None:
         """Keep what is known."""
-        self._image, self._decisions, self._terms = image, decisions, terms
+        self._image, self._decisions, self._terms = image, decisions, terms_of(entries)
+        self.loading = loading_spans(decisions, entries)
 
     def home_of(self, message: Message) -> str:
         """Return the partition whose leader answers a request, "" where any broker does."""
@@ -64,6 +72,8 @@ class Office:
         """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
         if not self._decisions:
             return True
-        began = [at for (name, _), at in elected_of(self._decisions).items() if name == home]
-        since = span_of(exchange)[0] - LEARNS_MS
-        return any(since < at <= exchange.answered_ms for at in began)
+        since = span_of(exchange)[0]
+        return any(
+            at <= exchange.answered_ms and since <= until
+            for at, until in self.loading.get(home, ())
+        )
