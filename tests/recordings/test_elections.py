@@ -25,6 +25,7 @@ from kipviz.recordings.recorded import Exchange, Recording, load_recording
 from kipviz.recordings.replayed_roles.fetching import MARKS, Read, Reading, refusal_of
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
+from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.batches import Batch, DataRecord
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -74,6 +75,11 @@ def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one
     assert loading_spans(decisions, entries) == {
         OUTPUT: ((0, 100), (5_000, 8_000), (9_500, FOR_EVER))
     }
+    # What another broker has answered shows nothing.
+    shown = ((OUTPUT, 2, 6_000), (OUTPUT, 1, 5_500), (OUTPUT, 3, 9_600), (OUTPUT, 3, 9_700))
+    assert loading_spans(decisions, entries, shown) == {
+        OUTPUT: ((0, 100), (5_000, 6_000), (9_500, 9_600))
+    }
 
 
 def test_who_is_not_in_sync_any_more_is_known_too() -> None:
@@ -119,7 +125,7 @@ def test_a_reader_of_whom_nothing_is_known_is_told_no_more_than_marks() -> None:
 
 def test_each_broker_has_a_block_of_producer_ids_of_its_own() -> None:
     def given(identity: int, begin: int, broker: int) -> Exchange:
-        told = Table.of({"producerId": identity, "errorCode": 0})
+        told = Table.of({"producerId": identity, "producerEpoch": 0, "errorCode": 0})
         return Exchange("INIT_PRODUCER_ID", 5, "c", begin, begin + 1, Table.of({}), told, broker)
 
     ids = GivenIds((given(0, 0, 2), given(BLOCK, 4, 1)), 0)
@@ -316,20 +322,17 @@ def test_a_rolling_bounce_loses_nothing_of_what_a_loop_commits() -> None:
 
 
 @pytest.mark.parametrize("name", ["coordinator-move", "min-insync-replicas", "rolling-bounce"])
-def test_a_coordinator_loads_for_a_moment_after_it_was_elected_and_at_no_other_time(
+def test_a_coordinator_loads_from_its_election_until_it_shows_that_it_has_and_at_no_other_time(
     name: str,
 ) -> None:
     evidence = of_recording(RELEASE / name)
     acceptor = Acceptor(evidence)
-    began = elected_of(evidence.decisions)
+    spans = acceptor._office.loading["__transaction_state-1"]
     late = [
         (number, x)
-        for number, x in enumerate(evidence.exchanges)
+        for number, x in enumerate(acceptor.exchanges)
         if x.api == "END_TXN"
-        and not any(
-            home == "__transaction_state-1" and at <= x.answered_ms < at + 2 * LEARNS_MS
-            for (home, _), at in began.items()
-        )
+        and not any(at <= x.answered_ms and span_of(x)[0] <= until for at, until in spans)
     ]
     assert late
     for number, x in late:

@@ -92,25 +92,35 @@ def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
 
 
 def loading_spans(
-    decisions: Iterable[Decision], entries: Iterable[Entry]
+    decisions: Iterable[Decision],
+    entries: Iterable[Entry],
+    shown: Iterable[tuple[str, int, int]] = (),
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """Return between which times (ms) each elected leader of a partition may still read its log.
 
-    However slow its machine is, it has read it when it writes to it, and once another one is elected nobody asks any more.
+    However slow its machine is, it has read it when it writes to it, or when it has `shown` so by an answer (partition,
+    broker, time), and once another one is elected nobody asks any more.
     """
-    written: dict[tuple[str, int], int] = {}
+    read: dict[tuple[str, int], int] = {}
     for entry in entries:
-        written.setdefault((entry.partition, entry.leader_epoch), entry.at_ms)
-    begins: dict[str, list[tuple[int, int]]] = {}
-    for (name, epoch), at in elected_of(decisions).items():
-        begins.setdefault(name, []).append((at, epoch))
+        read.setdefault((entry.partition, entry.leader_epoch), entry.at_ms)
+    terms: dict[str, list[Decision]] = {}
+    for each in decisions:
+        before = terms.setdefault(each.partition, [])
+        if not before or each.leader_epoch > before[-1].leader_epoch:
+            before.append(each)
+    for name, broker, at in shown:
+        now = [term for term in terms.get(name, ()) if term.at_ms <= at]
+        if now and now[-1].leader == broker:
+            place = name, now[-1].leader_epoch
+            read[place] = min(read.get(place, at), at)
     found = {}
-    for name, terms in begins.items():
-        later = [*(at for at, _ in terms[1:]), FOR_EVER]
-        ends = (
-            min(written.get((name, e), FOR_EVER), n) for (_, e), n in zip(terms, later, strict=True)
+    for name, several in terms.items():
+        later = [*(term.at_ms for term in several[1:]), FOR_EVER]
+        found[name] = tuple(
+            (term.at_ms, max(term.at_ms, min(read.get((name, term.leader_epoch), end), end)))
+            for term, end in zip(several, later, strict=True)
         )
-        found[name] = tuple((at, max(at, end)) for (at, _), end in zip(terms, ends, strict=True))
     return found
 
 

@@ -147,7 +147,7 @@ class Acceptor(RequestBook):
         while possible := self._model.enabled(self._worlds[-1]):
             self._worlds.append(self._model.step(self._worlds[-1], possible[0]).world)
         image = self._worlds[0].image
-        self._office = Office(image, self._decisions, self._entries)
+        self._office = Office(image, self._decisions, self._entries, self.exchanges)
         told = (self.exchanges, self._sent, self._entries, self._log_after)
         self._checked = VerificationMemory(*told)
         times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from kipviz.brokers.context import Image
 from kipviz.cluster import dispatch
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry
+from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
 from kipviz.recordings.decoded.elections import (
@@ -19,6 +22,22 @@ from kipviz.recordings.decoded.elections import (
 )
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
+from kipviz.records.placement import CONSUMER_OFFSETS
+
+# What coordinators answer, each about one transactional id or group; while one is loading it says so, but to a Heartbeat.
+OF_TRANSACTIONS = ("INIT_PRODUCER_ID", "END_TXN", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN")
+OF_GROUPS = (
+    *("OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "JOIN_GROUP", "SYNC_GROUP", "LEAVE_GROUP"),
+    *("CONSUMER_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT"),
+)
+NOT_YET = frozenset(
+    error.value
+    for error in (
+        Errors.COORDINATOR_LOAD_IN_PROGRESS,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+        Errors.NOT_COORDINATOR,
+    )
+)
 
 
 class Office:
@@ -32,10 +51,26 @@ class Office:
         image: Image,
         decisions: tuple[Decision, ...],
         entries: Sequence[Entry],
+        exchanges: Iterable[Exchange] = (),
     ) -> None:
         """Keep what is known."""
         self._image, self._decisions, self._terms = image, decisions, terms_of(entries)
-        self.loading = loading_spans(decisions, entries)
+        self.loading = (
+            loading_spans(decisions, entries, self._shown(exchanges)) if decisions else {}
+        )
+
+    def _shown(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[str, int, int]]:
+        """Give when a coordinator has shown by an answer that it has read its log: partition, broker, time."""
+        for exchange in exchanges:
+            said = exchange.request
+            if exchange.api in OF_TRANSACTIONS:
+                name = said.get("transactionalId") or said.get("v3AndBelowTransactionalId")
+                home = self._image.home_of_transactions(name) if name else ""
+            else:
+                group = said.get("groupId") if exchange.api in OF_GROUPS else ""
+                home = self._image.home_of(CONSUMER_OFFSETS, group) if group else ""
+            if home and not NOT_YET.intersection(_errors_in(exchange.response)):
+                yield home, exchange.broker, exchange.answered_ms
 
     def home_of(self, message: Message) -> str:
         """Return the partition whose leader answers a request, "" where any broker does."""
@@ -77,3 +112,16 @@ class Office:
             at <= exchange.answered_ms and since <= until
             for at, until in self.loading.get(home, ())
         )
+
+
+def _errors_in(answer: Any) -> Iterator[int]:
+    """Yield every error code of an answer."""
+    if isinstance(answer, Table):
+        for name, value in answer.items():
+            if name.lower().endswith("errorcode"):
+                yield value
+            else:
+                yield from _errors_in(value)
+    elif isinstance(answer, tuple):
+        for each in answer:
+            yield from _errors_in(each)
