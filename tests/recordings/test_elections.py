@@ -24,8 +24,8 @@ from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange, Recording, load_recording
 from kipviz.recordings.replayed_roles.fetching import MARKS, Read, Reading, refusal_of
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
-from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from kipviz.recordings.request_context.arrival import span_of
+from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from kipviz.records.batches import Batch, DataRecord
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
