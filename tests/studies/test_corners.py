@@ -156,6 +156,17 @@ def test_the_page_has_a_row_for_every_case_and_reading() -> None:
     assert page.count("\n| ") == len(CORNERS) + also + 1
 
 
+def test_the_line_under_the_table_says_which_timers_ran_and_what_was_tried() -> None:
+    told_one = told(next(corner for corner in CORNERS if corner.number == 5), "finding-I")
+    page = corners_page([told_one])
+    assert "(for ever)" in page
+    line = page.splitlines()[-1]
+    for timers in ("acquisition locks", "transaction.timeout.ms", "sessions of silent members"):
+        assert timers in line
+    assert "“resolved” if some continuation without a new fault closes it" in line
+    assert "otherwise all of them were tried and none does, or it is “undecided”" in line
+
+
 def test_a_case_that_cannot_be_played_says_what_the_model_lacks() -> None:
     lacking = CORNERS[0].but(check=None, needs="a broker that can be drowned")
     assert told(lacking, "repaired").happens == "not in the model: a broker that can be drowned"

@@ -221,7 +221,13 @@ def corners_blocks(all_told: Iterable[Told]) -> Blocks:
         for told in all_told
     ]
     heads = ("case", "title", "the claim", "design", "holds", "exactly once", "pending", "happens")
-    how = "One run each, as the KIP tells it; another order of the same events may come out otherwise."
+    how = (
+        "One run each, as the KIP tells it; another order of the same events may come out otherwise. “Exactly once” is "
+        "judged to the end of the run and along one continuation of it, without a fault: where nothing else can happen, "
+        "acquisition locks, transaction.timeout.ms and the sessions of silent members run out. “Pending” is what is open "
+        "at the end of the run: “resolved” if some continuation without a new fault closes it, with timers that run out "
+        "at any time and repairs of what is down; otherwise all of them were tried and none does, or it is “undecided”."
+    )
     return TextTable("corner cases of KIP-1289", heads, tuple(rows)), Paragraph(how)
 
 
