@@ -15,6 +15,8 @@ from kipviz.spark.package_archive import package_zip
 ROOT = Path(__file__).parents[2]
 STAND_IN = ROOT / "tests" / "spark" / "stand_in_task.py"
 RECORDING = ROOT / "tests" / "recordings" / "kafka-4.4.0" / "commit-and-abort"
+# Whoever takes longer hangs. With the settings of kipviz's own sessions a Connect server takes half the processor's time.
+HANGS_S = 1_800
 
 PROGRAM = """
     import sys, threading
@@ -70,7 +72,7 @@ def run_elsewhere(tmp_path, start, variables):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=HANGS_S,
         check=False,
     )
     assert done.stdout.split() == [*["True"] * 6, "cancelled", "18"], done.stderr[-2000:]
@@ -116,7 +118,9 @@ def test_an_executor_of_a_cluster_gives_the_same_verdicts_and_can_be_cancelled(t
 def test_a_connect_server_gives_the_same_verdicts_and_can_be_cancelled(tmp_path):
     start = (
         "from pyspark.sql import SparkSession; "
-        "on_loopback = {'spark.connect.grpc.binding.address': '127.0.0.1'}; "
+        "own = sessions.profile('local[2]'); "
+        "quick = {name: own[name] for name in ('spark.driver.extraJavaOptions', 'spark.sql.shuffle.partitions', 'spark.ui.enabled')}; "
+        "on_loopback = {**quick, 'spark.connect.grpc.binding.address': '127.0.0.1'}; "
         "spark = SparkSession.builder.config(map=on_loopback).remote('local[2]').getOrCreate(); "
         "assert sessions.is_connect(spark)"
     )
