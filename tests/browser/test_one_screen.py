@@ -268,6 +268,26 @@ def test_lane_heads_follow_the_leaderships(show, split):
     assert page.locator(".kv-head", has_text="Broker 5").locator("span").inner_text() == lane["sub"]
 
 
+def test_a_step_that_changes_no_head_writes_none(show, split):
+    page = show(split, width=833, height=800, step=3)
+    written = page.evaluate(
+        """() => {
+          const toggle = DOMTokenList.prototype.toggle;
+          let count = 0;
+          DOMTokenList.prototype.toggle = function (name, on) {
+            count += name === 'kv-head-moved';
+            return toggle.call(this, name, on);
+          };
+          const root = document.querySelector('.kv');
+          const before = document.querySelector('.kv-place').textContent;
+          root.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', shiftKey: true, bubbles: true }));
+          DOMTokenList.prototype.toggle = toggle;
+          return [count, document.querySelector('.kv-place').textContent !== before];
+        }"""
+    )
+    assert written == [0, True]
+
+
 def test_a_cut_is_drawn_between_its_sides_for_as_long_as_it_lasts(show, split):
     cut = split["cuts"][0]
     page = show(split, width=833, height=800, step=cut["from"] + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -45,6 +46,18 @@ def test_the_built_file_is_as_new_as_its_sources(built: Path):
 def test_the_built_files_are_small():
     assert BUILT.stat().st_size < LIMIT
     assert RESULTS.stat().st_size < RESULTS_LIMIT
+
+
+def test_architecture_says_how_large_the_front_end_is():
+    paper = (WIDGETS.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"stepper is (\d+) kB.*?\((\d+) kB\s+compressed\).*?carry (\d+) kB", paper, re.DOTALL
+    )
+    assert found
+    code = BUILT.read_bytes()
+    sizes = (len(code), len(gzip.compress(code)), len(RESULTS.read_bytes()))
+    for said, size in zip(map(int, found.groups()), sizes, strict=True):
+        assert abs(said - size / 1000) < 3, (said, size)
 
 
 @pytest.mark.parametrize("built", [BUILT, RESULTS], ids=lambda path: path.name)

@@ -476,8 +476,11 @@ export function lanesButton(app, payload) {
   return {
     button,
     hidden,
+    drawn: null,
     /** Says what a press does; on a narrow page only how many lanes it adds or takes away. */
     draw(all) {
+      if (this.drawn === all) return;
+      this.drawn = all;
       text(word, all ? "first screen " : "all lanes ");
       text(more, all ? `\u2212${hidden}` : `+${hidden}`);
       attr(button, "title", all ? "only the lanes of the first screen (a)" : "all lanes (a)");

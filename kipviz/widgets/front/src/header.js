@@ -66,8 +66,10 @@ export class Verdicts {
   draw(node, verdict) {
     const [sign, name, word] = node.children;
     text(sign, STATE_MARK[verdict.state] ?? "?");
-    text(name, verdict.property);
-    node.classList.toggle("kv-long", verdict.property.length > LONG);
+    if (name.textContent !== verdict.property) {
+      text(name, verdict.property);
+      node.classList.toggle("kv-long", verdict.property.length > LONG);
+    }
     text(word, verdict.state === "broken" ? "broken" : "");
     attr(node, "data-state", verdict.state);
     attr(node, "title", `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);

@@ -311,8 +311,12 @@ export class Sequence {
   }
 
   drawHead(node, lane, head) {
-    const [title, sub, mark] = node.children;
     node.kvLane = lane;
+    // Most steps change no head.
+    const drawn = [this.key, head?.sub, head?.mark, Boolean(head)].join("|");
+    if (node.kvDrawn === drawn) return;
+    node.kvDrawn = drawn;
+    const [title, sub, mark] = node.children;
     text(title, lane.title);
     text(sub, head ? head.sub || "leads nothing" : lane.sub);
     text(mark, head?.mark ? `✕ ${head.mark}` : "");
