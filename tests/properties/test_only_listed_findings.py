@@ -143,7 +143,10 @@ def of_kafka(under: Design) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("under", STAGING, ids=lambda d: d.name)
 def test_a_design_of_the_drafts_breaks_only_what_a_listed_finding_says(under: Design) -> None:
-    stories = tuple(name for name in names_of(under) if name in FEW)
+    # Two of the four stories, and the other two under the next design; all of them are thorough.
+    two = FEW[STAGING.index(under) % 2 :: 2]
+    stories = tuple(name for name in names_of(under) if name in two)
+    assert stories
     assert unlisted(under, stories, range(3, 4), EVERYTHING) == []
 
 
