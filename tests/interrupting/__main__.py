@@ -4,9 +4,9 @@
     make interrupt ARGS='--command campaign --count 20'
 
 Each command is run once as a whole; then ^C comes after a random part of that time, to all its processes as from a
-terminal. If all was done already, it says what it says at one go, and another moment is drawn; else it has to end with status 130 (or by the signal, while Python starts), say nothing loud, leave no process, and
-what it kept has to be whole: it goes on from there to the answer that it gives at one go. The exit status is 0 if
-all is so, else 1.
+terminal. If all was done already, the command says what it says at one go, and another moment is drawn; else it has to
+end with status 130 (or by the signal, while Python starts), say nothing loud and leave no process, and what it kept has
+to be whole: it goes on from there to the answer that it gives at one go. The exit status is 0 if all is so, else 1.
 """
 
 from __future__ import annotations

@@ -146,6 +146,7 @@ class Trials:
         if arguments.line:
             self._kept = KEPT / "run-line.jsonl"
         self._ended: dict[tuple[str, int], dict[str, Any]] = {}
+        self._first: dict[tuple[str, int], str] = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Instead of running the tests, run the trials."""
@@ -205,6 +206,8 @@ class Trials:
         for line in self._kept.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             key = (row["file"], row["number"])
+            if drawn.get(key) == _signature(row):
+                self._first.setdefault(key, row["how"])
             again = self._arguments.again and row["how"] == SURVIVED
             if (
                 drawn.get(key) == _signature(row)
@@ -235,7 +238,8 @@ class Trials:
         for floor in sorted({row["file"].split("/")[1] for row in rows}):
             print(_line([r for r in rows if r["file"].split("/")[1] == floor], floor))
         if self._arguments.record:
-            _note(self._arguments, len(self._drawn), rows, survivors)
+            lived = sum(how == SURVIVED for how in self._first.values())
+            _note(self._arguments, len(self._drawn), lived, rows, survivors)
         return int(any(row["how"] == SURVIVED for row in rows))
 
 
@@ -400,10 +404,15 @@ def _line(rows: Iterable[dict[str, Any]], name: str = "all") -> str:
 def _note(
     arguments: argparse.Namespace,
     drawn: int,
+    lived_at_first: int,
     rows: list[dict[str, Any]],
     survivors: list[dict[str, Any]],
 ) -> None:
-    """Put the result in the place of the one that has the same settings."""
+    """Put the result in the place of the one that has the same settings.
+
+    What survived at first says how good the tests were that knew nothing of this sample; tests that were written for its
+    survivors are of the others.
+    """
     settings_of: dict[str, Any] = {"floor": arguments.floor, "file": arguments.file}
     settings_of |= {"kind": arguments.kind, "seed": arguments.seed, "count": arguments.count}
     settings_of |= {"tests of at most, in seconds": _bound(arguments.seconds)}
@@ -419,6 +428,7 @@ def _note(
         | {
             "drawn": drawn,
             "tried": len(rows),
+            "survived when first tried": lived_at_first,
             "died": len(died),
             "died by time": sum(row["how"] == "time" for row in died),
             "equivalent": sum(row["how"] == EXPECTED for row in survivors),

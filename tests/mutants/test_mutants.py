@@ -232,6 +232,28 @@ def test_every_survivor_that_is_called_equivalent_is_a_change_that_there_is() ->
         assert len(row["reason"]) > 20, row
 
 
+def test_every_run_on_record_adds_up_and_says_of_each_survivor_why() -> None:
+    runs = json.loads((ROOT / "tests/mutants/record.json").read_text(encoding="utf-8"))
+    assert len(
+        {(r["floor"], r["file"], r.get("kind"), r["seed"], r["count"]) for r in runs}
+    ) == len(runs)
+    for row in runs:
+        lived = row["equivalent"] + row["survived"]
+        assert row["died"] + lived == row["tried"] <= row["drawn"], row["seed"]
+        assert row["survived"] <= row["survived when first tried"] <= row["tried"]
+        assert len(row["survivors"]) == lived
+        assert row["commit"]
+        for each in row["survivors"]:
+            assert len(each["reason"]) > 20, each
+            assert (ROOT / each["file"]).exists(), each
+
+
+def test_of_500_changes_drawn_from_all_floors_95_in_100_die() -> None:
+    runs = json.loads((ROOT / "tests/mutants/record.json").read_text(encoding="utf-8"))
+    (row,) = (r for r in runs if (r["floor"], r["file"], r["count"]) == (None, None, "500"))
+    assert row["died"] >= 0.95 * (row["tried"] - row["equivalent"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
