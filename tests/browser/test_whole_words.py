@@ -124,3 +124,12 @@ def test_the_first_column_is_read_on_any_ground(open_file, tmp_path, ground) -> 
     )
     assert cells
     assert min(abs(ink - behind) for ink, behind in cells) > 200
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1280, 800)])
+def test_a_class_reads_each_sentence_whole(show, broken, width, height) -> None:
+    page = show(broken, width=width, height=height, theme="light", presenter=True)
+    for step in range(len(broken["steps"])):
+        page.evaluate(GO, step)
+        page.evaluate(DRAWN)
+        assert page.evaluate(BELOW) == [], step

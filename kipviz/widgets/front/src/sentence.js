@@ -11,6 +11,8 @@ const SIDES = 36;
 const RAGGED = 4; // letters that a line leaves empty, because its next word does not fit
 const BESIDE = 0.53;
 
+const LARGER = 1.45; // of the letters that a class reads
+
 export class Sentence {
   constructor(app) {
     this.app = app;
@@ -47,7 +49,8 @@ export class Sentence {
   fit(words, alarmed) {
     const { wide, root } = this.app;
     const { low, slim } = root.dataset;
-    const letters = ((wide - SIDES) * (alarmed ? BESIDE : 1)) / LETTER - RAGGED;
+    const zoom = this.app.presenting ? LARGER : 1;
+    const letters = ((wide - SIDES) * (alarmed ? BESIDE : 1)) / (LETTER * zoom) - RAGGED;
     const [whole, bare, more] = low !== undefined ? [2, 2, 2] : slim !== undefined ? [4, 4, 4] : [3, 2, 3.2];
     const lines = words.length / letters;
     const heading = this.context.hidden || alarmed ? 0 : Math.ceil(this.context.textContent.length / letters);
