@@ -176,12 +176,12 @@ def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
 
 def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
     """What was found comes first. Source: ShareFetchCollector.collect."""
-    me = share_consumer.ShareConsumer("c", "g1", "M1", 1, "src-0", 1, session_epoch=1)
+    me = changed(share_consumer.ShareConsumer("c", "g1", "M1", 1, "src-0", 1), session_epoch=1)
     me = changed(me, on_wire=FETCH, on_wire_broker=5)
     answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("other-0",))
     thrown = share_consumer.on_response(me, answer)
     assert thrown.error == "ShareFetch: TOPIC_AUTHORIZATION_FAILED"
-    assert thrown.session_epoch == 2
+    assert thrown.sessions.epoch == 2
 
 
 def test_a_refused_topic_ends_the_producer_whatever_else_the_answer_says() -> None:
