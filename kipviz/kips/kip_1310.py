@@ -521,6 +521,7 @@ KIP = Kip(
             "clients.shares.share_member.join",
             "kip-1310-as-kafka-is",
             "scenarios/test_kafka_defaults.py::test_a_share_group_and_a_session_share_one_transaction_that_is_committed",
+            PAGE,
         ),
         Row(
             "4.2 today",

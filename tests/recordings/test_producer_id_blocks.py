@@ -71,6 +71,13 @@ def test_an_id_that_a_new_coordinator_tells_again_is_none_of_its_own_broker_s_bl
     assert not ids.block_is_due(asks)
 
 
+def test_of_a_single_broker_an_id_that_is_told_again_was_given_by_it_before_the_record_begins() -> (
+    None
+):
+    ids = GivenIds((given(0, 0, 1, epoch=32_762),), 0)
+    assert ids.next_of(given(-1, 5, 6)) == (1, BLOCK)
+
+
 def test_a_producer_without_a_name_is_asked_to_wait_for_the_broker_s_first_block() -> None:
     asked = [
         each

@@ -57,3 +57,19 @@ def hidden_for(*exchanges):
 )
 def test_a_batch_may_be_hidden_until_its_leader_has_shown_it(told, age):
     assert hidden_for(*told) == age
+
+
+def test_a_transaction_coordinator_has_read_what_stood_in_its_log_when_it_was_elected():
+    place = "__transaction_state-1"
+    batches = [Batch(at, (DataRecord("x"),), 7, 0, at) for at in (0, 1)]
+    before = Entry(place, batches[0], 500, "", leader_epoch=0)
+    since = Entry(place, batches[1], 2_000, "", leader_epoch=1)
+    decisions = tuple(each.but(partition=place) for each in DECISIONS)
+    asks = Exchange("END_TXN", 5, "a", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
+
+    def hidden(*entries):
+        seen = SeenEnds((), {}, {}, decisions, entries)
+        return seen.not_shown_ms(place, asks.but(earliest_ms=6_000))
+
+    assert hidden(before) == 0
+    assert hidden(before, since) == 4_001

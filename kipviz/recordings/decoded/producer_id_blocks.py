@@ -23,10 +23,11 @@ class GivenIds:
 
     def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
         self._first = first
+        alone = len({x.broker for x in exchanges}) == 1
         self._given = tuple(
             (*span_of(x), x.response["producerId"], x.broker)
             for x in exchanges
-            if gives_one(x) or gives_another(x)
+            if gives_one(x) or gives_another(x) or (alone and tells_one(x))
         )
 
     def next_of(self, exchange: Exchange) -> tuple[int, ...]:
@@ -76,14 +77,19 @@ class GivenIds:
         return max(before) + 1 if before else self._first
 
 
-def gives_one(exchange: Exchange) -> bool:
-    """Say whether a producer is given a new id: an id that it has already comes back with an epoch above 0.
+def tells_one(exchange: Exchange) -> bool:
+    """Say whether a producer learns its id, a new one or the one that it has.
 
-    A coordinator that was elected tells ids that other brokers have given. Source: TransactionCoordinator.prepareInitProducerIdTransit.
+    Where one broker alone is on record, it has given that id itself, maybe before the record begins. Of several brokers a
+    coordinator that was elected tells ids that others have given.
+    Source: TransactionCoordinator.prepareInitProducerIdTransit.
     """
-    if exchange.api != "INIT_PRODUCER_ID" or exchange.response["errorCode"] != 0:
-        return False
-    return bool(exchange.response["producerEpoch"] == 0)
+    return exchange.api == "INIT_PRODUCER_ID" and exchange.response["errorCode"] == 0
+
+
+def gives_one(exchange: Exchange) -> bool:
+    """Say whether a producer is given a new id: an id that it has already comes back with an epoch above 0."""
+    return tells_one(exchange) and exchange.response["producerEpoch"] == 0
 
 
 def gives_another(exchange: Exchange) -> bool:

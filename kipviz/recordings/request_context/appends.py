@@ -18,6 +18,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import named
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.batches import Batch
+from kipviz.records.placement import TRANSACTION_STATE, topic_of
 
 PRODUCE = "PRODUCE"
 # The acks of a request that is answered when all replicas in sync have its batch.
@@ -107,11 +108,11 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
 class SeenEnds:
     """How far the answers of a broker show that everybody may read a partition there.
 
-        A new leader takes a while to learn from its followers how far they have copied, however long its machine needs for that. Until
-        then it tells a high watermark that may be lower than the one before. What bounds it is what it has told itself since it
-        was elected: that a batch is with all replicas (acks=all), or a high watermark, to readers and to followers, whose fetches
-    go on all the time.
-        Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords.
+    A new leader takes a while to learn from its followers how far they have copied, however long its machine needs for that. Until
+    then it tells a high watermark that may be lower than the one before. What bounds it is what it has told itself since it
+    was elected: that a batch is with all replicas (acks=all), or a high watermark to readers. A transaction coordinator reads its log
+    to its end before it answers, so only what it has written itself since its election may not be seen yet.
+    Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords, TransactionStateManager.loadTransactionMetadata.
     """
 
     def __init__(
@@ -130,12 +131,13 @@ class SeenEnds:
         self._standing: dict[str, list[Entry]] = {}
         for entry in entries:
             self._standing.setdefault(entry.partition, []).append(entry)
-        self._terms: dict[str, list[tuple[int, int]]] = {}
+        self._terms: dict[str, list[tuple[int, int, int]]] = {}
         epochs: dict[str, int] = {}
         for each in decisions:
             if each.leader_epoch > epochs.get(each.partition, -1):
                 epochs[each.partition] = each.leader_epoch
-                self._terms.setdefault(each.partition, []).append((each.at_ms, each.leader))
+                term = (each.at_ms, each.leader, each.leader_epoch)
+                self._terms.setdefault(each.partition, []).append(term)
         self._told: dict[str, list[tuple[int, int, int]]] = {}
         for exchange in exchanges:
             for partition, end in _ends_in(exchange, names, batches):
@@ -149,7 +151,7 @@ class SeenEnds:
         """
         came = exchange.received_ms
         terms = [term for term in self._terms.get(partition, ()) if term[0] <= came]
-        elected, leader = terms[-1] if terms else (0, exchange.broker)
+        elected, leader, epoch = terms[-1] if terms else (0, exchange.broker, 0)
         shows = leader if asks else exchange.broker
         end = max(
             (
@@ -163,6 +165,7 @@ class SeenEnds:
             entry.at_ms
             for entry in self._standing.get(partition, ())
             if entry.batch.last_offset >= end
+            and (entry.leader_epoch >= epoch or topic_of(partition) != TRANSACTION_STATE)
         )
         begin = span_of(exchange)[0]
         return max(0, begin + 1 - min(hidden, default=begin + 1))
