@@ -191,7 +191,7 @@ def test_a_signature_is_as_its_source_has_it():
 def test_code_of_a_paper_is_text_also_where_it_has_fences_of_its_own():
     page = html_of("a\n\n````python\n>>> '''\n\n```steps\n<b>\n```\n````\n\n# b", frozenset())
     assert page == (
-        "<p>a</p>\n<pre tabindex=\"0\"><code>&gt;&gt;&gt; &#x27;&#x27;&#x27;\n\n```steps\n&lt;b&gt;\n```</code></pre>\n<h1>b</h1>"
+        '<p>a</p>\n<pre tabindex="0"><code>&gt;&gt;&gt; &#x27;&#x27;&#x27;\n\n```steps\n&lt;b&gt;\n```</code></pre>\n<h1>b</h1>'
     )
 
 
