@@ -117,6 +117,20 @@ def finding_of(name: str) -> bool:
     return name.removeprefix("finding-") in {f.name for f in FINDINGS}
 
 
+@pytest.mark.parametrize("name", ["X20"])
+def test_a_finding_that_searches_count_tells_how_far_they_are_and_can_be_stopped(name: str) -> None:
+    told: list[int] = []
+
+    def stop(states: int, depth: int) -> bool:
+        told.append(states)
+        return False
+
+    shown(finding(name), progress=stop)
+    # Each of its six searches asks before its second state, and ends there.
+    assert len(told) == 6
+    assert max(told) == 1
+
+
 def test_every_searched_finding_is_pinned() -> None:
     assert {f.name for f in SEARCHED} == {*STEPS, *HARMLESS}
 

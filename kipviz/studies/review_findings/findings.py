@@ -46,6 +46,12 @@ NAMED_MAX = 7
 SEEN, COUNTED, TEXT, NEEDS = "seen", "counted", "text only", "not in the model"
 
 
+class BySearch(Value, frozen=True):
+    """A sentence with figures that searches count; they tell how far they are, and may be stopped."""
+
+    count: Callable[[ProgressTold | None], str]
+
+
 class Finding(Value, frozen=True):
     """One finding: what the text says, what is the matter, and how it is to be shown.
 
@@ -64,7 +70,7 @@ class Finding(Value, frozen=True):
     faults: str = ""
     promise: str = ""
     look: Look | None = None
-    counting: Callable[[], str] | None = None
+    counting: Callable[[], str] | BySearch | None = None
     because: str = ""
     needs: bool = False
     against: str = ""
@@ -121,6 +127,8 @@ def shown(
         return _searched(finding, bounds, progress)
     if finding.look is not None:
         return _seen(finding, finding.look)
+    if isinstance(finding.counting, BySearch):
+        return Shown(finding, COUNTED, finding.counting.count(progress))
     if finding.counting is not None:
         return Shown(finding, COUNTED, finding.counting())
     return Shown(finding, NEEDS if finding.needs else TEXT, finding.because)

@@ -10,7 +10,7 @@ it says so is a fact, what is the matter with it is our reading, and the run is 
 from __future__ import annotations
 
 from kipviz.studies.review_findings import story_predicates, tallies
-from kipviz.studies.review_findings.findings import LIVE, Finding
+from kipviz.studies.review_findings.findings import LIVE, BySearch, Finding
 from kipviz.studies.test_plan import alerts
 
 TOGETHER = "kip-1289-small-together"
@@ -215,7 +215,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Flow - Share Group, 2.",
         "Only the coordinator's broker can do that; corner case 2 makes it an abort, for ever.",
         "finding-X2",
-        counting=tallies.commits_with_own_broker,
+        counting=BySearch(tallies.commits_with_own_broker),
     ),
     Finding(
         "X3",
@@ -269,7 +269,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Corner case 8",
         "A share-partition leader knows member ids and no epochs; its own broker seldom does.",
         "finding-X8",
-        counting=tallies.commits_with_epoch_check,
+        counting=BySearch(tallies.commits_with_epoch_check),
     ),
     Finding(
         "X9",
@@ -376,7 +376,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The errors of the answer are listed.",
         "TxnShareAcknowledgeResponse, supported errors",
         "Errors that its own flow produces are missing, and TRANSACTIONAL_ID_NOT_FOUND never comes.",
-        counting=tallies.undeclared_errors,
+        counting=BySearch(tallies.undeclared_errors),
     ),
     Finding(
         "X21",

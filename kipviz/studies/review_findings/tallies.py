@@ -9,7 +9,7 @@ import msgspec
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.explore import Search
+from kipviz.checking.search.explore import ProgressTold, Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
@@ -90,17 +90,19 @@ class _Tally(Search):
         return outcome.world, ()
 
 
-def _tallied(design: str, faults: str = "", story: str = SMALL) -> tuple[_Tally, str]:
-    tally = _Tally(scenario(story).model(design_named(design), budget_of(faults)))
-    explored = tally.run(BOUNDS)
+def _tallied(
+    design: str, faults: str = "", progress: ProgressTold | None = None
+) -> tuple[_Tally, str]:
+    tally = _Tally(scenario(SMALL).model(design_named(design), budget_of(faults)))
+    explored = tally.run(BOUNDS, progress)
     states = f"{explored.states:,} states"
     return tally, states if explored.complete else f"{states}, not all"
 
 
-def commits(design: str) -> str:
+def commits(design: str, progress: ProgressTold | None = None) -> str:
     """Say in how many steps of every interleaving a transaction is committed, beside the repair."""
-    one, states = _tallied(design)
-    other, beside = _tallied("repaired")
+    one, states = _tallied(design, progress=progress)
+    other, beside = _tallied("repaired", progress=progress)
     return (
         f"in {one.committed} of all steps from {states} a transaction is committed "
         f"(repaired: in {other.committed}, from {beside}); stagings are answered "
@@ -108,17 +110,17 @@ def commits(design: str) -> str:
     )
 
 
-def commits_with_own_broker() -> str:
+def commits_with_own_broker(progress: ProgressTold | None = None) -> str:
     """Say how many transactions get through when the enlistment stays on the broker."""
-    return commits("finding-X2")
+    return commits("finding-X2", progress)
 
 
-def commits_with_epoch_check() -> str:
+def commits_with_epoch_check(progress: ProgressTold | None = None) -> str:
     """Say how many transactions get through when the own broker is asked for the member."""
-    return commits("finding-X8")
+    return commits("finding-X8", progress)
 
 
-def undeclared_errors() -> str:
+def undeclared_errors(progress: ProgressTold | None = None) -> str:
     """Say which errors stagings are answered with that the text does not list."""
     seen: dict[str, int] = {}
     for design, faults in (
@@ -129,7 +131,7 @@ def undeclared_errors() -> str:
         ("finding-X2", ""),
         ("repaired+enlistment=own_broker", "crash_broker=1"),
     ):
-        seen |= _tallied(design, faults)[0].answered
+        seen |= _tallied(design, faults, progress)[0].answered
     declared = (*DECLARED_TOP, *DECLARED_PARTITION)
     others = [name for name in sorted(seen) if name != "NONE" and name not in declared]
     listed = [name for name in sorted(seen) if name in declared]
