@@ -51,7 +51,7 @@ class Moments:
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 argv = command.argv(folder)
-                ended = run(argv, part * whole.seconds)
+                ended = run(argv, part * whole.seconds).in_folder(folder)
                 if not ended.interrupted:
                     continue
                 if not command.seconds and ended.came_too_late(whole):
@@ -69,8 +69,9 @@ class Moments:
         if command.seconds:
             return Ended(0, "", "", command.seconds, interrupted=False)
         if command.name not in self._wholes:
-            with tempfile.TemporaryDirectory() as folder:
-                self._wholes[command.name] = run(command.argv(Path(folder)))
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                self._wholes[command.name] = run(command.argv(folder)).in_folder(folder)
         return self._wholes[command.name]
 
     def document(self, seed: int) -> dict[str, object]:

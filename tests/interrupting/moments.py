@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.tidy.source import ROOT
@@ -53,6 +53,10 @@ class Ended:
     interrupted: bool
     left: bool = False
 
+    def in_folder(self, folder: Path) -> Ended:
+        """Return it with the name of its own folder taken out of what it said."""
+        return replace(self, out=self.out.replace(str(folder), "FOLDER"))
+
     def came_too_late(self, whole: Ended) -> bool:
         """Say whether all was done already: then a command says what it says at one go, with its status."""
         done = not self.err.endswith("so far\n") and self.status == whole.status
@@ -64,6 +68,8 @@ class Ended:
             return f"status {self.status}: {self.err[-2_000:]}{self.out[-500:]}"
         if self.left:
             return "a process is left"
+        if self.status == -signal.SIGINT and starts_python(self.err):
+            return ""
         found = [each for each in LOUD if each in self.err or each in self.out]
         return f"{found[0]}: {self.err[-2_000:]}" if found else ""
 
@@ -100,6 +106,12 @@ def run(argv: list[str], after: float | None = None) -> Ended:
     return Ended(going.returncode, out, err, took, interrupted, is_left(going.pid))
 
 
+def starts_python(err: str) -> bool:
+    """Say whether a traceback is Python's own: it looked for the module that it shall run, and no line of ours was reached."""
+    files = [line for line in err.splitlines() if line.lstrip().startswith("File ")]
+    return bool(files) and all('"<frozen ' in line for line in files)
+
+
 def is_left(group: int) -> bool:
     """Say whether a process of a command still runs, for which nobody waits."""
     try:
@@ -120,7 +132,7 @@ def nothing_kept(command: Command, folder: Path, whole: str) -> str:
 
 def goes_on(command: Command, folder: Path, whole: str) -> str:
     """It goes on from what it kept, and says in the end what it says at one go."""
-    done = run(command.argv(folder))
+    done = run(command.argv(folder)).in_folder(folder)
     if done.status != 0:
         return f"it does not go on: status {done.status}: {done.err[-500:]}"
     return "" if answer(done.out) == answer(whole) else f"it goes on to something else: {done.out}"

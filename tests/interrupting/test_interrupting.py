@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,32 @@ def test_an_end_is_well_if_it_has_the_status_of_an_interruption_and_is_quiet(sta
     wrong = Ended(status, "", err, 1.0, interrupted=True).wrong()
     assert wrong.startswith(why)
     assert bool(wrong) is bool(why)
+
+
+FROZEN = 'Traceback (most recent call last):\n  File "<frozen runpy>", line 189, in _run_module_as_main\nKeyboardInterrupt\n'
+OURS = FROZEN.replace(
+    "KeyboardInterrupt", '  File "kipviz/__init__.py", line 1, in <module>\nKeyboardInterrupt'
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "err", "why"),
+    [
+        (-signal.SIGINT, FROZEN, ""),
+        (-signal.SIGINT, OURS, "Traceback"),
+        (130, FROZEN, "Traceback"),
+    ],
+)
+def test_what_python_says_before_it_reaches_a_line_of_ours_is_its_own(status, err, why):
+    wrong = Ended(status, "", err, 1.0, interrupted=True).wrong()
+    assert wrong.startswith(why)
+    assert bool(wrong) is bool(why)
+
+
+def test_the_name_of_a_moments_own_folder_is_no_part_of_its_answer():
+    folder = Path("/somewhere/of-its-own")
+    ended = Ended(0, f"{folder}/page.html: 42 steps", "", 9.0, interrupted=True).in_folder(folder)
+    assert ended.came_too_late(Ended(0, "FOLDER/page.html: 42 steps", "", 9.0, interrupted=False))
 
 
 def test_a_process_that_runs_on_is_wrong_whatever_the_status():
