@@ -35,14 +35,17 @@ brought when it is used.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
+# As typing.TYPE_CHECKING: typing itself takes longer to import than all of this, and who interrupts a command before it
+# is there gets Python's own traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     # What an editor and mypy see; `_HOMES` has the same names, and a test holds both together.
+    from collections.abc import Iterable
+    from pathlib import Path
+    from typing import Any
+
     from pyspark.sql import SparkSession
 
     from kipviz.checking.timed.critical_path import Latencies as Latencies
@@ -211,6 +214,8 @@ def campaign(
     Raises:
         ValueError: for a word that names nothing or a number that is none, in one sentence.
     """
+    from typing import cast
+
     # The panel and the campaign are strangers on one floor; they meet here.
     panel = cast(
         "type[CampaignView]", _load("campaign", "kipviz.widgets.campaign_view:CampaignView")
@@ -252,6 +257,8 @@ if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, an
                 if name not in _AS_TEXT:
                     raise
                 return _load(name, _AS_TEXT[name])
+        from difflib import get_close_matches
+
         near = [] if name.startswith("_") else get_close_matches(name, __all__)
         hint = f"; nearest {'is' if len(near) == 1 else 'are'} {' and '.join(near)}" if near else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -1,12 +1,14 @@
 """`python -m kipviz` is the command `kipviz`, whose script begins here, too."""
 
-import signal
 import sys
 
 
 def main() -> int:
     """Run the command; who interrupts it while it is still being loaded hears what he hears later."""
     try:
+        # Inside, because an interruption while these are read is one, too.
+        import signal
+
         from kipviz.command.main import main as command
 
         status = command()
