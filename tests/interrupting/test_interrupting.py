@@ -56,6 +56,13 @@ def test_the_name_of_a_moments_own_folder_is_no_part_of_its_answer():
     assert ended.came_too_late(Ended(0, "FOLDER/page.html: 42 steps", "", 9.0, interrupted=False))
 
 
+def test_how_many_inputs_a_stated_time_had_room_for_is_no_part_of_an_answer():
+    whole = Ended(0, "wire  2,505 inputs, 0 failed", "", 6.0, interrupted=False)
+    told = "wire  1,270 inputs, {} failed"
+    assert Ended(0, told.format(0), "", 6.0, interrupted=True).came_too_late(whole)
+    assert not Ended(0, told.format(1), "", 6.0, interrupted=True).came_too_late(whole)
+
+
 def test_a_process_that_runs_on_is_wrong_whatever_the_status():
     assert Ended(130, "", "", 1.0, interrupted=True, left=True).wrong() == "a process is left"
 
