@@ -268,10 +268,13 @@ def role_key(broker: int, partition: str) -> RoleKey:
     return (broker, role_of(partition), partition)
 
 
+# The roles that read a log before they answer.
+_COORDINATORS = (GroupCoordinator, ShareCoordinator, TransactionCoordinator)
+
+
 def is_loading(role: BrokerRole | None) -> bool:
     """Say whether a coordinator has its log still to read; no other role reads one first."""
-    coordinators = GroupCoordinator | ShareCoordinator | TransactionCoordinator
-    return isinstance(role, coordinators) and role.loading
+    return isinstance(role, _COORDINATORS) and role.loading
 
 
 def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kipviz.brokers.logs.partition_log import is_aborted
@@ -258,8 +259,14 @@ def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:
 
 def _is_open(ledger: Ledger, record: str) -> bool:
     """Say whether an undecided transaction has an output of a record, or sends one again that a new leader lacks."""
-    undecided = (*ledger.open.values(), *ledger.cut.values())
-    return any(record == output for each in undecided for output, _ in each)
+    return record in _undecided(ledger)
+
+
+def _undecided(ledger: Ledger) -> Iterator[str]:
+    """Yield the records of which an undecided transaction has an output, or sends one again."""
+    for each in (*ledger.open.values(), *ledger.cut.values()):
+        for record, _ in each:
+            yield record
 
 
 _LOST = "{} is acknowledged by its transaction, but no output of it is committed: it is lost"
@@ -274,10 +281,9 @@ def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
                 "finds no trace of its acknowledgement: it will be delivered again"
             )
     free = ledger.free
-    for each in (*ledger.open.values(), *ledger.cut.values()):
-        for record, _ in each:
-            if _forgotten(record, event):
-                free = free.set(record, True)
+    for record in _undecided(ledger):
+        if _forgotten(record, event):
+            free = free.set(record, True)
     for offset in event.held:
         free = free.without(f"{event.partition}@{offset}")
     return ledger.but(free=free)
@@ -310,9 +316,13 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     def of(record: str) -> bool:
         return topic_of(record.rpartition("@")[0]) == topic
 
+    def without(undecided: Open) -> Open:
+        for identity, each in undecided.items():
+            undecided = undecided.set(identity, tuple(o for o in each if not of(o[0])))
+        return undecided
+
     gone = [record for record in ledger.committed if of(record)]
-    committed, opened, read_to = ledger.committed, ledger.open, ledger.read_to
-    cut = ledger.cut
+    committed, read_to = ledger.committed, ledger.read_to
     taken = ledger.taken
     for record in taken:
         taken = taken.without(record) if of(record) else taken
@@ -321,10 +331,6 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
         owed = owed.without(record) if of(record) else owed
     for record in gone:
         committed = committed.without(record)
-    for identity, each in opened.items():
-        opened = opened.set(identity, tuple(o for o in each if not of(o[0])))
-    for identity, each in cut.items():
-        cut = cut.set(identity, tuple(o for o in each if not of(o[0])))
     for place in read_to:
         if topic_of(place[1]) == topic:
             read_to = read_to.without(place)
@@ -334,12 +340,12 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
             starts = starts.set(partition, 0)
     return ledger.but(
         committed=committed,
-        open=opened,
+        open=without(ledger.open),
         read_to=read_to,
         starts=starts,
         taken=taken,
         owed=owed,
-        cut=cut,
+        cut=without(ledger.cut),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from kipviz.clients.groups import classic_consumer, group_consumer
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
@@ -85,6 +86,20 @@ def classic_member_of(
     names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
     mine = ConsumerCoordinator(client_id, topic_partitions)
     return changed(ClassicConsumer(*names, coordinator=mine), **fields)
+
+
+def stable_member(clients: Any, **fields: Any) -> GroupConsumer | ClassicConsumer:
+    """Return a member that owns src-0, of the protocol whose module is given."""
+    names = ("src", "src-0", 2)
+    me: GroupConsumer | ClassicConsumer
+    if clients is group_consumer:
+        me = member_of("app-1/consumer", "g", "C1", *names)
+        me = changed(me, state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
+    else:
+        me = classic_member_of("app-1/consumer", "g", "C1", *names, ("src-0",))
+        mine = {"member_id": "C1-1", "generation": 1, "rejoin": False}
+        me = changed(me, state=classic_consumer.S.STABLE, **mine)
+    return changed(me, owned=("src-0",), **fields)
 
 
 def made(kind: type[V], *names: Any, **fields: Any) -> V:

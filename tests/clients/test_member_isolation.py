@@ -13,7 +13,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.producing import Fetch
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import changed, classic_member_of, member_of
+from tests.clients.parts import stable_member
 
 BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
 LEVELS = pytest.mark.parametrize("uncommitted", [True, False])
@@ -21,17 +21,9 @@ LEVELS = pytest.mark.parametrize("uncommitted", [True, False])
 
 def polling(clients, position, *, uncommitted):
     """A member in poll() that owns src-0; at position -1 it asks the log where to begin."""
-    if clients is group_consumer:
-        me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2)
-        me = changed(me, state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
-    else:
-        me = classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
-        me = changed(
-            me, state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False
-        )
     positions = Table.of({"src-0": position})
-    reading = changed(me, owned=("src-0",), polling=True, positions=positions)
-    return changed(reading, read_uncommitted=uncommitted, auto_offset_reset="latest")
+    says = {"read_uncommitted": uncommitted, "auto_offset_reset": "latest"}
+    return stable_member(clients, polling=True, positions=positions, **says)
 
 
 @BOTH

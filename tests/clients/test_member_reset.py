@@ -18,7 +18,7 @@ from kipviz.messages.list_offsets import (
     dated,
 )
 from kipviz.messages.producing import Fetch, FetchResponse
-from tests.clients.parts import changed, classic_member_of, member_of
+from tests.clients.parts import changed, stable_member
 
 BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
 BEYOND = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0")
@@ -27,15 +27,7 @@ UNKNOWN = OffsetFetchResponse(Errors.NONE, "src-0", -1)
 
 def polling(clients, policy, **changes):
     """A member in poll() that owns src-0 and does not know its position."""
-    if clients is group_consumer:
-        me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2)
-        me = changed(me, state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
-    else:
-        me = classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
-        me = changed(
-            me, state=classic_consumer.S.STABLE, member_id="C1-1", generation=1, rejoin=False
-        )
-    return changed(me, owned=("src-0",), polling=True, auto_offset_reset=policy, **changes)
+    return stable_member(clients, polling=True, auto_offset_reset=policy, **changes)
 
 
 def answered(clients, me, kind, answer):

@@ -15,6 +15,7 @@ import argparse
 import json
 import platform
 import random
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -99,6 +100,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--record", action="store_true", help=f"note the result in {RECORD.name}")
     asked = parser.parse_args(words)
     chosen = [each for each in COMMANDS if each.name in (asked.command or each.name)]
+    # A shell's background job ignores ^C, and so would every command that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     moments = Moments(asked.seed, chosen)
     try:
         for number in range(asked.count):

@@ -4,9 +4,7 @@ The folder has four programs at one broker of Kafka 4.4.0, its logs and its requ
 before it was followed rightly, and each test undoes one mend.
 """
 
-import zipfile
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -26,18 +24,16 @@ from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
 from kipviz.recordings.request_context.handmade_requests import Sent
 from kipviz.recordings.request_context.verification_memory import VerificationMemory
+from tests.recordings.unpacked import FOLDERS, unpacked
 
-RECORDED = Path(__file__).parent / "folders" / "clumsy-4.4.0.zip"
+RECORDED = FOLDERS / "clumsy-4.4.0.zip"
 # The last program's batches: one whose partition was not added, and one behind it with a sequence left out.
 OLD_CLIENT = "p3-a"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    into = tmp_path_factory.mktemp("clumsy")
-    with zipfile.ZipFile(RECORDED) as recorded:
-        recorded.extractall(into)
-    return into
+    return unpacked(RECORDED, tmp_path_factory.mktemp("clumsy"))
 
 
 @pytest.fixture(scope="module")

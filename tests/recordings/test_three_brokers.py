@@ -4,38 +4,29 @@ Each broker's logs and what its request log has of these two, and of producer id
 begins at a broker that has no producer ids yet, and in the second one a new leader tells a reader an older high watermark.
 """
 
-import zipfile
-from pathlib import Path
-
-import msgspec
 import pytest
 
 import kipviz
-from kipviz.conforming.judging import evidence_of
 from kipviz.conforming.programs import read
 from kipviz.conforming.real_cluster import files_in
 from kipviz.recordings.decoded.producer_id_blocks import GivenIds
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.request_context.appends import SeenEnds
-from kipviz.recordings.request_context.handmade_requests import Sent
 from kipviz.recordings.request_context.office import Office
+from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpacked
 
-RECORDED = Path(__file__).parent / "folders" / "three-4.4.0.zip"
+RECORDED = FOLDERS / "three-4.4.0.zip"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    into = tmp_path_factory.mktemp("three")
-    with zipfile.ZipFile(RECORDED) as recorded:
-        recorded.extractall(into)
-    return into
+    return unpacked(RECORDED, tmp_path_factory.mktemp("three"))
 
 
 @pytest.fixture(scope="module")
 def evidence(folder):
-    sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[Sent, ...])
-    return evidence_of(files_in(folder, 3), sent)
+    return evidence_of_three(folder)
 
 
 def refused(evidence, api):

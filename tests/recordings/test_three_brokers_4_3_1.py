@@ -5,15 +5,9 @@ has waited its MaxWaitMs before followers had copied what was written, and in th
 run out. Each test undoes one mend.
 """
 
-import zipfile
-from pathlib import Path
-
-import msgspec
 import pytest
 
-from kipviz.conforming.judging import evidence_of
 from kipviz.conforming.programs import read
-from kipviz.conforming.real_cluster import files_in
 from kipviz.recordings.judging import inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import FENCED
@@ -21,24 +15,20 @@ from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.replayed_roles import joining
 from kipviz.recordings.replayed_roles.sharing import Sharing
 from kipviz.recordings.request_context import office
-from kipviz.recordings.request_context.handmade_requests import Sent
+from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpacked
 
-RECORDED = Path(__file__).parent / "folders" / "three-4.3.1.zip"
+RECORDED = FOLDERS / "three-4.3.1.zip"
 PROGRAMS = {10: 8011, 11: 8012, 21: 8022}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    into = tmp_path_factory.mktemp("three")
-    with zipfile.ZipFile(RECORDED) as recorded:
-        recorded.extractall(into)
-    return into
+    return unpacked(RECORDED, tmp_path_factory.mktemp("three"))
 
 
 @pytest.fixture(scope="module")
 def evidence(folder):
-    sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[Sent, ...])
-    return evidence_of(files_in(folder, 3), sent)
+    return evidence_of_three(folder)
 
 
 def of_joining(evidence):

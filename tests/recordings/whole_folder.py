@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
-RECORDED = Path(__file__).parent / "folders" / "kafka-4.4.0.zip"
+from tests.recordings.unpacked import FOLDERS
+from tests.recordings.unpacked import unpacked as unpacked_in
+
+RECORDED = FOLDERS / "kafka-4.4.0.zip"
 
 
 def unpacked(into: Path) -> tuple[Path, Path]:
     """Unpack the recording; return the folder of logs and the request log."""
-    with zipfile.ZipFile(RECORDED) as recorded:
-        recorded.extractall(into)
+    unpacked_in(RECORDED, into)
     return into / "kafka-logs", into / "kafka-request.log"

@@ -5,8 +5,8 @@ a group). RE2 is the same language, so what is refused here is what a broker ref
 longer than its text and the name that it is matched with are long.
 
 RE2 is the part `regex` of the package. It is imported when the first expression comes, and where it is not installed
-nothing stands in for it: the expression is refused in one sentence that names the part. there is no RE2. Python's own expressions stand in there, without what RE2/J lacks; an expression that keeps
-them busy stops with the page's worker.
+nothing stands in for it: the expression is refused in one sentence that names the part. Only a browser, for which there is
+no RE2, takes Python's own expressions without what RE2/J lacks; one that keeps them busy stops with the page's worker.
 
 Source: com.google.re2j.Pattern in TopicRegexResolver, org.apache.kafka.coordinator.group.Utils and
 TransactionStateManager.

@@ -91,6 +91,16 @@ def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
     return found
 
 
+def leaders_of(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
+    """Return, for each partition, the decisions by which a leader was elected, the oldest first."""
+    found: dict[str, list[Decision]] = {}
+    for each in decisions:
+        before = found.setdefault(each.partition, [])
+        if not before or each.leader_epoch > before[-1].leader_epoch:
+            before.append(each)
+    return found
+
+
 def loading_spans(
     decisions: Iterable[Decision],
     entries: Iterable[Entry],
@@ -104,11 +114,7 @@ def loading_spans(
     read: dict[tuple[str, int], int] = {}
     for entry in entries:
         read.setdefault((entry.partition, entry.leader_epoch), entry.at_ms)
-    terms: dict[str, list[Decision]] = {}
-    for each in decisions:
-        before = terms.setdefault(each.partition, [])
-        if not before or each.leader_epoch > before[-1].leader_epoch:
-            before.append(each)
+    terms = leaders_of(decisions)
     for name, broker, at in shown:
         now = [term for term in terms.get(name, ()) if term.at_ms <= at]
         if now and now[-1].leader == broker:

@@ -13,7 +13,7 @@ from typing import Any
 
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import Decision, leaders_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import named
 from kipviz.recordings.request_context.arrival import span_of
@@ -131,13 +131,7 @@ class SeenEnds:
         self._standing: dict[str, list[Entry]] = {}
         for entry in entries:
             self._standing.setdefault(entry.partition, []).append(entry)
-        self._terms: dict[str, list[tuple[int, int, int]]] = {}
-        epochs: dict[str, int] = {}
-        for each in decisions:
-            if each.leader_epoch > epochs.get(each.partition, -1):
-                epochs[each.partition] = each.leader_epoch
-                term = (each.at_ms, each.leader, each.leader_epoch)
-                self._terms.setdefault(each.partition, []).append(term)
+        self._terms = leaders_of(decisions)
         self._told: dict[str, list[tuple[int, int, int]]] = {}
         for exchange in exchanges:
             for partition, end in _ends_in(exchange, names, batches):
@@ -150,8 +144,10 @@ class SeenEnds:
         The leader is who is asked; with `asks` the one whom that broker asks in turn.
         """
         came = exchange.received_ms
-        terms = [term for term in self._terms.get(partition, ()) if term[0] <= came]
-        elected, leader, epoch = terms[-1] if terms else (0, exchange.broker, 0)
+        terms = [term for term in self._terms.get(partition, ()) if term.at_ms <= came]
+        elected, leader, epoch = 0, exchange.broker, 0
+        if terms:
+            elected, leader, epoch = terms[-1].at_ms, terms[-1].leader, terms[-1].leader_epoch
         shows = leader if asks else exchange.broker
         end = max(
             (
