@@ -50,6 +50,29 @@ def test_a_story_is_drawn_and_steps_before_the_model_is_there(opened, served, na
     assert opened.inner_text("#state").endswith("The stored run still steps.")
 
 
+@pytest.mark.parametrize("width", [1280, 800])
+def test_no_sentence_of_a_story_is_cut_on_a_page_of_the_site(opened, served, width):
+    opened.set_viewport_size({"width": width, "height": 800})
+    opened.route("**/runtime/**", lambda route: route.abort())
+    opened.goto(f"{served.address}story/kip-1289-share-commit.html")
+    opened.wait_for_function("() => window.laps?.whole")
+    steps = opened.evaluate("() => window.model.get('payload').steps.length")
+    cut, walked = [], 0
+    while opened.evaluate("() => window.model.get('step')") < steps - 1:
+        before = opened.inner_text(".kv-say")
+        opened.keyboard.press("ArrowRight")
+        opened.wait_for_function(
+            "before => document.querySelector('.kv-say').innerText !== before", arg=before
+        )
+        walked += 1
+        if opened.evaluate(
+            "() => (box => box.scrollHeight > box.clientHeight + 1)(document.querySelector('.kv-spoken'))"
+        ):
+            cut.append(opened.inner_text(".kv-say"))
+    assert walked > 5
+    assert cut == []
+
+
 def test_the_model_answers_a_search_stops_and_a_link_opens_without_a_network(opened, served):
     opened.goto(f"{served.address}story/kip-1289-group-commit.html")
     opened.wait_for_function(READY, timeout=1000 * PATIENCE)
