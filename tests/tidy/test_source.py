@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -109,6 +110,14 @@ def test_no_two_files_of_a_floor_have_one_name(floor: str) -> None:
     # Stored values name a class by floor and file, not by its room (core/serialization.py).
     count = Counter(path.stem for path in (PACKAGE / floor).rglob("*.py"))
     assert [name for name, times in count.items() if times > 1 and name != "__init__"] == []
+
+
+def test_the_top_level_holds_what_a_reader_looks_for_and_no_result_of_a_run() -> None:
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    tops = {name.split("/")[0] for name in done.stdout.splitlines() if "/" in name}
+    assert tops == {".ci", ".github", "binder", "docs", "kipviz", "notebooks", "tests"}
+    kinds = {Path(name).suffix for name in done.stdout.splitlines()}
+    assert not kinds & {".crc", ".parquet", ".pyc", ".jar"}, "a run left it behind"
 
 
 @pytest.mark.parametrize("folder", ["kipviz", "tests", "notebooks", "binder"])
