@@ -4,7 +4,8 @@
     make interrupt ARGS='--command campaign --count 20'
 
 Each command is run once as a whole; then ^C comes after a random part of that time, to all its processes as from a
-terminal. If all was done already, the command says what it says at one go, and another moment is drawn; else it has to
+terminal. If all was done already, the command says what it says at one go; if Python was still importing what it needs
+itself, it says that it could not start: then another moment is drawn. Else the command has to
 end with status 130 (or by the signal, while Python starts), say nothing loud and leave no process, and what it kept has
 to be whole: it goes on from there to the answer that it gives at one go. The exit status is 0 if all is so, else 1.
 """
@@ -27,7 +28,7 @@ from kipviz import __version__
 from tests.interrupting.moments import COMMANDS, Command, Ended, run
 
 RECORD = Path(__file__).parent / "record.json"
-TRIES = 5  # a moment behind the end is drawn again so often
+TRIES = 5  # a moment before the start or behind the end is drawn again so often
 
 
 class Moments:
@@ -40,6 +41,7 @@ class Moments:
         self._wholes: dict[str, Ended] = {}
         self.counts: Counter[str] = Counter()
         self.by_signal = 0
+        self.too_early = 0
         self.too_late = 0
         self.wrong: list[str] = []
 
@@ -54,6 +56,9 @@ class Moments:
                 argv = command.argv(folder)
                 ended = run(argv, part * whole.seconds).in_folder(folder)
                 if not ended.interrupted:
+                    continue
+                if ended.came_too_early():
+                    self.too_early += 1
                     continue
                 if not command.seconds and ended.came_too_late(whole):
                     self.too_late += 1
@@ -84,6 +89,7 @@ class Moments:
             "seed": seed,
             "moments": dict(self.counts),
             "while Python starts": self.by_signal,
+            "too early, before Python had started itself": self.too_early,
             "too late, when all was done": self.too_late,
             "wrong": self.wrong,
         }

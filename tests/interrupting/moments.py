@@ -20,6 +20,8 @@ RECORDING = "tests/recordings/kafka-4.4.0/share-acknowledge"
 PATIENCE = 600.0  # seconds after ^C: a machine may be busy with other things
 # What Python prints when nobody catches an exception.
 LOUD = ("Traceback", "Exception ignored", "Fatal Python error", "Error in sys.excepthook")
+# What Python says, with status 1, if ^C comes before it has imported its own modules.
+NOT_STARTED = ("Fatal Python error: init_import_site", "Could not import runpy module")
 Words = tuple[str, ...]
 
 
@@ -62,6 +64,10 @@ class Ended:
         """Say whether all was done already: then a command says what it says at one go, with its status."""
         done = not self.err.endswith("so far\n") and self.status == whole.status
         return done and answer(self.out) == answer(whole.out)
+
+    def came_too_early(self) -> bool:
+        """Say whether Python itself had not started: it says so, and no line of ours was reached."""
+        return self.status == 1 and self.err.startswith(NOT_STARTED) and starts_python(self.err)
 
     def wrong(self) -> str:
         """Say what is not as it should be: the status is 130 (or of the signal itself), nothing is loud."""
@@ -108,9 +114,17 @@ def run(argv: list[str], after: float | None = None) -> Ended:
 
 
 def starts_python(err: str) -> bool:
-    """Say whether a traceback is Python's own: it looked for the module that it shall run, and no line of ours was reached."""
-    files = [line for line in err.splitlines() if line.lstrip().startswith("File ")]
-    return bool(files) and all('"<frozen ' in line for line in files)
+    """Say whether a traceback is Python's own: it was still importing what it needs, and no line of ours was reached."""
+    files = [line.split('"')[1] for line in err.splitlines() if line.lstrip().startswith('File "')]
+    return bool(files) and not any(is_ours(name) for name in files)
+
+
+def is_ours(name: str) -> bool:
+    """Say whether a file is the project's; the packages in .venv are not."""
+    if name.startswith("<"):
+        return False
+    place = (ROOT / name).parts
+    return place[: len(ROOT.parts)] == ROOT.parts and place[len(ROOT.parts)] in ("kipviz", "tests")
 
 
 def is_left(group: int) -> bool:

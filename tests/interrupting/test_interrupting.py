@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.interrupting.moments import Ended
+from tests.tidy.source import ROOT
 
 WHOLE = Ended(0, '{"runs": 2, "seconds": 5}', "", 9.0, interrupted=False)
 PARTLY = "kipviz: interrupted; showing the results so far\n"
@@ -48,6 +49,32 @@ def test_what_python_says_before_it_reaches_a_line_of_ours_is_its_own(status, er
     wrong = Ended(status, "", err, 1.0, interrupted=True).wrong()
     assert wrong.startswith(why)
     assert bool(wrong) is bool(why)
+
+
+SITE = "Fatal Python error: init_import_site: Failed to import the site module\nTraceback (most recent call last):\n"
+HACK = f'  File "{ROOT}/.venv/lib/python3/site-packages/_distutils_hack/__init__.py", line 80, in <module>\n'
+RUNPY = (
+    "Could not import runpy module\nTraceback (most recent call last):\n"
+    '  File "/usr/lib/python3/contextlib.py", line 6, in <module>\n'
+)
+IN_US = f'{SITE}  File "{ROOT}/kipviz/__main__.py", line 1, in <module>\n'
+
+
+@pytest.mark.parametrize(
+    ("status", "err", "early"),
+    [
+        (1, SITE + HACK + "KeyboardInterrupt\n", True),
+        (1, RUNPY + "KeyboardInterrupt\n", True),
+        (1, IN_US + "KeyboardInterrupt\n", False),
+        (1, FROZEN, False),
+        (1, SITE, False),
+        (130, RUNPY + "KeyboardInterrupt\n", False),
+    ],
+)
+def test_a_moment_is_too_early_only_if_python_says_that_it_could_not_start(status, err, early):
+    ended = Ended(status, "", err, 0.1, interrupted=True)
+    assert ended.came_too_early() is early
+    assert ended.wrong() != "", "another moment is drawn: nobody counts this one as well"
 
 
 def test_the_name_of_a_moments_own_folder_is_no_part_of_its_answer():
