@@ -2,7 +2,7 @@
 
 What a notebook needs, each in one call:
 
-    kipviz.list_scenarios(), kipviz.list_designs()         what there is, as tables to search
+    kipviz.list_scenarios(), kipviz.list_designs()         the catalogues, as tables to search
     kipviz.list_slots(), kipviz.list_faults(), kipviz.list_profiles()
     kipviz.open("kip-1289-share-commit")                   step it, crash it, branch it
     kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
@@ -23,13 +23,13 @@ What a notebook needs, each in one call:
     kipviz.open_seeded("kip-1289-two-members", "finding-D", "rough", 17)
     kipviz.save(stepper, "run.trace"), kipviz.open_trace("run.trace")
     kipviz.rebuild("/var/kafka-logs", ["orders"])          a broker's own logs, batch by batch
-    kipviz.accept("/var/kafka-logs", "kafka-request.log")  could the model have said what the broker said?
+    kipviz.accept("/var/kafka-logs", "kafka-request.log")  could the model have given the broker's answers?
     kipviz.serve().bootstrap_servers                        real clients in the simulated cluster, on loopback
     kipviz.lab("deliver-twice")                            an exercise that is judged on your own run
     kipviz.open(kipviz.permalink(stepper))                 this very step, as one line of text
 
-Importing the package loads none of this, so that every floor can be imported alone; each name is
-brought when it is used.
+Importing the package loads none of this, so that every floor can be imported alone. Each name is imported when it is
+first used.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-# As typing.TYPE_CHECKING: typing itself takes longer to import than all of this, and who interrupts a command before it
-# is there gets Python's own traceback.
+# Like typing.TYPE_CHECKING. Importing typing takes longer than everything else here, and until it is done an interrupt
+# (^C) shows Python's own traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # What an editor and mypy see; `_HOMES` has the same names, and a test holds both together.
+    # What an editor and mypy see. `_HOMES` lists the same names; a test compares the two.
     from collections.abc import Iterable
     from pathlib import Path
     from typing import Any
@@ -125,7 +125,7 @@ __all__ = [
     "verdicts",
 ]
 
-# By name, because an import here would tie the lowest floor to the highest one.
+# As strings, because an import here would tie the lowest floor to the highest one.
 _HOMES = {
     "Cluster": "kipviz.driving.cluster:Cluster",
     "Desk": "kipviz.driving.desk:Desk",
@@ -163,7 +163,7 @@ _HOMES = {
     "verdicts": "kipviz.widgets.design_lab:verdicts",
 }
 
-# Without the notebook part a listing is text, and needs no more than the core.
+# Without the notebook part a listing is text, which needs only the core.
 _AS_TEXT = {
     "list_designs": "kipviz.views.reports.listing:designs",
     "list_faults": "kipviz.views.reports.listing:faults",
@@ -189,7 +189,7 @@ def campaign(
 ) -> CampaignView:
     """Open the panel of a campaign: seeded runs over scenarios x designs x fault profiles.
 
-    The panel has a button that runs it; `start()` and `wait()` do so from a cell.
+    The panel has a button that starts the campaign; `start()` and `wait()` do the same from a cell.
 
     Args:
         scenarios: one name or several.
@@ -197,13 +197,13 @@ def campaign(
         faults: fault profiles, one name or several.
         runs: seeds per combination.
         seed: the first seed.
-        by: what a row of the table stands for: "design", "scenario" or "faults".
-        steps_max: after how many steps a run ends.
-        way: what runs it: "spark", "processes" or "loop"; a loop without a folder needs no Spark, and runs
-            in a browser, too.
-        spark: the session; one on this machine, if left out.
-        partitions: how many tasks Spark makes of it.
-        folder: where finished parts are kept; the same campaign continues from them.
+        by: how the rows of the table are grouped: "design", "scenario" or "faults".
+        steps_max: the number of steps after which a run ends.
+        way: how it is run: "spark", "processes" or "loop"; a loop without a folder needs no Spark and also works in a
+            browser.
+        spark: the Spark session; by default one on this machine.
+        partitions: the number of Spark tasks.
+        folder: where finished parts are saved; the same campaign resumes from them.
 
     Example:
         >>> import kipviz
@@ -212,11 +212,11 @@ def campaign(
         Campaign of 4 runs: scenario kip-1289-two-members x 2 designs x fault profile rough x seeds 0..1: Not run yet.
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     from typing import cast
 
-    # The panel and the campaign are strangers on one floor; they meet here.
+    # The panel and the campaign are on the same floor and may not import each other; they meet here.
     panel = cast(
         "type[CampaignView]", _load("campaign", "kipviz.widgets.campaign_view:CampaignView")
     )
@@ -229,10 +229,10 @@ def campaign(
 
 
 def _load(name: str, place: str) -> Any:
-    """Import what a public name stands for.
+    """Import the object that a public name refers to.
 
     Raises:
-        MissingPart: if it needs a part that is not installed.
+        MissingPart: if it needs an optional part that is not installed.
     """
     module, _, there = place.partition(":")
     try:
@@ -245,7 +245,7 @@ def _load(name: str, place: str) -> Any:
         raise missing from None
 
 
-if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, and not Any
+if not TYPE_CHECKING:  # for mypy a name that is not listed above is an error, and not Any
 
     def __getattr__(name: str) -> Any:
         if "IPython" in sys.modules:
@@ -265,5 +265,5 @@ if not TYPE_CHECKING:  # to mypy a name that is not listed above is an error, an
 
 
 def __dir__() -> list[str]:
-    """Return what a person may call; the floors below are imported by their own names."""
+    """Return the public names; modules of the floors below are imported by their own names."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

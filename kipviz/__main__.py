@@ -1,18 +1,18 @@
-"""`python -m kipviz` is the command `kipviz`, whose script begins here, too."""
+"""`python -m kipviz` is the command `kipviz`; the installed script starts here, too."""
 
 import sys
 
 
 def main() -> int:
-    """Run the command; who interrupts it while it is still being loaded hears what he hears later."""
+    """Run the command; an interrupt during the imports is reported as one during the work."""
     try:
-        # Inside, because an interruption while these are read is one, too.
+        # Imported here, because an interrupt during these imports has to be caught, too.
         import signal
 
         from kipviz.command.main import main as command
 
         status = command()
-        # All is said: an interruption while Python takes itself apart would be a traceback.
+        # All output is written: an interrupt during Python's shutdown would only print a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:
         sys.stderr.write("kipviz: interrupted\n")

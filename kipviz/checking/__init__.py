@@ -1,1 +1,1 @@
-"""Asking a model whether its promises hold: seeded runs, exhaustive search, comparison."""
+"""Check whether a model's properties hold: seeded runs, exhaustive search, comparison."""

@@ -1,1 +1,1 @@
-"""The command `kipviz`: every job of the notebooks for a shell."""
+"""The command `kipviz`: everything that the notebooks can do, from a shell."""

@@ -1,4 +1,4 @@
-"""`kipviz ablate`: Kafka's own rules switched off, and what breaks first."""
+"""`kipviz ablate`: switch off Kafka's own rules one at a time and show what breaks first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HELP = "switch off Kafka's own rules, alone and in pairs, and find what breaks f
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "scenario", nargs="?", default="kip-1289-small", metavar="SCENARIO", help="kip-1289-small"
     )
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search; the status is 0, because it is no news that something breaks without its rule."""
+    """Search; the status is 0, because it is expected that something breaks without its rule."""
     from kipviz.checking.judging.ablation import BUDGETS, RULES, ablate
     from kipviz.checking.search.search_result import Bounds
     from kipviz.command.bad_input import Refused

@@ -1,4 +1,4 @@
-"""How arguments are read: one parser that refuses in one sentence, and the words they share."""
+"""How arguments are parsed: one parser that rejects bad input in one sentence, and the shared arguments."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ SEED_MAX = 2**63 - 1
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises instead of printing its usage and leaving."""
+    """An argument parser that raises instead of printing its usage and exiting."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse bad arguments."""
+        """Reject bad arguments."""
         raise Refused(f"{message} (see {self.prog} --help)")
 
 
 def seed(text: str) -> int:
-    """Read a seed: one that a table of a campaign has room for."""
+    """Parse a seed: an integer that fits into the table of a campaign."""
     try:
         number = int(text)
     except ValueError:
@@ -32,14 +32,14 @@ def seed(text: str) -> int:
 
 
 def count(text: str) -> int:
-    """Read a number from 1."""
+    """Parse a whole number of at least 1."""
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"it takes a whole number from 1, not {text!r}")
     return int(text)
 
 
 def milliseconds(text: str) -> float:
-    """Read a time in ms, such as 0.5."""
+    """Parse a time in ms, such as 0.5."""
     try:
         return float(text)
     except ValueError:
@@ -49,7 +49,7 @@ def milliseconds(text: str) -> float:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read names with commas between them."""
+    """Parse names that are separated by commas."""
     found = tuple(name.strip() for name in text.split(","))
     if not all(found):
         raise argparse.ArgumentTypeError(f"it takes names with commas between them, not {text!r}")
@@ -57,21 +57,21 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Let a subcommand answer in JSON."""
+    """Add --json: the answer as one JSON document."""
     parser.add_argument(
         "--json", action="store_true", help="one JSON document on stdout instead of text"
     )
 
 
 def add_form(parser: argparse.ArgumentParser) -> None:
-    """Let a subcommand tell a run as text or in JSON."""
+    """Add --text and --json: the form in which a run is printed."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="a table of steps; this is the default")
     form.add_argument("--json", action="store_true", help="one JSON document on stdout instead")
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Let a subcommand take a story, or a run from a file."""
+    """Add the arguments that name a story, a permalink or a run from a file."""
     parser.add_argument(
         "scenario",
         nargs="?",
@@ -97,7 +97,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:
-    """Let a subcommand take one seeded run."""
+    """Add the arguments that name one seeded run."""
     parser.add_argument("--scenario", required=True, metavar="SCENARIO")
     parser.add_argument("--design", required=True, metavar="DESIGN")
     parser.add_argument("--faults", default="calm", metavar="PROFILE", help="default: calm")
@@ -106,7 +106,7 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 
 
 def add_steps_max(parser: argparse.ArgumentParser) -> None:
-    """Let a subcommand say where a seeded run is cut."""
+    """Add --steps-max: the number of steps after which a seeded run ends."""
     parser.add_argument(
         "--steps-max",
         type=count,

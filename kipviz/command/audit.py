@@ -1,4 +1,4 @@
-"""`kipviz audit`: every duplicate, loss and stuck record of an event log, or what is wrong in a cluster's logs."""
+"""`kipviz audit`: every duplicate, lost and stuck record of an event log, or what is wrong in a cluster's logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELP = "find every duplicate, lost and stuck record in an event log, or anomalie
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "log", nargs="?", metavar="DIR", help="what `kipviz campaign --events DIR` wrote"
     )
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Audit the log and name every run to look at.
+    """Audit the log and name every run worth opening.
 
     Raises:
         Refused: if neither an event log nor brokers' logs are named, or both.

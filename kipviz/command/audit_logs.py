@@ -1,4 +1,4 @@
-"""`kipviz audit --logs FOLDER...`: what the logs of a real cluster show to be wrong, and what mends it."""
+"""`kipviz audit --logs FOLDER...`: what is wrong in the logs of a real cluster, and how to fix it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from kipviz.recordings.auditing.audit_findings import LogFinding
     from kipviz.recordings.auditing.log_audit import LogAudit
 
-# Of one kind so many are told in full; JSON has all of them.
+# So many findings of one kind are printed in full; JSON has all of them.
 TOLD = 10
 PART_MB = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "--logs",
         nargs="+",

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the message says why and what can."""
+    """Input that cannot be carried out; the message names the reason and what is allowed."""

@@ -27,7 +27,7 @@ WAYS = ("spark", "processes", "loop")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("--scenario", required=True, type=names, metavar="S[,S]")
     parser.add_argument("--designs", required=True, type=names, metavar="D[,D]")
     parser.add_argument("--faults", default=("calm",), type=names, metavar="F[,F]", help="calm")
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run it, count it, and write its events where they are wanted."""
+    """Run the campaign, count its outcomes, and write its events if --events asks for them."""
     if arguments.master is not None and arguments.way != "spark":
         raise Refused("--master is for --way spark")
     if arguments.events is not None:
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """Turn what can be wrong with words, Java, Spark and its workers into bad input."""
+    """Turn errors about names, Java, Spark and its workers into bad input."""
     from kipviz.campaigns.cancellation import Cancelled
     from kipviz.spark.failures import CampaignFailed
     from kipviz.spark.session import SparkUnavailable
@@ -108,14 +108,14 @@ def explaining() -> Iterator[None]:
 
 
 def spark_for(master: str | None) -> Any:
-    """Give the Spark session that was asked for; only that floor knows what it is."""
+    """Return the Spark session for a master; only the floor `spark` knows its type."""
     from kipviz.spark.session import session
 
     return session(master)
 
 
 def replay_words(row: Mapping[str, Any], steps_max: int = 600) -> str:
-    """Give the command line that makes one run of a campaign again."""
+    """Return the command line that repeats one run of a campaign."""
     words = ["kipviz", "replay"]
     for name in ("scenario", "design", "faults", "seed"):
         words += [f"--{name}={row[name]}"] if name == "seed" else [f"--{name}", row[name]]
@@ -132,7 +132,7 @@ def _campaign(arguments: argparse.Namespace) -> Campaign | LoopCampaign:
         return LoopCampaign(*settings, arguments.seed, arguments.steps_max)
     from kipviz.spark.campaign import Campaign
 
-    # It starts Spark itself, and makes the first runs meanwhile.
+    # It starts Spark itself and makes the first runs in the meantime.
     return Campaign(
         *settings,
         arguments.seed,
@@ -145,11 +145,11 @@ def _campaign(arguments: argparse.Namespace) -> Campaign | LoopCampaign:
 
 @contextmanager
 def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterator[None]:
-    """Let the first ^C cancel a campaign: what its workers say of their own end is not told."""
+    """Let the first ^C cancel a campaign, without the messages of its workers about their end."""
     from kipviz.campaigns.cancellation import Cancelled
 
     def cancel(_: int, __: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # who does so twice means it
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a second ^C is meant
         work.cancel()
 
     before = signal.signal(signal.SIGINT, cancel)
@@ -157,7 +157,7 @@ def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterato
         yield
     except Cancelled:
         if work.result is not None and work.result.rows("job"):
-            cut_short()  # a loop has the runs that it made
+            cut_short()  # a loop still has the runs that it made
             return
         if folder is not None:
             print(f"kipviz: finished parts are saved in {folder}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`kipviz check-timeouts`: do lock, transaction time-out, work and delivery limit go together?"""
+"""`kipviz check-timeouts`: do lock duration, transaction timeout, processing time and delivery limit fit together?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes; what is left out has Kafka's default."""
+    """Add an option for each setting; its default is Kafka's."""
     defaults = Limits()
     for name, help_ in OPTIONS.items():
         now = getattr(defaults, name)
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check every rule; the status is 1 if one that is needed is not kept."""
+    """Check every rule; the status is 1 if a necessary one is broken."""
     limits = Limits(**{name: getattr(arguments, name) for name in OPTIONS})
     try:
         told = advice(limits)

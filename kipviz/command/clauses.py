@@ -1,4 +1,4 @@
-"""`kipviz clauses`: what of each KIP is in the model, clause by clause."""
+"""`kipviz clauses`: what of each KIP is modelled, clause by clause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELP = "print for each clause of each KIP whether it is modelled, simplified or 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("--kip", type=names, metavar="NUMBERS", help="such as 98,890; default: all")
     parser.add_argument("--how", choices=HOW, help="only the rows of this kind")
     parser.add_argument(
@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the rows; the status is 0: an open clause is no failure of the command.
+    """Print the rows; the status is 0, because an open clause is no failure of the command.
 
     Raises:
-        Refused: if there is no such KIP here, or the pages cannot be written.
+        Refused: if the KIP is unknown, or the pages cannot be written.
     """
     from kipviz.kips.library import KIPS, UnknownKip, kip
     from kipviz.views.reports.kips_page import entries, page, pages

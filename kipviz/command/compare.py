@@ -1,4 +1,4 @@
-"""`kipviz compare`: one story under two designs and more, or two stories, side by side."""
+"""`kipviz compare`: one story under two or more designs, or two stories, side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Pair = tuple[int, int]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("scenario", metavar="SCENARIO")
     parser.add_argument(
         "--to", metavar="SCENARIO", help="another story for the right side: the other of a pair"
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play both, hold them together by their big steps, and tell."""
+    """Play both sides, align them by their big steps, and print them."""
     views = views_of(arguments)
     if views and arguments.designs is None:
         raise Refused("--view is for designs in columns: name them with --designs A,B")
@@ -84,10 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
-    """Answer in columns; two designs without views are the two sides instead, and that is False.
+    """Print a comparison in columns. Return False for two designs without views, which are compared as two sides.
 
     Raises:
-        Refused: if it is one design, or sides are named, too.
+        Refused: if only one design is named, or a side is named, too.
     """
     designs: tuple[str, ...] = arguments.designs
     if any((arguments.left, arguments.right, arguments.to)):
@@ -115,10 +115,10 @@ def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
 
 
 def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
-    """Give (story, design) of both sides.
+    """Return (story, design) of both sides.
 
     Raises:
-        Refused: if one story is to be held beside itself and no two designs are named.
+        Refused: if a story is compared with itself and not both designs are named.
     """
     one, other = arguments.scenario, arguments.to or arguments.scenario
     if one == other and None in (arguments.left, arguments.right):

@@ -1,4 +1,4 @@
-"""`kipviz conform`: random programs at a real broker, and whether the model could have given each of its answers."""
+"""`kipviz conform`: run random programs at a real broker, and check each answer against the model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 HELP = "run random programs against a real broker, and check every response with the model"
 PROGRAMS, STEPS, AT_ONE_BROKER, MUTANTS = 50, 40, 50, 2_000
-# So many refused programs are shrunk and kept, one for each kind of refusal.
+# The maximum number of rejected programs that are shrunk and kept, one for each kind of refusal.
 KEPT_MAX = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "--kafka",
         required=True,
@@ -75,21 +75,21 @@ def _from_0(text: str) -> int:
 
 
 class _Found:
-    """What all rounds have shown so far."""
+    """The results of all rounds so far."""
 
     def __init__(self) -> None:
         self.played = self.asked = self.accepted = 0
         self.doubted = self.refused = 0
         self.seeds: list[int] = []
         self.doubts: Counter[str] = Counter()
-        # Programs at brokers that stopped answering, in words.
+        # Programs whose broker stopped answering, in words.
         self.lost: list[str] = []
         self.refusals: list[Refusal] = []
         self.elsewhere: list[str] = []
         self.mutants: Mutants | None = None
 
     def add(self, played: Round) -> None:
-        """Take in a round."""
+        """Add a round's results."""
         judged, report = played.judged, played.judged.report
         self.played += played.played
         self.seeds += [each.seed for each in played.programs[: played.played]]
@@ -99,16 +99,16 @@ class _Found:
         self.refused += len(report.refused)
         self.doubted += len(report.doubted)
         self.refusals += filter(None, played.refusals())
-        # Of the warm-up, and between brokers about nothing that a program has named.
+        # About the warm-up, and about requests between brokers that no program caused.
         self.elsewhere += map(str, judged.refused.get("", ()))
         self.mutants = judged.mutants or self.mutants
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play programs, and print what the model could not have said.
+    """Run programs, and print the answers that the model could not have given.
 
     Raises:
-        Refused: if there is no broker to play them at.
+        Refused: if no broker can be started.
     """
     from kipviz.conforming.plain_client import Lost
     from kipviz.conforming.real_cluster import CannotStart, release_of
@@ -136,19 +136,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _nothing(*_: object) -> None:
-    """Tell nothing: a round tells its progress itself."""
+    """Ignore progress: a round reports its own."""
 
 
 @contextlib.contextmanager
 def _stopped_in_order() -> Iterator[None]:
-    """Let SIGTERM end the work as an exception does, so that no broker stays behind."""
+    """Turn SIGTERM into an exception, so that no broker is left running."""
 
     def stop(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # it is not the main thread
+    except ValueError:  # not on the main thread
         yield
         return
     try:
@@ -189,12 +189,12 @@ def _play(
     progress: Progress,
     go_on: GoingOn,
 ) -> None:
-    """Play all programs, so many at one broker; the answers of the first round are changed, too.
+    """Run all programs, AT_ONE_BROKER at each broker; in the first round mutated answers are judged, too.
 
-    A round whose broker does not answer any more is noted and the next one is played.
+    A round whose broker stops answering is recorded, and the next round follows.
 
     Raises:
-        Lost: if that happens to every round.
+        Lost: if every round ends that way.
     """
     from kipviz.conforming.plain_client import Lost
     from kipviz.conforming.rounds import play_round
@@ -216,7 +216,7 @@ def _play(
 def _keep(
     found: _Found, jars: Path, place: Path | None, progress: Progress, go_on: GoingOn
 ) -> list[tuple[Refusal, str]]:
-    """Shrink one refused program of each kind, and keep it if there is a place."""
+    """Shrink one rejected program of each kind, and save it if a folder is named."""
     from kipviz.conforming.rounds import attempts_at, keep, shrink
 
     kinds = {each.kind: each for each in reversed(found.refusals)}

@@ -1,4 +1,4 @@
-"""`kipviz course`: the labs and tracks, notebooks without answers, and a folder of hand-ins as a table."""
+"""`kipviz course`: list labs and tracks, write notebooks without answers, read a folder of hand-ins into a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIST, BUILD, READ, FIGURES = "list", "build", "read", "figures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "action",
         nargs="?",
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, build, read or count; the status of `read` is 1 if a claim is not shown by its run.
+    """Carry out the action; the status of `read` is 1 if a run does not show what was claimed.
 
     Raises:
         Refused: if a folder is missing or cannot be used.

@@ -1,4 +1,4 @@
-"""`kipviz explore`: every interleaving of a small cluster, and the shortest run that breaks."""
+"""`kipviz explore`: search every interleaving of a small cluster for the shortest run that breaks a property."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HELP = "visit every state that a scenario's cluster can reach"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("scenario", metavar="SCENARIO", help="kip-1289-small is made for this")
     parser.add_argument("--design", required=True, metavar="DESIGN")
     add_rules(parser, "--design")
@@ -104,7 +104,7 @@ def _add_spark(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, and tell what was found."""
+    """Search, and print the result."""
     from kipviz.checking.judging.budgets import budget_of
     from kipviz.checking.single_run import runs
     from kipviz.checking.single_run.violation import breaking
@@ -174,14 +174,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _blame(broken: Breaking) -> str:
-    """Say which program of the scenario breaks it under every design, "" if the design does."""
+    """Return which program of the scenario breaks the property under every design, "" if the design is at fault."""
     from kipviz.scenarios.program_faults import blamed
 
     return blamed(broken.run.model.spec, broken.reason)
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Give what is changed in the cluster before it is searched."""
+    """Return the changes to the cluster that are made before the search."""
     from kipviz.scenarios.setting_changes import SPLITS
 
     clock = () if arguments.clock is None else (f"clock={arguments.clock}",)
@@ -232,7 +232,7 @@ def _on_spark(
 
     with explaining():
         reductions = [reduction(name) for name in arguments.reduce]
-        spark = spark_for(arguments.master)  # takes ^C for itself when it starts
+        spark = spark_for(arguments.master)  # installs its own handler of ^C when it starts
         with until_interrupted(progress.states) as go_on:
             return search(
                 model,
@@ -246,7 +246,7 @@ def _on_spark(
 
 
 def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> None:
-    """Keep a search that is not through where --resume will find it."""
+    """Save an unfinished search to the file from which --resume continues."""
     from kipviz.checking.search import saved_search
 
     if arguments.resume is None or found.complete:

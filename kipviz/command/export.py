@@ -1,4 +1,4 @@
-"""`kipviz export`: a run as a page, a picture, a test, a payload, a table, a diagram, or for another tool."""
+"""`kipviz export`: write a run as a page, a picture, a test, a payload, a table, a diagram, or for another tool."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITH_VIEWS = (".html", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     add_run(parser)
     add_rules(parser, "--design")
     add_views(parser)
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the run and write it."""
+    """Make the run and write it to a file."""
     from kipviz.command import run_report
 
     ends = _ending(arguments.to)
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ending(path: str) -> str:
-    """Return which of the suffixes a file's name ends in, the longest one; "" if it is none of them."""
+    """Return the longest known suffix that the file's name ends in, or ""."""
     return max((each for each in SUFFIXES if path.endswith(each)), key=len, default="")
 
 

@@ -1,4 +1,4 @@
-"""`kipviz lab`: an exercise of the course, its hints, and the judge of a run."""
+"""`kipviz lab`: an exercise of the course, its hints, and a check of your run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HELP = "show an exercise of the course, its hints, or what the judge says of you
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("name", metavar="NAME", help="see `kipviz course`")
     parser.add_argument("--check", metavar="LINK", help="judge the run of a permalink, kv2.…")
     parser.add_argument(
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check is not None:
         try:
             if lab.document:
-                lab.start()  # a permalink to the lab's own story finds it by its name
+                lab.start()  # so that a permalink to the lab's own story can be opened by its name
             result = judge(lab, open_link(arguments.check))
         except ValueError as wrong:
             raise Refused(str(wrong)) from None

@@ -1,4 +1,4 @@
-"""`kipviz landscape`: two settings against each other, and what breaks where."""
+"""`kipviz landscape`: vary two settings against each other, and show which property breaks where."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HELP = "search a grid of two settings, such as time-outs, with the timed clock"
 
 
 def axis(text: str) -> Axis:
-    """Read a setting and its values: "transaction.timeout.ms=5000,60000"."""
+    """Parse a setting and its values: "transaction.timeout.ms=5000,60000"."""
     setting, _, values = text.partition("=")
     return Axis(setting.strip(), tuple(count(part) for part in names(values)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "scenario", nargs="?", default="kip-1289-small", metavar="SCENARIO", help="kip-1289-small"
     )
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search every cell; the status is 1 if a promise breaks in one of them."""
+    """Search every cell; the status is 1 if a property breaks in one of them."""
     from kipviz.checking.search.search_result import Bounds
     from kipviz.checking.timed import landscape as searched
     from kipviz.command import run_report

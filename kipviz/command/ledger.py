@@ -1,4 +1,4 @@
-"""`kipviz ledger`: what the KIPs promise, claim by claim, judged by search."""
+"""`kipviz ledger`: what the KIPs claim, claim by claim, judged by search."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ The jobs follow FLIP-573 (draft). Nothing here was run on a broker. Clusters are
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("--into", metavar="FILE", help="write it as a page, such as LEDGER.md")
     parser.add_argument(
         "--drafts",
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _drafts(arguments: argparse.Namespace) -> int:
-    """Judge the draft implementation; the status is 0, because a promise that breaks is a finding, not a failure."""
+    """Judge the draft implementation; the status is 0, because a broken property is a finding, not a failure."""
     from kipviz.studies.draft_implementation.draft_ledger import ledger
     from kipviz.studies.draft_implementation.saved_ledger import KeptLedger, LedgerFileError
     from kipviz.views.reports.draft_ledger import draft_ledger_page, words_of

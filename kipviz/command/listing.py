@@ -1,4 +1,4 @@
-"""`kipviz list`: what there is to choose from."""
+"""`kipviz list`: scenarios, designs, slots, faults and profiles to choose from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ("scenarios", "designs", "slots", "faults", "profiles")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("what", nargs="?", choices=KINDS, help="one catalogue; default: all")
     add_json(parser)
 

@@ -1,4 +1,4 @@
-"""`kipviz log`: what stands in the logs of a real broker, and who holds a reader back."""
+"""`kipviz log`: what the logs of a real broker contain, and which transaction blocks a reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HELP = "print a partition's log as a broker wrote it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "path",
         metavar="FOLDER|FILE",
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _place(text: str) -> tuple[str, int]:
-    """Read a place in a log, such as orders-0:1234."""
+    """Parse a position in a log, such as orders-0:1234."""
     partition, _, offset = text.rpartition(":")
     if not (partition and offset.isascii() and offset.isdecimal() and len(offset) < 20):
         raise argparse.ArgumentTypeError(
@@ -76,10 +76,10 @@ def _place(text: str) -> tuple[str, int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what the records of an internal topic say, or the markers in a user's topic.
+    """Print the records of an internal topic, or the markers in a user's topic.
 
     Raises:
-        Refused: if it is no Kafka log, or is damaged.
+        Refused: if it is not a Kafka log, or is damaged.
     """
     from kipviz.recordings.decoded import internal_topics
     from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _why_not_together(arguments: argparse.Namespace) -> str:
-    """Say which option is for another one that is not there, or nothing."""
+    """Return which option lacks the option that it belongs to, in a sentence, or ""."""
     if arguments.open and arguments.accept:
         return "--open and --accept exclude each other: name one of them"
     if arguments.requests is not None and not arguments.accept:
@@ -152,7 +152,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
 
 
 def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
-    """Say who holds readers back, and write the page in which the logs are stepped through."""
+    """Print which transactions block readers, and write a page that steps through the logs."""
     from kipviz.recordings.recording_error import RecordingError
     from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
     from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending

@@ -1,4 +1,4 @@
-"""`kipviz log --accept`: could the model have given the answers that a broker gave?"""
+"""`kipviz log --accept`: check that the model could have given the answers that a broker gave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "--accept",
         action="store_true",
@@ -64,9 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, folders: list[Path]) -> int:
-    """Print what was accepted, and each answer that the model could not have given.
+    """Print how many answers were accepted, and each answer that the model could not have given.
 
-    With one folder all request logs are its broker's.
+    With one folder all request logs belong to its broker.
 
     Raises:
         Refused: if the logs or the requests cannot be read.
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace, folders: list[Path]) -> int:
 
 @contextmanager
 def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
-    """Give what puts the requests to the model: this process, or Spark."""
+    """Yield a function that judges the requests: in this process, or on Spark."""
     from kipviz.recordings.judging.report import in_this_process
 
     if not (arguments.spark or arguments.master):

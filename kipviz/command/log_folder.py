@@ -1,4 +1,4 @@
-"""`kipviz log FOLDER` for a broker's whole folder: which partitions there are, and what can be asked about them."""
+"""`kipviz log FOLDER` for a broker's whole folder: its partitions, and what can be asked about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEXT = (
 
 
 def is_of_several(path: Path) -> bool:
-    """Say whether a place is a folder that holds partitions' folders instead of segments."""
+    """Return whether a path is a folder that holds partitions' folders instead of segments."""
     from kipviz.recordings.files.broker_folder import broker_folder
     from kipviz.recordings.recording_error import RecordingError
 
@@ -28,7 +28,7 @@ def is_of_several(path: Path) -> bool:
 
 
 def has_all_coordinators(paths: list[Path], count: int) -> bool:
-    """Say whether all partitions of __transaction_state were read; a recording leaves out those without a batch."""
+    """Return whether all partitions of __transaction_state were read; a recording leaves out those without a batch."""
     from kipviz.recordings.files.broker_folder import broker_folder
     from kipviz.recordings.recorded import ABOUT
     from kipviz.records.placement import TRANSACTION_STATE
@@ -39,7 +39,7 @@ def has_all_coordinators(paths: list[Path], count: int) -> bool:
 
 
 def run(path: Path, *, as_json: bool) -> int:
-    """Print the partitions of a broker's folder with their sizes and leaders, and what else lies there.
+    """Print the partitions of a broker's folder with their sizes and leaders, and the other files in it.
 
     Raises:
         Refused: if the folder cannot be read.

@@ -1,8 +1,8 @@
-"""The command line: which subcommand, and what its exit status says.
+"""The command line: it runs a subcommand and returns its exit status.
 
-0: it was done and everything asked about holds. 1: a property does not hold. 2: bad input, with one
-sentence on stderr, or an answer that cannot be written. 70: a mistake in kipviz itself, with its traceback. 130: interrupted, also where what was found so far is told; but a
-property that does not hold is told by a 1 all the same.
+0: success, and every property that was checked holds. 1: a property does not hold. 2: bad input, with one sentence on
+stderr, or an answer that cannot be written. 70: a bug in kipviz, with its traceback. 130: interrupted, even if the
+results so far were printed; but 1 if they show that a property does not hold.
 """
 
 from __future__ import annotations
@@ -87,24 +87,26 @@ BAD_INPUT = 2
 MISTAKE = 70
 INTERRUPTED = 130
 NOBODY_READS = 141
-# What a name ends with that no file can have, or that may not be looked at.
+# Errors for a name that no file can have, or that may not be accessed.
 CANNOT_BE_A_FILE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR)
-# What a print to a full disk, over a quota, to a broken device or to a closed stream ends with.
+# Errors of a print to a full disk, over a quota, to a broken device or to a closed stream.
 CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the arguments say; give the exit status."""
+    """Run the command and return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a sign the terminal lacks is no reason to stop
+            stream.reconfigure(
+                errors="replace"
+            )  # a character that the terminal lacks is no reason to stop
     begin()
     try:
         arguments = parser().parse_args(argv)
         read_own(arguments)
         read_rules(arguments)
         status: int = COMMANDS[arguments.command].run(arguments)
-        if sys.stdout is not None:  # a shell may start a program without one
+        if sys.stdout is not None:  # a shell may start a program without stdout
             sys.stdout.flush()
         if status == 0 and was_cut_short():
             print("kipviz: interrupted; showing the results so far", file=sys.stderr)
@@ -125,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"kipviz: {sentence(str(missing))}")
         return BAD_INPUT
     except BrokenPipeError:
-        # `kipviz play ... | head` has what it wanted.
+        # `kipviz play ... | head` has read all it wants.
         _leave_stdout()
         return NOBODY_READS
     except OSError as error:
@@ -146,32 +148,32 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_readers_own(error: Exception) -> bool:
-    """Say whether a rule of the reader's own failed in a run: it is they who can mend it."""
+    """Return whether a rule of the reader's own failed in a run: only the reader can fix it."""
     from kipviz.designs.own_rule import BadRule
 
     return isinstance(error, BadRule)
 
 
 def _mistake() -> int:
-    """Print the traceback of a mistake in kipviz; its message may quote a foreign file."""
+    """Print the traceback of a bug in kipviz; its message may quote a foreign file."""
     _say(several(traceback.format_exc().rstrip("\n")))
     return MISTAKE
 
 
 def _say(words: str) -> None:
-    """Print to stderr, if anything can be printed there."""
+    """Print to stderr, if that is possible."""
     with contextlib.suppress(OSError):
         print(words, file=sys.stderr, flush=True)
 
 
 def _leave_stdout() -> None:
-    """Send what is still to be printed nowhere: Python would complain when it flushes at its end."""
+    """Discard buffered output, because Python would complain when it flushes at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> Parser:
-    """Give the parser of the whole command."""
+    """Return the parser of the whole command."""
     whole = Parser(
         prog="kipviz",
         description="Step through Kafka's transaction and share-group protocol, search it for violations, and compare proposed designs.",

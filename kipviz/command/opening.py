@@ -1,4 +1,4 @@
-"""`kipviz open`: a run as a page in the browser, at the step where it was left."""
+"""`kipviz open`: open a run as a page in the browser, at the step where it was saved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELP = "open a story, a permalink or a trace file in the browser; it steps witho
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     add_run(parser)
     add_rules(parser, "--design")
     add_views(parser)
@@ -26,12 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the run, write its page with all branches, and show it."""
+    """Make the run, write its page with all branches, and open it."""
     return show(arguments, views_of(arguments))
 
 
 def show(arguments: argparse.Namespace, views: Sequence[Callable[..., Any]] = ()) -> int:
-    """Write the page of the run that the arguments name, with cards of the reader's own, and show it."""
+    """Write the page of the run that the arguments name, with cards for the reader's own views, and open it."""
     from kipviz.command import run_report
     from kipviz.views.role_cards.own_view import own_views
     from kipviz.widgets.lines import Lab

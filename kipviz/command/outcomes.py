@@ -1,4 +1,4 @@
-"""`kipviz outcomes`: how the runs of a scenario end, and how many end so."""
+"""`kipviz outcomes`: how the runs of a scenario end, and how many end in each way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HELP = "group finished runs by outcome: of many seeds, or of every interleaving"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("scenario", metavar="SCENARIO")
     parser.add_argument("--design", required=True, metavar="DESIGN")
     add_rules(parser, "--design")
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Group the runs; the status is 0, because an outcome is no verdict."""
+    """Group the runs by their outcome; the status is 0, because an outcome is no verdict."""
     from kipviz.checking.judging.budgets import budget_of
     from kipviz.checking.judging.outcomes import of_all, of_seeds
     from kipviz.checking.search.search_result import Bounds

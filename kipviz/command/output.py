@@ -1,4 +1,4 @@
-"""What goes to stdout and stderr: the answer, the progress, and files that appear whole."""
+"""What goes to stdout and stderr: the answer, the progress, and files that are written atomically."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kipviz.core.printable import shown
 
 T = TypeVar("T")
 _SECONDS_BEFORE, _SECONDS_BETWEEN = 1.0, 2.0
-# Of one call: its status says it, whichever part of which subcommand it was.
+# For one call of the command: its exit status depends on it, whichever part of a subcommand set it.
 _CUT_SHORT = ContextVar("cut short", default=False)
 
 
 def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
     """Print the answer of a subcommand, as one JSON document or as text."""
     if as_json:
-        # Plain ASCII: it is the same document whatever the terminal's encoding.
+        # Plain ASCII, so that the document does not depend on the terminal's encoding.
         print(json.dumps(document, indent=2))
         return
     for line in lines:
@@ -33,9 +33,9 @@ def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) 
 
 
 class Progress:
-    """Says on stderr how far it is: on one line of a terminal, else now and then.
+    """Reports progress on stderr: on one line of a terminal, otherwise every few seconds.
 
-    It is used in a `with`, whose end leaves the line.
+    It is used in a `with`, which moves to the next line at its end.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Progress:
         self._wide = 0
 
     def say(self, words: str, *, last: bool = False) -> None:
-        """Say something new; `last` is said in any case."""
+        """Report progress; a `last` message is always printed."""
         words = shown(words)
         if self._on_terminal:
             print(f"\r{words:<{self._wide}}", end="", file=sys.stderr, flush=True)
@@ -54,43 +54,43 @@ class Progress:
             self._told_at = time.monotonic()
 
     def runs(self, done: int, there_are: int) -> None:
-        """Say how many runs are done."""
+        """Report how many runs are done."""
         self.say(f"{done:,} of {there_are:,} runs")
 
     def files(self, done: int, there_are: int) -> None:
-        """Say how many files are read."""
+        """Report how many files are read."""
         self.say(f"{done:,} of {there_are:,} files")
 
     def requests(self, done: int, there_are: int) -> None:
-        """Say how many requests were put to the model."""
+        """Report how many requests were judged."""
         self.say(f"{done:,} of {there_are:,} requests")
 
     def tasks(self, done: int, there_are: int) -> None:
-        """Say how many of Spark's tasks are done."""
+        """Report how many of Spark's tasks are done."""
         self.say(f"{done:,} of {there_are:,} tasks")
 
     def states(self, states: int, depth: int) -> bool:
-        """Say how far a search is; it shall go on."""
+        """Report how far a search is; return True, so that it continues."""
         self.say(f"{states:,} states, depth {depth}")
         return True
 
     def findings(self, finding: str, states: int, depth: int) -> bool:
-        """Say which finding is computed, and how far its search is; it shall go on."""
+        """Report which finding is computed and how far its search is; return True, so that it continues."""
         self.say(f"finding {finding}: {states:,} states, depth {depth}")
         return True
 
     def parts(self, part: str, done: int, there_are: int, words: str) -> bool:
-        """Say which part of a study is computed, how many are done, and how far it is; it shall go on."""
+        """Report which part of a study is computed and how far it is; return True, so that it continues."""
         self.say(f"{done} of {there_are} done, {part}: {words}")
         return True
 
     def stories(self, story: str, done: int, there_are: int) -> bool:
-        """Say which story is played, and how many are; it shall go on."""
+        """Report which story is played and how many are done; return True, so that it continues."""
         self.say(f"{done} of {there_are} stories, {story}")
         return True
 
     def designs(self, design: str, states: int, depth: int) -> bool:
-        """Say how far the search of a design is; it shall go on."""
+        """Report how far the search of a design is; return True, so that it continues."""
         self.say(f"{design}: {states:,} states, depth {depth}")
         return True
 
@@ -104,7 +104,7 @@ class Progress:
 
 
 class GoingOn:
-    """What a search asks whether it shall go on; `stopped` says that it was told not to."""
+    """The callback that a search asks whether to continue; `stopped` is True after an interrupt."""
 
     def __init__(self, tell: Callable[..., object], go_on: Callable[..., bool]) -> None:
         self._tell = tell
@@ -112,7 +112,7 @@ class GoingOn:
         self.stopped = False
 
     def __call__(self, *told: object) -> bool:
-        """Tell of the progress; give False once somebody has interrupted."""
+        """Report progress; return False after an interrupt."""
         self._tell(*told)
         self.stopped = self.stopped or not self._go_on()
         return not self.stopped
@@ -120,7 +120,7 @@ class GoingOn:
 
 @contextmanager
 def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
-    """Let the first ^C end the work in order, so that what was found so far is told."""
+    """Let the first ^C end the work cleanly, so that the results so far are printed."""
     from kipviz.checking.search.interrupted import until_interrupted as ending
 
     with ending() as go_on:
@@ -131,17 +131,17 @@ def until_interrupted(tell: Callable[..., object]) -> Iterator[GoingOn]:
 
 
 def begin() -> None:
-    """Begin a call of the command: nothing of it was cut short yet."""
+    """Start a call of the command: nothing was cut short yet."""
     _CUT_SHORT.set(False)
 
 
 def cut_short() -> None:
-    """Say that ^C has ended this call's work before its end, and that what was found is told."""
+    """Record that ^C ended this call's work early, and that the results so far were printed."""
     _CUT_SHORT.set(True)
 
 
 def was_cut_short() -> bool:
-    """Say whether ^C has ended some of this call's work: what was told is not all."""
+    """Return whether ^C ended some of this call's work early, so that the answer is incomplete."""
     return _CUT_SHORT.get()
 
 
@@ -150,12 +150,12 @@ def gathered(
     make: Callable[[GoingOn], Iterable[T]],
     told: Callable[[Progress], Callable[..., object]] = lambda progress: progress.states,
 ) -> list[T]:
-    """Gather what is judged one by one, for a page that is written whole or not at all.
+    """Collect judgements one by one, for a page that is written whole or not at all.
 
-    `told` is what the progress is told with: of states alone, or of which finding they are.
+    `told` chooses the method that reports progress: states alone, or states of a finding.
 
     Raises:
-        Refused: if the page could not be written, or would be written over by what was interrupted.
+        Refused: if the page cannot be written, or an interrupted result would overwrite it.
     """
     check_place(path)
     found = []
@@ -170,10 +170,10 @@ def gathered(
 
 
 def check_place(path: str | None) -> None:
-    """Refuse a file that could not be written, before the work is done that it is for.
+    """Reject a file that cannot be written, before the work for it begins.
 
     Raises:
-        Refused: if it is a folder or a device, or its folder is not there or is closed.
+        Refused: if it is a folder or a device, or its folder does not exist or is not writable.
     """
     if path is None:
         return
@@ -187,10 +187,10 @@ def check_place(path: str | None) -> None:
 
 
 def make_folder(path: str) -> Path:
-    """Return a folder, which is made if it is not there.
+    """Return a folder, which is created if it does not exist.
 
     Raises:
-        Refused: if it cannot be made.
+        Refused: if it cannot be created.
     """
     folder = Path(path)
     try:
@@ -201,7 +201,7 @@ def make_folder(path: str) -> Path:
 
 
 def write_whole(path: str, text: str) -> None:
-    """Write a file beside its place and move it there, so that nobody sees half of it.
+    """Write a file atomically: write it beside its place and move it there.
 
     Raises:
         Refused: if it cannot be written.

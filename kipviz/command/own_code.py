@@ -1,7 +1,7 @@
 """Functions of the reader's own on the command line: a rule for a slot, a view beside the cards.
 
-`--rule` and `--view` name a function of a Python file, and that file is run: whoever writes the option says so.
-Nothing else on the command line runs code, no link and no saved run.
+`--rule` and `--view` name a function in a Python file, and that file is run. Nothing else on the command line runs
+code: no link and no saved run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORM = "FILE.py:FUNCTION"
 
 
 def add_views(parser: argparse.ArgumentParser) -> None:
-    """Let a subcommand show views of the reader's own."""
+    """Add --view: cards with views of the reader's own."""
     parser.add_argument(
         "--view",
         dest="views",
@@ -38,7 +38,7 @@ def add_views(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rules(parser: argparse.ArgumentParser, base: str) -> None:
-    """Let a subcommand take rules of the reader's own; `base` says which design they are put into."""
+    """Add --rule: rules of the reader's own; `base` names the option of the design that they change."""
     parser.add_argument(
         "--rule",
         dest="own_rules",
@@ -51,10 +51,10 @@ def add_rules(parser: argparse.ArgumentParser, base: str) -> None:
 
 
 def views_of(arguments: argparse.Namespace) -> tuple[Callable[..., Any], ...]:
-    """Give the functions that --view names.
+    """Return the functions that --view names.
 
     Raises:
-        Refused: if one cannot be loaded, or cannot be a view.
+        Refused: if one cannot be loaded, or is not a view.
     """
     found = tuple(_function(text) for text in arguments.views)
     if found:
@@ -68,12 +68,12 @@ def views_of(arguments: argparse.Namespace) -> tuple[Callable[..., Any], ...]:
 
 
 def read_rules(arguments: argparse.Namespace) -> None:
-    """Propose the design that --rule asks for, and put its name in the place of its base.
+    """Propose the design that --rule asks for, and use it instead of its base.
 
-    A link and a saved run name their design themselves, and find the one that is proposed.
+    A link or a saved run names its design itself, and finds the proposed one by that name.
 
     Raises:
-        Refused: if a function cannot be loaded, or cannot take its slot.
+        Refused: if a function cannot be loaded, or does not fit its slot.
     """
     rules: dict[str, Callable[..., object]] = {}
     for text in getattr(arguments, "own_rules", ()):
@@ -103,7 +103,7 @@ def read_rules(arguments: argparse.Namespace) -> None:
 
 
 def _function(text: str) -> Callable[..., Any]:
-    """Give the function that FILE.py:FUNCTION names."""
+    """Return the function that FILE.py:FUNCTION names."""
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(ENDS) or not name.isidentifier():
         raise Refused(
@@ -124,7 +124,7 @@ def _function(text: str) -> Callable[..., Any]:
 
 @cache
 def _loaded(path: str) -> ModuleType:
-    """Run a file once, whatever it prints on its way."""
+    """Run a file once and return its module; what it prints goes to stderr."""
     if not Path(path).is_file():
         raise Refused(f"there is no file {path}")
     called = f"own_{Path(path).stem}"
@@ -134,7 +134,7 @@ def _loaded(path: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[called] = module
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # stdout is the answer's
+        with contextlib.redirect_stdout(sys.stderr):  # stdout is for the answer
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as raised:  # noqa: BLE001  whatever the reader's file does
         del sys.modules[called]

@@ -10,7 +10,7 @@ ENDS = ".md"
 
 
 def read_own(arguments: argparse.Namespace) -> None:
-    """Read the document that SCENARIO names, if it is one, and put its name in its place.
+    """Read the document that SCENARIO names, if it is one, and replace SCENARIO by the story's name.
 
     Raises:
         Refused: if the file cannot be read, is no story, or cannot be played.

@@ -1,4 +1,4 @@
-"""`kipviz pains`: what users run into, why, the way out, and the step of a story that shows it."""
+"""`kipviz pains`: common problems of users, their cause, the remedy, and the step of a story that shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELP = "list common symptoms, with cause, remedy and the story that shows each"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "number", nargs="?", type=count, metavar="NUMBER", help="one symptom, with its story's link"
     )
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the symptoms, or one of them; open its story if that is asked for.
+    """Print the symptoms, or one of them; with --open, open its story.
 
     Raises:
-        Refused: if there is no such symptom, or nothing to open.
+        Refused: if there is no such symptom, or --open names none.
     """
     from kipviz.scenarios.pains import PAINS, UnknownPain, pain
 
@@ -63,7 +63,7 @@ def _open(arguments: argparse.Namespace, chosen: Pain) -> int:
 
 
 def _link(chosen: Pain) -> tuple[int, str]:
-    """Give the step that shows a symptom, and the permalink to it."""
+    """Return the step that shows a symptom, and the permalink to it."""
     from kipviz.checking.single_run import runs
     from kipviz.checking.single_run.permalink import permalink
 

@@ -12,7 +12,7 @@ HELP = "play a scenario's story and judge it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     add_run(parser)
     add_rules(parser, "--design")
     parser.add_argument("--save", metavar="FILE", help="write the run to a trace file")
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play, tell, judge and save."""
+    """Play the story, print it, judge it and save it."""
     from kipviz.checking.single_run.runs import judge_to_the_end
     from kipviz.command import run_report
 

@@ -1,4 +1,4 @@
-"""`kipviz repair`: the smallest sets of other decisions with which a broken design keeps its promises."""
+"""`kipviz repair`: the smallest sets of other decisions with which a broken design keeps its properties."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELP = "find the smallest set of decisions that repairs a design"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("scenario", metavar="SCENARIO", help="a small one, such as kip-1289-small")
     parser.add_argument(
         "--from", dest="design", default="as-written", metavar="DESIGN", help="as-written"

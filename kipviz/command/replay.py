@@ -17,7 +17,7 @@ HELP = "repeat one seeded run of a campaign and print it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     add_task(parser)
     parser.add_argument("--save", metavar="FILE", help="write the run to a trace file")
     parser.add_argument(
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the run, tell it, judge it."""
+    """Make the run, print it and judge it."""
     from kipviz.checking.single_run import runs
     from kipviz.checking.single_run.seeded_run import Task
     from kipviz.command import run_report
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _broken(told: Run) -> Breaking | None:
-    """Give where a run breaks a promise, if it does."""
+    """Return where a run breaks a property, or None."""
     from kipviz.checking.single_run.violation import breaking
 
     try:

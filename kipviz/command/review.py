@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 HELP = "write a review of designs: verdicts, shortest counterexamples, diagrams, traces"
 DESIGNS = "repaired,finding-I,finding-D,as-written"
-# A file's name may have 255 bytes; a design that is made of many decisions has a long one.
+# A file name may have 255 bytes; the name of a design with many decisions can be longer.
 NAME_MAX = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "scenario", nargs="?", metavar="SCENARIO", help="kip-1289-small is made for this"
     )
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search every design and write what came of it."""
+    """Search every design and write the results."""
     from kipviz.checking.judging.budgets import budget_of
     from kipviz.checking.judging.verdicts import verdict_table
     from kipviz.checking.search.search_result import Bounds
@@ -120,7 +120,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
 
 
 def _runs_of(folder: Path, played: Sequence[Played]) -> Iterator[str]:
-    """Write every story that ends in a break as a diagram and as a trace that reopens."""
+    """Write every story that breaks a property as a diagram and as a trace that can be reopened."""
     from kipviz.command import run_report
     from kipviz.views.exports.mermaid import mermaid
 

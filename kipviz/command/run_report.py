@@ -1,4 +1,4 @@
-"""One run on the command line: where it comes from, how it is told, what it comes to."""
+"""One run on the command line: where it comes from, how it is printed, and its verdicts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _WORDS = (
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn what a wrong word leads to into bad input."""
+    """Turn the errors of unknown names and bad values into bad input."""
     try:
         yield
     except _WORDS as wrong:
@@ -51,10 +51,10 @@ def refusing() -> Iterator[None]:
 
 
 def run_of(arguments: argparse.Namespace) -> Run:
-    """Give the run that the arguments ask for: a story, or what was saved.
+    """Return the run that the arguments name: a story, or a saved run.
 
     Raises:
-        Refused: if there is none of that name, or the file does not hold one.
+        Refused: if there is no such story, or the file holds no run.
     """
     if arguments.from_trace is None:
         if arguments.module is not None or arguments.trace_faults is not None:
@@ -95,14 +95,14 @@ def save(run: Run, path: str) -> None:
 
 
 def payload_of(run: Run, views: Sequence[View] = ()) -> dict[str, Any]:
-    """Give what a stepper shows of a run's line, and of views of the reader's own."""
+    """Return the payload that a stepper shows for a run's branch, with the reader's own views."""
     head, own = head_of(run), own_views(views)
     told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told, head, own)
     return told
 
 
 def lines_of(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
-    """Tell a run: every big step with its small ones below, then what it comes to."""
+    """Render a run: every big step with its small steps below, then its verdicts."""
     shown = payload_of(run)
     yield shown["title"]
     yield f"design {run.design.name} ({run.design.status}) · {shown['spec_line']}"
@@ -114,7 +114,7 @@ def lines_of(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
 
 
 def verdict_lines(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
-    """Say what each property comes to, and which world the run ends in."""
+    """Render the verdict of each property, and the fingerprint of the world in which the run ends."""
     for found in judged:
         where = f" breaks at step {found.step}" if found.status == BROKEN else f" {found.status}"
         reason = f": {found.reason}" if found.reason else ""
@@ -127,7 +127,7 @@ def verdict_lines(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
 
 
 def document_of(run: Run, judged: tuple[Judgement, ...]) -> dict[str, Any]:
-    """Give everything that `lines_of` tells as one document."""
+    """Return everything that `lines_of` renders as one document."""
     shown = payload_of(run)
     line = line_of(shown, [], 0)
     spec = run.model.spec
@@ -162,17 +162,17 @@ def document_of(run: Run, judged: tuple[Judgement, ...]) -> dict[str, Any]:
 
 
 def fails(run: Run, judged: tuple[Judgement, ...]) -> bool:
-    """Say whether the design breaks a property, or the model gave up."""
+    """Return whether the design breaks a property, or the model failed."""
     return bool(run.error) or any(f.status == BROKEN and not f.blame for f in judged)
 
 
 def mark(run: Run) -> str:
-    """Give the fingerprint of the world at the end of a run."""
+    """Return the fingerprint of the world at the end of a run."""
     return fingerprint(run.trace.last().world).hex()
 
 
 def _link(run: Run) -> str | None:
-    """Give the permalink to where a run stands; none if it is too long, or of no known scenario."""
+    """Return the permalink to a run's current step, or None if it is too long or its scenario is unknown."""
     try:
         return permalink(run)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`kipviz runs`: a campaign that was saved, its runs by what they break, and what changed since another one."""
+"""`kipviz runs`: a saved campaign, its runs grouped by the broken property, and what changed since another one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTED = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "folder", metavar="DIR", help="the folder of `kipviz campaign --resume DIR`"
     )
@@ -42,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table of a saved campaign, its runs that break something, and what changed.
+    """Print the table of a saved campaign, its runs that break a property, and what changed.
 
     Raises:
-        Refused: if a folder keeps no campaign, or there is no such design in it or no such property.
+        Refused: if a folder holds no campaign, or the campaign has no such design or property.
     """
     from kipviz.checking.judging.verdicts import property_named
     from kipviz.spark.campaign import ArrowResult
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     with explaining():
         saved = saved_campaign(arguments.folder)
         earlier = None if arguments.against is None else saved_campaign(arguments.against)
-        # A property that another version called so is known by its runs.
+        # A property of another version is still valid if the runs name it.
         if arguments.broken not in {None, *saved.table["broken"].unique().to_pylist()}:
             property_named(arguments.broken)
     if arguments.design is not None and arguments.design not in saved.plan.designs:

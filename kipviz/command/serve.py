@@ -1,4 +1,4 @@
-"""`kipviz serve`: the simulated cluster for real clients, on loopback; with --script driven line by line."""
+"""`kipviz serve`: the simulated cluster for real clients, on loopback; --script drives it line by line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HELP = "let real clients connect to the simulated cluster, on 127.0.0.1 only"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "scenario", nargs="?", help="a story; without one three brokers and a topic, orders"
     )
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until stdin ends, the idle limit is reached, or ^C."""
+    """Serve until stdin ends, the idle limit is reached, or ^C is pressed."""
     from kipviz.serving.script import answer
     from kipviz.serving.serve import serve
     from kipviz.serving.served_spec import cluster_of

@@ -1,4 +1,4 @@
-"""`kipviz study`: a debated question, and the answer that the tool computes."""
+"""`kipviz study`: a debated question, and the answer that kipviz computes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ under the abstraction profile `small`: `kipviz list profiles` says what it leave
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "study",
         nargs="?",
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _findings(arguments: argparse.Namespace) -> int:
-    """Show the findings of reviews; the status is 0, because a finding is no failure."""
+    """Print the findings of reviews; the status is 0, because a finding is no failure."""
     from kipviz.studies.review_findings import reviews
     from kipviz.views.reports.review import link_of, reviews_page
 
@@ -171,7 +171,7 @@ def _findings(arguments: argparse.Namespace) -> int:
 
 
 def _corners(arguments: argparse.Namespace) -> int:
-    """Play every corner case in every reading; a claim that does not hold is no failure."""
+    """Play every corner case in every reading; the status is 0 even if a claim does not hold."""
     from kipviz.studies.kip_claims.corners import told_all
     from kipviz.views.reports.review import corners_page
 

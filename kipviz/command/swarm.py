@@ -1,4 +1,4 @@
-"""`kipviz swarm`: random clusters, each with a random part of the faults switched off."""
+"""`kipviz swarm`: runs of random clusters, each with a random part of the faults switched off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELP = "make random runs on random clusters, with random faults switched off, an
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument("--seed", default=0, type=seed, metavar="K", help="the first seed (0)")
     parser.add_argument("--runs", default=100, type=count, metavar="N", help="how many (100)")
     parser.add_argument("--designs", type=names, metavar="D[,D]", help="kafka,repaired")
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the runs; the status is 1 if one breaks a promise or ends in an error."""
+    """Make the runs; the status is 1 if one breaks a property or ends in an error."""
     from kipviz.checking.judging import swarm as searched
     from kipviz.checking.judging.coverage import Coverage
 

@@ -1,4 +1,4 @@
-"""`kipviz explore --tla`: the search as a module of TLA+ beside the answer."""
+"""`kipviz explore --tla`: write the search as a TLA+ module beside the answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_module(parser: argparse.ArgumentParser) -> None:
-    """Let a search be written as a module of TLA+."""
+    """Add the options that write a search as a TLA+ module."""
     parser.add_argument(
         "--tla",
         metavar="FILE.tla",
@@ -32,10 +32,10 @@ def add_module(parser: argparse.ArgumentParser) -> None:
 
 
 def check_module(arguments: argparse.Namespace) -> None:
-    """Refuse, before the search, what no module can be written of.
+    """Reject, before the search, what cannot be written as a module.
 
     Raises:
-        Refused: in one sentence.
+        Refused: with the reason, in one sentence.
     """
     from kipviz.checking.tla.files import check_name
     from kipviz.checking.tla.reachable_states import NotWhole
@@ -61,7 +61,7 @@ def written(
     settings: tuple[str, ...],
     progress: Progress,
 ) -> Written | None:
-    """Search each design to its end and write the module; None if none was asked for.
+    """Search each design to its end and write the module; return None if none was requested.
 
     Raises:
         Refused: if it cannot be written.

@@ -1,4 +1,4 @@
-"""`kipviz watch`: what is open, held back and left behind in a running cluster, through its Admin API."""
+"""`kipviz watch`: open transactions, blocked readers and leftovers of a running cluster, through its Admin API."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ HELP = (
 )
 EVERY_S, TIMEOUT_S = 5.0, 10.0
 INTERRUPTED = 130
-# How soon an interrupt is noticed between two looks.
+# How often the wait between two queries checks for an interrupt.
 NOTICE_S = 0.1
-# Puts the cursor home and clears what is below it.
+# Moves the cursor home and clears the screen below it.
 CLEAR = "\x1b[H\x1b[J"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say which arguments it takes."""
+    """Add the subcommand's arguments."""
     parser.add_argument(
         "--bootstrap-server",
         required=True,
@@ -69,14 +69,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    """Read the number of a port, or 0 for any."""
+    """Parse a port number, or 0 for any free port."""
     if not (text.isascii() and text.isdecimal() and int(text) < 65_536):
         raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
     return int(text)
 
 
 def _seconds(text: str) -> float:
-    """Read a number of seconds above 0."""
+    """Parse a number of seconds, from 0.1 to 86400."""
     try:
         found = float(text)
     except ValueError:
@@ -87,10 +87,10 @@ def _seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look at a cluster once, or again and again until ^C.
+    """Query a cluster once, or repeatedly until ^C.
 
     Raises:
-        Refused: if there is no cluster, in one sentence.
+        Refused: if no cluster can be reached, in one sentence.
     """
     from kipviz.watching.connection import Connection, Unreachable
 
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _page(arguments: argparse.Namespace) -> Iterator[WatchPage | None]:
-    """Serve the page as long as the watch goes on, if there is to be one."""
+    """Serve the page during the watch, if --page asks for one."""
     from kipviz.watching.page import WatchPage
 
     if arguments.page is None:
@@ -141,8 +141,8 @@ def _config(path: str | None) -> dict[str, Any]:
 
 
 def _watch(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
-    # An interrupt in the middle of a request would leave its connection in the middle, too: the first one ends the
-    # watch behind the look that is under way, and a second one is not waited for.
+    # An interrupt during a request would leave its connection in an undefined state. So the first one ends the watch
+    # after the current query, and a second one is not awaited.
     with until_interrupted() as go_on:
         while True:
             status = _looked(ask, arguments, page)
@@ -153,7 +153,7 @@ def _watch(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> i
 
 
 def _looked(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
-    """Look once and show it; the status is 1 if something is wrong."""
+    """Query once and print the result; the status is 1 if something is wrong."""
     from kipviz.watching.admin_queries import NoAnswer
     from kipviz.watching.cluster_query import look
 
@@ -174,7 +174,7 @@ def _looked(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> 
 
 
 def _paused(seconds: float, go_on: Callable[[], bool]) -> bool:
-    """Wait until the next look; False at once if somebody interrupts."""
+    """Wait until the next query; return False at once after an interrupt."""
     end = time.monotonic() + seconds
     while go_on():
         left = end - time.monotonic()
@@ -195,7 +195,7 @@ def _show(found: Look, arguments: argparse.Namespace) -> None:
 
 
 def _show_again(found: Look, arguments: argparse.Namespace) -> None:
-    """Show one look of several: on a terminal in the place of the last one, as JSON a line each."""
+    """Print one of several queries: on a terminal over the previous one, as JSON one line each."""
     from kipviz.watching.report import document, lines
 
     if arguments.json:

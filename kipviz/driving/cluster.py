@@ -28,15 +28,15 @@ from kipviz.scenarios.script import QUIET_MAX, follow, next_by_itself
 Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
 ISOLATIONS = ("read_committed", "read_uncommitted")
 A_PROGRAM = "a program"
-NAMED = 3  # possible steps that a cluster names in one line
+NAMED = 3  # so many possible steps are named in the repr
 
 
 class NotReached(ValueError):
-    """What was waited for did not come about before the cluster came to rest."""
+    """The condition was not met before the cluster had nothing left to do by itself."""
 
 
 class Cluster:
-    """A simulated cluster and its applications, which take one step after another as you say.
+    """A simulated cluster and its applications, stepped by method calls.
 
     It begins at the start of a story, with nothing sent yet. Every method that takes steps returns the cluster, so
     that calls can be chained. The same calls lead to the same cluster on every machine.
@@ -48,7 +48,7 @@ class Cluster:
     Args:
         scenario: a story's name, a story, or a cluster of your own.
         design: a design's name; without one the story's first design, or "kafka" for a cluster of your own.
-        properties: what is to be judged at each step; see `kipviz.properties`.
+        properties: the properties that are judged at each step; see `kipviz.properties`.
 
     Example:
         >>> import kipviz
@@ -64,7 +64,7 @@ class Cluster:
         UnknownScenario: if there is no such story.
         UnknownDesign: if there is no such design.
         Unplayable: if the design lacks what the story is about.
-        BadSpec: if there can be no such cluster.
+        BadSpec: if the specification of the cluster is not valid.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class Cluster:
     # -- taking steps ---------------------------------------------------------------------------
 
     def take(self, *wanted: str | ClusterAction) -> Self:
-        """Take one step after the other.
+        """Take the given steps in order.
 
         Args:
-            wanted: a step's name as `possible` has it, where "*" and "?" stand for any letters and any letter, an instruction of a
-                story such as "quiet" or "B1 | * are cut apart", or an action.
+            wanted: the name of a step as in `possible`, where "*" stands for any characters and "?" for one; or an
+                instruction of a story, such as "quiet" or "B1 | * are cut apart"; or an action.
 
         Raises:
-            ScriptError: if a name matches no possible step, or several; the message has those that are possible.
+            ScriptError: if a name matches no possible step, or several; the message lists the possible steps.
             NotEnabled: if an action is not possible now, with the reason.
         """
         for each in wanted:
@@ -103,11 +103,11 @@ class Cluster:
         Applications, timers and faults wait for `take`.
 
         Args:
-            wanted: the name of the step, or a function that says of a cluster whether it is so.
+            wanted: the name of the step, or a function that returns whether the condition holds for a world.
 
         Raises:
             ScriptError: if no such step becomes possible, or several do.
-            NotReached: if it is not so when nothing goes on by itself any more.
+            NotReached: if the condition does not hold when the cluster has nothing left to do by itself.
         """
         if isinstance(wanted, str):
             return self.take(f"until {wanted}")
@@ -130,12 +130,12 @@ class Cluster:
             but: the name of steps that are held back, such as "* arrives at B7".
 
         Raises:
-            ScriptError: if the cluster does not come to rest.
+            ScriptError: if the cluster never has nothing left to do.
         """
         return self.take(f"quiet but {but}" if but else "quiet")
 
     def at(self, step: int) -> Self:
-        """Return an independent cluster that stands where this one stood after a step; 0 is the start.
+        """Return an independent cluster in the state that this one had after a step; 0 is the start.
 
         Raises:
             ValueError: if there was no such step.
@@ -162,7 +162,7 @@ class Cluster:
 
     @property
     def events(self) -> list[Event]:
-        """What has happened so far, in order: messages sent and delivered, records appended, calls returned."""
+        """The events so far, in order: messages sent and delivered, records appended, calls returned."""
         nodes = self.trace.line[: self.steps + 1]
         return [event for node in nodes for event in self.trace.node(node).events]
 
@@ -172,12 +172,12 @@ class Cluster:
         return tuple(script_name(self.world, action) for action in self.model.enabled(self.world))
 
     def why_not(self, action: ClusterAction) -> str | None:
-        """Say in one sentence why an action is not possible now, or return None if it is."""
+        """Return the reason why an action is not possible now, in one sentence, or None if it is possible."""
         return self.model.why_not(self.world, action)
 
     @property
     def elapsed(self) -> int:
-        """How much simulated time has passed, in milliseconds; 0 where the clock is untimed."""
+        """The simulated time that has passed, in milliseconds; 0 if the clock is untimed."""
         return sum(event.ms for event in self.events if isinstance(event, TimePassed))
 
     def read(
@@ -215,7 +215,7 @@ class Cluster:
         return tuple(found)
 
     def __repr__(self) -> str:
-        """Say how far it is, and what is possible first."""
+        """Return the step that the cluster is at, and the first possible steps."""
         first, more = self.possible[:NAMED], len(self.possible[NAMED:])
         possible = "; ".join(first) or "nothing"
         return (

@@ -1,4 +1,4 @@
-"""Drive one role of one broker: hand it requests, and look at what it does.
+"""Drive one role of one broker: send it requests, and inspect what it does.
 
 The desk carries out what a handler asks for. It appends to the logs and replicates at once, unless `instant` is
 off. Requests to other brokers, responses and calls to roles of the same broker are collected and go nowhere.
@@ -53,8 +53,8 @@ class Desk(Generic[R]):
         leaders: the broker that leads each partition; there is a log for each of them.
         broker: the broker that the role is on.
         rules: the name of a design.
-        settings: broker settings, named as the fields of `kipviz.brokers.settings.BrokerSettings`; without them as in the
-            abstraction profile `small`, where no other role gathers what this one asks.
+        settings: broker settings, named as the fields of `kipviz.brokers.settings.BrokerSettings`; by default those of
+            the abstraction profile `small`, in which no other role collects this role's requests.
 
     Example:
         >>> import kipviz
@@ -106,7 +106,7 @@ class Desk(Generic[R]):
 
     @property
     def on(self) -> Context:
-        """What the handler may look at besides the role's state: metadata, logs, rules and settings."""
+        """What the handler can read besides the role's state: metadata, logs, rules and settings."""
         leaders = Table.of({n: Leadership(b, 0, (b, 99)) for n, b in self.leaders.items()})
         image = Image(leaders, INTERNAL_PARTITIONS, Table.of(TOPIC_IDS)).but(**self.image)
         return Context(
@@ -122,12 +122,12 @@ class Desk(Generic[R]):
     def ask(
         self, handler: Callable[[R, M, ReplyTo, Context], Effects], request: M, source: str = ""
     ) -> Message | None:
-        """Hand a request to a handler and return the response, or None if there is none yet.
+        """Send a request to a handler and return the response, or None if there is none yet.
 
         Args:
             handler: a function of the role's module that takes this request.
             request: the request.
-            source: the client that sends it; without a name it is a new client each time.
+            source: the client that sends it; by default a new client each time.
         """
         reply_to = ReplyTo(source or f"client-{next(self._clients)}", self.broker, 0)
         seen = len(self.replies)
@@ -149,8 +149,8 @@ class Desk(Generic[R]):
         """Carry out what a handler asks for, in the order of the cluster.
 
         Raises:
-            AssertionError: if the handler appends at a wrong offset, or a share-partition leader or share
-                coordinator returns an error that no check of its explains: both are faults of the handler.
+            AssertionError: if the handler appends at a wrong offset, or a share-partition leader or share coordinator
+                returns an error that none of its checks explains: both are bugs of the handler.
         """
         if isinstance(effects.state, ShareLeader | ShareCoordinator):
             assert refusals(effects) <= {check.error for check in effects.checks}
@@ -172,12 +172,12 @@ class Desk(Generic[R]):
             self.replicate()
 
     def replicate(self) -> None:
-        """Let the replicas catch up with every log, and inform the role."""
+        """Let the replicas catch up with every log, and notify the role."""
         self.logs = {name: replicate(log) for name, log in self.logs.items()}
         self.do(self.module.on_replicated(self.role, self.on))
 
     def written(self, partition: str) -> list[Value]:
-        """Return every record of a log, in the order of its offsets."""
+        """Return all records of a log, in the order of their offsets."""
         return [record for batch in self.logs[partition].batches for record in batch.records]
 
     def sent(self, kind: type[M]) -> list[M]:

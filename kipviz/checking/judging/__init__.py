@@ -1,1 +1,1 @@
-"""Many runs or whole searches against the promises: verdicts, outcomes, repairs, coverage."""
+"""Many runs or whole searches judged against the properties: verdicts, outcomes, repairs, coverage."""

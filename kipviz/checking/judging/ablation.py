@@ -1,15 +1,13 @@
-"""Kafka's own rules switched off, alone and in pairs: what breaks first?
+"""Switch off Kafka's own rules, alone and in pairs, and show what breaks first.
 
-Every design keeps these rules (`designs.options`, "what Kafka checks already"). Switching one off
-shows what it is there for. Small fault budgets are searched first, so that the answer names the
-smallest set of accidents that is needed. "Nothing up to this bound" is an answer, too, and says
-how far the search went.
+Every design keeps these rules (`designs.options`, "what Kafka checks already"). Switching one off shows its purpose.
+Small fault budgets are searched first, so that the answer names the smallest set of faults that is needed. "Nothing up
+to this bound" is an answer, too, and states how far the search went.
 
-Where a search had to stop at its bound, seeded runs of the same scenario go on from there, if they are
-asked for: they prove nothing, but what they break is broken.
+If a search stopped at its bound, seeded runs of the same scenario can follow it. They cannot prove that a property
+holds, but a property that they break is broken.
 
-A promise that the design breaks by itself under a budget is not asked there: the rule is not to
-blame for it.
+A property that the design itself breaks under a budget is not judged there, because the rule is not the cause.
 """
 
 from __future__ import annotations
@@ -40,11 +38,11 @@ Told = Callable[[str, int, int], bool]
 
 
 class UnknownRule(ValueError):
-    """A rule of Kafka's of a name that there is not."""
+    """No rule of Kafka's has this name."""
 
 
 class Tried(Value, frozen=True):
-    """One fault budget that was searched without breaking anything, in words."""
+    """One fault budget that was searched and breaks nothing, in words."""
 
     faults: str
     states: int
@@ -53,13 +51,13 @@ class Tried(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """How far it was searched."""
+        """The faults and how far they were searched, in words."""
         how = "all" if self.complete else "the first"
         return f"{self.faults or 'no fault'}: {how} {self.states:,} states"
 
 
 class Sampled(Value, frozen=True):
-    """Seeded runs that were made because a search was too large; `broken` is the first that breaks."""
+    """Seeded runs after a search that was too large; `broken` is the first run that breaks a property."""
 
     profile: str
     runs: int
@@ -67,7 +65,7 @@ class Sampled(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """What came of them."""
+        """The result of the runs, in words."""
         if self.broken is None:
             return f"{self.runs:,} seeded runs, {self.profile}: nothing breaks"
         where = f"seed {self.broken.task.seed} of {self.profile}, step {self.broken.step}"
@@ -75,10 +73,10 @@ class Sampled(Value, frozen=True):
 
 
 class Ablated(Value, frozen=True):
-    """Some rules switched off, and what broke first; `first` is None if nothing did.
+    """The rules that were switched off, and what broke first; `first` is None if nothing broke.
 
-    `held` are the budgets before that one, each with how far it was searched. `sampled` are the
-    seeded runs that were made where a search was not complete.
+    `held` are the smaller budgets, each with the extent of its search. `sampled` are the seeded runs that followed an
+    incomplete search.
     """
 
     rules: tuple[str, ...]
@@ -89,13 +87,13 @@ class Ablated(Value, frozen=True):
 
     @property
     def timers(self) -> tuple[TimersRan, ...]:
-        """The timers that ran out in each of its searches."""
+        """The timers that expired in each of its searches."""
         first = () if self.first is None else (self.first.explored.timers,)
         return (*first, *(each.timers for each in self.held))
 
     @property
     def cell(self) -> Cell | None:
-        """The promise that breaks after the fewest steps."""
+        """The property that breaks after the fewest steps."""
         if self.first is None:
             return None
         broken = [cell for cell in self.first.cells if cell.verdict == BREAKS]
@@ -114,15 +112,15 @@ def ablate(
     runs: int = 0,
     profile: str = "hostile",
 ) -> Iterator[Ablated]:
-    """Switch off each rule alone and then each pair of them, and give what breaks first.
+    """Switch off each rule alone and then each pair of rules, and yield what breaks first.
 
-    The first row has nothing switched off. `progress` gets (design, states, depth), or (design,
-    seeded runs, 0); when it gives False, what was searched so far is given and it ends. With `runs`, where
-    nothing broke and a search was not complete, so many seeded runs under a fault profile follow.
+    The first row has nothing switched off. `progress` is called with (design, states, depth), or (design, seeded runs,
+    0). If it returns False, the result so far is yielded and the generator ends. If nothing broke and a search was not
+    complete, `runs` seeded runs under a fault profile follow.
 
     Raises:
-        UnknownRule: if a rule is none of Kafka's; the message lists what there is.
-        ValueError: if scenario, design, a budget or the profile are unknown, or runs is no number.
+        UnknownRule: if a rule is none of Kafka's; the message lists the known rules.
+        ValueError: if scenario, design, a budget or the profile is unknown, or runs is not a number.
     """
     for rule in rules:
         if rule not in RULES:
@@ -147,7 +145,7 @@ def ablate(
 
 
 class _Work:
-    """The searches of one ablation; they end together."""
+    """The searches of one ablation; a cancellation ends all of them."""
 
     def __init__(
         self, scenario: str, bounds: Bounds, progress: Told | None, runs: int, profile: str
@@ -163,7 +161,7 @@ class _Work:
     def base(
         self, design: Design, asked: tuple[tuple[FaultBudget, tuple[Property, ...]], ...]
     ) -> tuple[Ablated, list[set[str]]]:
-        """Search the design as it is under every budget; give what breaks under each, too."""
+        """Search the unchanged design under every budget; also return what breaks under each."""
         held: list[Tried] = []
         broken: list[set[str]] = []
         first = None
@@ -184,7 +182,7 @@ class _Work:
         off: tuple[str, ...],
         asked: tuple[tuple[FaultBudget, tuple[Property, ...]], ...],
     ) -> Ablated:
-        """Search with some rules off, smaller budgets first, until something breaks."""
+        """Search with some rules switched off, smaller budgets first, until something breaks."""
         without = design.but(**{rule: _off(rule) for rule in off})
         held: list[Tried] = []
         for budget, properties in asked:
@@ -200,7 +198,7 @@ class _Work:
         return Ablated(off, without.name, None, tuple(held), sampled)
 
     def _sampled(self, design: Design, without: Design) -> Sampled:
-        """Make seeded runs until one breaks what the design itself keeps in all of them."""
+        """Make seeded runs until one breaks a property that the design itself keeps in all of them."""
         if self._not_to_blame is None:
             self._not_to_blame = {v.broken for v in self._seeded(design) if v.status == BREAKS}
         made = 0

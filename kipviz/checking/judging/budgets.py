@@ -1,4 +1,4 @@
-"""How much may go wrong, in words: a fault profile's name, or faults with numbers."""
+"""Fault budgets in words: the name of a fault profile, or faults with numbers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ KINDS: tuple[str, ...] = FaultBudget.__struct_fields__
 
 
 def budget_of(words: str) -> FaultBudget:
-    """Give the budget that words ask for: "", "rough" or "crash_broker=1,expire_lock=1".
+    """Parse a fault budget: "", "rough" or "crash_broker=1,expire_lock=1".
 
     Raises:
-        UnknownFaults: if there is no such profile or fault, or a number is none.
-        ValueError: if they are no words.
+        UnknownFaults: if a profile or fault is unknown, or a number is not valid.
+        ValueError: if `words` is not text.
     """
     if not text("faults", words, "expire_lock=1").strip():
         return FaultBudget()
@@ -45,11 +45,11 @@ def budget_of(words: str) -> FaultBudget:
 
 
 def budget_words(budget: FaultBudget) -> str:
-    """Give the words that ask for a budget; none for one without faults."""
+    """Return a budget in words, as `budget_of` accepts them; "" for one without faults."""
     return ",".join(f"{kind}={count}" for kind, count in counts_of(budget).items())
 
 
 def counts_of(budget: FaultBudget) -> dict[str, int]:
-    """Give the faults that a budget allows, with their numbers."""
+    """Return the faults that a budget allows, with their numbers."""
     counts = {kind: getattr(budget, kind) for kind in KINDS}
     return {kind: count for kind, count in counts.items() if count}

@@ -1,8 +1,8 @@
-"""Which rules of the protocol a campaign has tried, and which never fired.
+"""Which rules of the protocol fired in a campaign, and which never did.
 
-A rule is a handler of a role for a message, told apart by what it answered; a question that a
-design answers (a slot), told apart by the answer; or a kind of action. What could fire is known
-from the tables of handlers, slots and actions, so that what never did can be listed.
+A rule is a handler of a role for a message, counted by its response; a slot of a design, counted by its answer; or a
+kind of action. The tables of handlers, slots and actions contain all rules, so that those that never fired can be
+listed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ ANY = ""
 
 
 class Fired(Value, frozen=True):
-    """One rule and how often it fired: `role` "slot" and "action" stand for those two kinds.
+    """One rule and how often it fired; `role` is "slot" or "action" for those two kinds.
 
-    `guard` is the answer ("NONE", "INVALID_TXN_STATE", "yes"); empty for the rule as a whole.
+    `guard` is the answer ("NONE", "INVALID_TXN_STATE", "yes"); it is empty for the rule as a whole.
     """
 
     role: str
@@ -47,20 +47,20 @@ class Coverage:
     """Counts of what fired."""
 
     def __init__(self) -> None:
-        """Start with every rule that there is, none of them fired."""
+        """Start with every rule, none of which has fired."""
         self._times: dict[Rule, int] = dict.fromkeys(_every_rule(), 0)
 
     def run(self, task: Task) -> None:
         """Make one run and count what fires in it.
 
         Raises:
-            ValueError: if the task names something that there is not.
+            ValueError: if the task names an unknown scenario, design or fault profile.
         """
         for moment in moments(task, self._watched(task)):
             self.take_in(moment.action, moment.outcome)
 
     def take_in(self, action: ClusterAction, outcome: Outcome) -> None:
-        """Count what fires in one step; slots are counted by `run` only."""
+        """Count what fires in one step; only `run` counts slots."""
         self._note("action", type(action).__name__)
         for event in outcome.events:
             message = getattr(event, "message", None)
@@ -70,15 +70,15 @@ class Coverage:
                 self._answered(message)
 
     def rows(self) -> tuple[Fired, ...]:
-        """Give every rule with its count, in the order of their names."""
+        """Return every rule with its count, ordered by name."""
         return tuple(Fired(*rule, times) for rule, times in sorted(self._times.items()))
 
     def never(self) -> tuple[Fired, ...]:
-        """Give the rules that never fired."""
+        """Return the rules that never fired."""
         return tuple(row for row in self.rows() if not row.times)
 
     def lines(self) -> tuple[str, ...]:
-        """Give the table as text; what never fired says so."""
+        """Render the table as text; a rule that never fired has the count "never"."""
         width = [max(len(getattr(r, f)) for r in self.rows()) for f in ("role", "rule", "guard")]
         return tuple(
             f"{r.role:<{width[0]}}  {r.rule:<{width[1]}}  {r.guard:<{width[2]}}  "
@@ -97,7 +97,7 @@ class Coverage:
                 self._note(*_handler(api.request), error)
 
     def _watched(self, task: Task) -> ClusterModel:
-        """Give the task's model with slots that say when they are asked."""
+        """Return the task's model with slots that report each question."""
         story, chosen = scenario(task.scenario), design(task.design)
         known = story.model(chosen, profiles.faults(task.faults).budget)
         return ClusterModel(
@@ -124,10 +124,10 @@ class Coverage:
 def coverage_of(
     tasks: Iterable[Task], progress: Callable[[int], bool] = lambda _: True
 ) -> Coverage:
-    """Make runs and count what fires; `progress` gets the number of runs, and may end it.
+    """Make runs and count what fires; `progress` gets the number of runs and can stop them by returning False.
 
     Raises:
-        ValueError: if a task names something that there is not.
+        ValueError: if a task names an unknown scenario, design or fault profile.
     """
     coverage = Coverage()
     for done, task in enumerate(tasks):

@@ -1,4 +1,4 @@
-"""Fault profiles for seeded runs: how much may go wrong, and how often it is tried."""
+"""Fault profiles for seeded runs: how many faults may happen, and how often they are tried."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kipviz.core.values import Value
 
 
 class UnknownFaults(ValueError):
-    """A fault profile of a name that there is not."""
+    """No fault profile has this name."""
 
 
 class Faults(Value, frozen=True):
-    """A budget and the weights with which kinds of actions are drawn."""
+    """A fault budget and the weights with which kinds of actions are drawn."""
 
     name: str
     sentence: str
@@ -76,10 +76,10 @@ FAULTS: tuple[Faults, ...] = (CALM, ROUGH, HOSTILE)
 
 
 def faults(name: str) -> Faults:
-    """Give a fault profile by name.
+    """Find a fault profile by name.
 
     Raises:
-        UnknownFaults: if there is none; the message lists what there is.
+        UnknownFaults: if there is none; the message lists the known profiles.
     """
     for known in FAULTS:
         if known.name == name:

@@ -1,8 +1,7 @@
-"""How runs end: the finished runs of many seeds, or of every interleaving, grouped by outcome.
+"""How runs end: the completed runs of many seeds, or of every interleaving, grouped by outcome.
 
-An outcome is what somebody sees who comes when all is over: how many committed outputs each source record
-has, in which state each record is, and how many transactions committed and aborted. A run is over when only
-timers and accidents could go on.
+An outcome is what can be observed when a run is over: how many committed outputs each input record has, the state of
+each record, and how many transactions committed and aborted. A run is over when only timers and faults are possible.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
 
 CUT = "cut off"
-DONE = "done"  # behind the start offset
+DONE = "done"  # before the share-partition's start offset
 UNKNOWN = "in nobody's memory"
 LOOKUP_MAX = 50
 
 
 class Ended(Value, frozen=True):
-    """One outcome: the committed outputs and the state of each record, and what was decided.
+    """One outcome: the committed outputs and the state of each record, and the transactions' outcomes.
 
-    `committed` and `aborted` count transactions. `how` is "" or why the run is no finished one:
-    "cut off" at the last step, or the model's error.
+    `committed` and `aborted` count transactions. `how` is "" or the reason why the run did not end by itself: "cut off"
+    at the last step, or the model's error.
     """
 
     outputs: tuple[tuple[str, int], ...]
@@ -66,9 +65,9 @@ class Group(Value, frozen=True):
 
 
 class Outcomes(Value, frozen=True):
-    """The outcomes of a scenario under a design, the most frequent one first.
+    """The outcomes of a scenario under a design, most frequent first.
 
-    `sentence` says what was counted: seeded runs, or final states of every interleaving.
+    `sentence` names what was counted: seeded runs, or final states of every interleaving.
     """
 
     scenario: str
@@ -78,7 +77,7 @@ class Outcomes(Value, frozen=True):
     sentence: str
 
     def run(self, group: Group) -> Run:
-        """Give a shortest run of a group, to be opened."""
+        """Return a shortest run of a group, so that it can be opened."""
         if group.task is not None:
             return runs.replay(group.task)
         story, chosen = scenario_named(self.scenario), design_named(self.design)
@@ -86,7 +85,7 @@ class Outcomes(Value, frozen=True):
 
 
 class Tally(Part, frozen=True):
-    """What has been decided so far: committed outputs by record, transactions committed and aborted."""
+    """The decisions so far: committed outputs by record, transactions committed and aborted."""
 
     open: Open = Table.of()
     committed: Table[str, int] = Table.of()
@@ -94,17 +93,17 @@ class Tally(Part, frozen=True):
 
 
 class Decided:
-    """A property that never breaks: it only remembers what was decided."""
+    """A property that never breaks: it only records the decisions."""
 
     name = "decided"
     sentence = "What was decided is remembered."
 
     def initial(self, world: Any) -> Tally:
-        """Start with nothing decided."""
+        """Start without decisions."""
         return Tally()
 
     def observe(self, state: Tally, action: Any, outcome: Step) -> Tally:
-        """Take in one step."""
+        """Record one step."""
         for event in outcome.events:
             match event:
                 case BatchAppended():
@@ -122,7 +121,7 @@ class Decided:
         return state
 
     def finding(self, state: Tally) -> Finding:
-        """Say that it holds."""
+        """Return that it holds."""
         return Finding(HOLDS)
 
 
@@ -132,10 +131,10 @@ _DECIDED = Decided()
 def seeded(
     tasks: Iterable[Task], go_on: Callable[[int], bool] = lambda _: True
 ) -> dict[Ended, list[tuple[Task, int]]]:
-    """Make seeded runs and put them together by outcome; `go_on` gets how many are done.
+    """Make seeded runs and group them by outcome; `go_on` gets the number of completed runs.
 
     Raises:
-        ValueError: if a task names something that there is not.
+        ValueError: if a task names an unknown scenario, design or fault profile.
     """
     found: dict[Ended, list[tuple[Task, int]]] = {}
     for done, task in enumerate(tasks):
@@ -166,7 +165,7 @@ def of_seeds(
     """Group seeded runs of a fault profile by outcome.
 
     Raises:
-        ValueError: if scenario, design or profile are unknown, or a seed is no whole number.
+        ValueError: if scenario, design or profile is unknown, or a seed is not an integer.
     """
     whole = True
 
@@ -196,7 +195,7 @@ def of_all(
     """Group the final states of every interleaving by outcome.
 
     Raises:
-        ValueError: if scenario or design are unknown, or do not go together.
+        ValueError: if scenario or design is unknown, or the design lacks what the scenario needs.
     """
     model = scenario_named(scenario).model(design_named(design), budget)
     finals, explored = endings(model, bounds, progress)
@@ -213,7 +212,7 @@ def of_all(
 def endings(
     model: ClusterModel, bounds: Bounds, progress: ProgressTold | None = None
 ) -> tuple[dict[Ended, tuple[int, tuple[Any, ...]]], Explored]:
-    """Search a model and give, by outcome, how many final states there are and a shortest story."""
+    """Search a model and return, for each outcome, the number of final states and a shortest run."""
     search = _Finals(model)
     explored = search.run(bounds, progress)
     found = {
@@ -223,14 +222,14 @@ def endings(
 
 
 class _Finals(Search):
-    """A search that breaks nothing and keeps the states in which a run is over."""
+    """A search without properties that records the states in which a run is over."""
 
     def __init__(self, model: ClusterModel) -> None:
         self.finals: dict[Ended, tuple[int, int]] = {}
         super().__init__(model, (_DECIDED,))
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
-        """Keep a final state; breadth first, so that the first one of an outcome is a nearest."""
+        """Record a final state; the search is breadth first, so the first state of an outcome has a shortest run."""
         if is_over(self.model, world):
             ended = _ended(world, states[0])
             count, first = self.finals.get(ended, (0, number))
@@ -239,7 +238,7 @@ class _Finals(Search):
 
 
 def is_over(model: Model, world: World) -> bool:
-    """Say whether only timers and accidents could go on, or lookups that find nothing new."""
+    """Return whether only timers, faults, and lookups that change nothing are possible."""
     enabled = model.enabled(world)
     if any(action.KIND in BUSY for action in enabled):
         return False
@@ -247,7 +246,7 @@ def is_over(model: Model, world: World) -> bool:
 
 
 def _finds_nothing(model: Model, world: World, lookup: ClusterAction) -> bool:
-    """Say whether a leader that looks a vote up comes back to where it was."""
+    """Return whether a leader that looks up a transactional acknowledgement ends in the state it started from."""
     after = model.step(world, lookup).world
     for _ in range(LOOKUP_MAX):
         busy = next((a for a in model.enabled(after) if a.KIND in BUSY), None)
@@ -281,7 +280,7 @@ def _ended(world: World, tally: Tally, how: str = "") -> Ended:
 
 
 def _sources(world: World) -> list[str]:
-    """Give the source records that applications read, by partition and offset."""
+    """Return the input records that applications read, by partition and offset."""
     names = []
     for partition in sorted({app.consumer.partition for app in world.applications.values()}):
         log = world.logs[partition]

@@ -1,10 +1,10 @@
-"""Which decisions of another design repair a broken one? Small sets are tried before large ones.
+"""Find the smallest sets of another design's decisions that repair a broken design.
 
-A set of decisions is tried by filling its slots as the other design does. Before a search, the runs that broke
-earlier sets are made again (`saves.under`): a run that breaks a promise here, too, refutes the set, and is shown.
-What no known run refutes is searched. So every set that breaks has a run of its own, and what holds was searched
-to its end. All sets of one size are tried before those of the next, so the answer cannot be made smaller; larger
-sets than asked are not tried. The options are those of one other design, of several, or all that there are ("any").
+A set of decisions is tried by filling its slots as the other design does. Before a search, the runs that broke earlier
+sets are replayed (`saves.under`). A run that also breaks a property here refutes the set and is shown. A set that no
+known run refutes is searched. So every set that breaks has its own run, and every set that holds was searched
+completely. All sets of one size are tried before larger ones, so the answer is minimal; sets above the requested size
+are not tried. The options are those of one other design, of several, or all options ("any").
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ DECISIONS_MAX = 3
 NOT_DECIDED = "not decided"
 ANY, IS = "any", "="
 
-# Gets (design, states, depth) of a search, and may stop everything with False.
+# Called with (design, states, depth) of a search; if it returns False, everything stops.
 Told = Callable[[str, int, int], bool]
 
 
 class Question(Value, frozen=True):
-    """What is asked: which decisions of `other` keep the promises where `design` does not.
+    """The question: with which decisions of `other` does `design` keep its properties?
 
-    `other` is a design's name, several with commas between them, or "any" for every option of every slot. A decision is
-    called as its slot if one other design has it, else SLOT=OPTION. `promises` are names of properties, all of them if
-    there is none; `faults` is what may go wrong in the search. No set of more than `decisions_max` decisions is tried, and no
-    search visits more than `states_max` states.
+    `other` is a design's name, several with commas between them, or "any" for every option of every slot. The name of a
+    decision is its slot if there is one other design, else SLOT=OPTION. `promises` are names of properties; if empty,
+    all properties are judged. `faults` is the fault budget of the search. No set has more than `decisions_max`
+    decisions, and no search visits more than `states_max` states.
     """
 
     scenario: str
@@ -66,16 +66,16 @@ class Question(Value, frozen=True):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The designs whose decisions are taken over; none for every option that there is."""
+        """The designs that lend decisions; empty for every known option."""
         return () if self.other == ANY else tuple(name.strip() for name in self.other.split(","))
 
     @property
     def words(self) -> str:
-        """Whose decisions are tried, in words."""
+        """The designs whose decisions are tried, in words."""
         return "all options" if not self.others else " and ".join(self.others)
 
     def slots(self) -> tuple[str, ...]:
-        """Return the decisions that the others have otherwise and that come up in this cluster, by their names.
+        """Return the names of the decisions that differ in the other designs and matter in this cluster.
 
         Raises:
             ValueError: if the scenario or a design is unknown.
@@ -93,11 +93,11 @@ class Question(Value, frozen=True):
         return tuple(found)
 
     def filled(self, decisions: Sequence[str]) -> Design:
-        """Return the design with some decisions of the others."""
+        """Return the design with the given decisions of the other designs."""
         return design_named(self.design).but(**dict(map(self._option, decisions)))
 
     def sentence_of(self, decision: str) -> str:
-        """Return what the option of a decision says."""
+        """Return the sentence of a decision's option."""
         slot, option = self._option(decision)
         of = (design_named(self.design), *map(design_named, self.others))
         options = (each for design in of for each in design.options(slot_named(slot)))
@@ -109,11 +109,11 @@ class Question(Value, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, eq=False):
-    """One set of decisions, and what came of it.
+    """One set of decisions, and its verdict.
 
-    `verdict` is "holds", "breaks" or "not decided"; `states` says how many states were searched, 0 where a run that
-    was known decided; `why` says what ended a search early. If a promise breaks, `promise` names it, `run` is a run
-    that breaks it, and `step` is where.
+    `verdict` is "holds", "breaks" or "not decided". `states` is the number of states searched, 0 if a known run
+    decided. `why` is the reason why a search ended early. If a property breaks, `promise` names it, `run` is a run that
+    breaks it, and `step` is the step at which it breaks.
     """
 
     slots: tuple[str, ...]
@@ -126,7 +126,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
     run: Run | None = None
 
     def broken(self) -> Breaking:
-        """Return the run that breaks, cut and told, to be opened where it breaks.
+        """Return the violating run, cut at the step where the property breaks.
 
         Raises:
             LookupError: if nothing breaks.
@@ -137,7 +137,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def words(self) -> str:
-        """The verdict in words, and how it was found."""
+        """The verdict and the way it was found, in words."""
         if self.run is not None:
             made = f"{self.states:,} states" if self.states else "a known run, made again"
             return f"breaks after {self.step}: {self.promise} ({made})"
@@ -145,7 +145,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
 
 
 class Repair(msgspec.Struct, frozen=True, eq=False):
-    """What was tried; `whole` is False if somebody stopped it."""
+    """The sets that were tried; `whole` is False if the work was cancelled."""
 
     question: Question
     slots: tuple[str, ...]
@@ -154,17 +154,17 @@ class Repair(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def repairs(self) -> tuple[Attempt, ...]:
-        """The sets that keep the promises; all are of one size."""
+        """The sets that keep the properties; all have the same size."""
         return tuple(each for each in self.attempts if each.slots and each.verdict == HOLDS)
 
     @property
     def undecided(self) -> tuple[Attempt, ...]:
-        """The sets of which nothing is known within the limit of states."""
+        """The sets that could not be decided within the limit of states."""
         return tuple(each for each in self.attempts if each.verdict == NOT_DECIDED)
 
     @property
     def sentence(self) -> str:
-        """The answer in words: what repairs, and what exactly was tried."""
+        """The answer in words: which sets repair the design, and exactly what was tried."""
         asked = self.question
         where = f"{asked.scenario}, {budget_words(asked.faults) or 'no fault'}"
         if not self.attempts:
@@ -197,10 +197,10 @@ def _rest(size: int, undecided: Sequence[Attempt]) -> str:
 
 
 def repair(question: Question, progress: Told | None = None) -> Repair:
-    """Try sets of decisions, the small ones first, until all of one size with a repair among them are tried.
+    """Try sets of decisions, smallest first, and stop after the first size that contains a repair.
 
     Raises:
-        ValueError: for a word that names nothing, or a number that is none.
+        ValueError: for an unknown name, or an invalid number.
     """
     going = True
 
@@ -223,7 +223,7 @@ def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterato
         enough = False
         for chosen in combinations(slots, size):
             if len({decision.partition(IS)[0] for decision in chosen}) < size:
-                continue  # a slot has one option
+                continue  # a slot can have one option only
             candidate = question.filled(chosen)
             if not told(candidate.name, 0, 0):
                 return
@@ -268,7 +268,7 @@ def _attempt(chosen: tuple[str, ...], candidate: Design, judged: Judged) -> Atte
 
 
 def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) -> Attempt | None:
-    """Make the known runs again; the first that breaks its promise here, too, comes first from now on."""
+    """Replay the known runs; the first that also breaks its property here is tried first from now on."""
     for at, made in enumerate(known):
         again = made_again(made, candidate)
         if again is not None and not again[1].blame:
@@ -281,7 +281,7 @@ def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) 
 def made_again(made: Breaking, candidate: Design) -> tuple[Run, Judgement] | None:
     """Replay a violating run under another design, as far as its steps are possible there.
 
-    Return the run and what is judged of it, or None if the promise does not break.
+    Return the run and its verdict, or None if the property does not break.
     """
     try:
         other, _ = under(made, candidate)

@@ -1,8 +1,8 @@
-"""Swarm testing: each run has a random cluster, and a random part of what can go wrong is switched off.
+"""Swarm testing: each run has a random cluster, and a random part of the faults is switched off.
 
-A run in which everything may go wrong at once spends its steps on crashes and seldom gets far. Runs in which
-most faults are off go deep in the others (Groce et al., "Swarm Testing", ISSTA 2012). What is judged are the
-promises that a whole design keeps whatever its application does, and that no run ends in an error.
+A run in which every fault is possible spends its steps on crashes and seldom gets far. Runs in which most faults are
+off go deep into the others (Groce et al., "Swarm Testing", ISSTA 2012). The runs are judged by the properties that a
+complete design keeps whatever its application does, and none may end in an error.
 """
 
 from __future__ import annotations
@@ -27,30 +27,31 @@ DESIGNS = ("kafka", "repaired")
 STEPS_MAX = 400
 MOST = 3  # how often a fault that is switched on may happen
 RECORDS_MAX = 6
-# Stories whose application gives up by its own program what a promise needs.
+# Stories whose application's own program does without what a property needs.
 GIVES_UP = (
     "kip-447-group-id-only",
-    "kip-447-one-bounce",  # nor here, and there is no second one
-    "kip-447-two-bounces",  # before its second bounce nobody says which member it is
+    "kip-447-one-bounce",  # the same here, and there is no second bounce
+    "kip-447-two-bounces",  # before the second bounce no request names its member
     "kip-848-no-listener",
     "kip-447-offsets-beside",
-    "kip-1310-two-threads",  # one thread commits and does not ask what the other one is doing
-    "kip-98-threads-stray-record",  # nor here: what the other one sends comes too late
+    "kip-1310-two-threads",  # one thread commits without regard to the other one's work
+    "kip-98-threads-stray-record",  # the same here: the record of the other thread is sent too late
     "kip-98-threads-stuck-commit",
-    "kip-98-threads-timed-out",  # a worker that dies is not waited for
-    "kip-709-old-coordinator",  # an old client's offsets name no member
-    "kip-211-forgotten",  # a group that was away for a week begins again
+    "kip-98-threads-timed-out",  # no thread waits for a worker that dies
+    "kip-709-old-coordinator",  # an old client's offset commits name no member
+    "kip-211-forgotten",  # a group that was away for a week starts from the beginning
 )
 
 
-# Not judged of a run below transaction.version 2 from the first request on that comes late: there a late batch may join
-# a later transaction, or none (KAFKA-12671, closed by KIP-890), and a late EndTxn or marker ends the next transaction of
-# the same epoch (story kip-890-late-commit). Released Kafka breaks these promises so; without a late request it keeps them.
+# Below transaction.version 2 these properties are not judged after the first late request. A late batch may then join a
+# later transaction, or none (KAFKA-12671, closed by KIP-890), and a late EndTxn or marker ends the next transaction of
+# the same epoch (story kip-890-late-commit). Released Kafka breaks these properties in that way; without a late request
+# it keeps them.
 FROM_VERSION_2 = ("batch stays in its transaction", "nothing hangs", "one outcome")
 
 
 class Drawn(Value, frozen=True):
-    """What a run of a swarm is: a story's cluster with random changes, a design, and how it is run."""
+    """One run of a swarm: a story's cluster with random changes, a design, and how it is run."""
 
     seed: int
     story: str
@@ -60,13 +61,13 @@ class Drawn(Value, frozen=True):
 
     @property
     def switched_on(self) -> tuple[str, ...]:
-        """The faults that may happen."""
+        """The faults that can happen."""
         budget = self.spec.budget
         return tuple(name for name in budget.__struct_fields__ if getattr(budget, name))
 
 
 class SwarmVerdict(Value, frozen=True):
-    """What came of a run: "holds", "breaks" a promise, or "error"; `step` is where, -1 for nowhere."""
+    """The verdict of a run: "holds", "breaks" a property, or "error"; `step` is the step, or -1."""
 
     drawn: Drawn
     status: str
@@ -77,23 +78,23 @@ class SwarmVerdict(Value, frozen=True):
 
 
 class Dice:
-    """Throws that depend on a seed and on what they are for, and on nothing else."""
+    """Random numbers that depend only on a seed and on the name of the question."""
 
     def __init__(self, seed: int) -> None:
-        """Take the seed of a run."""
+        """Keep the seed of a run."""
         self._seed = seed
 
     def number(self, what: str, sides: int) -> int:
-        """Return a number from 0 up to `sides`, without it."""
+        """Return a number from 0 to `sides` - 1."""
         return int.from_bytes(digest_of(f"swarm {self._seed} {what}".encode())[:8], "big") % sides
 
     def coin(self, what: str) -> bool:
-        """Return one of two answers."""
+        """Return True or False."""
         return self.number(what, 2) == 1
 
 
 def drawn(seed: int, designs: tuple[str, ...] = DESIGNS) -> Drawn:
-    """Draw a run: the same seed and designs draw the same on every machine.
+    """Draw a run; the same seed and designs draw the same run on every machine.
 
     Raises:
         ValueError: if a design is unknown.
@@ -109,21 +110,21 @@ def drawn(seed: int, designs: tuple[str, ...] = DESIGNS) -> Drawn:
         try:
             story.model(chosen, budget)
         except (Unplayable, BadSpec):
-            continue  # the next story, if this one is not for the design
+            continue  # try the next story if this one is not for the design
         spec = _valid(story.but(spec=story.spec.but(budget=budget)), name, dice)
         return Drawn(seed, story.name, name, spec, _profile(dice))
     raise ValueError(f"no story can be played under {name}")
 
 
 def _budget(dice: Dice, spec: ClusterSpec) -> FaultBudget:
-    """Switch off about half of the faults; a timed clock has pauses of its own."""
+    """Switch off about half of the faults; a timed clock makes its own pauses."""
     names = FaultBudget.__struct_fields__
     most = {n: dice.coin(f"fault {n}") * (1 + dice.number(f"times {n}", MOST)) for n in names}
     return FaultBudget(**most | ({"pause": 0} if spec.clock.timed else {}))
 
 
 def _profile(dice: Dice) -> Profile:
-    """Draw how often each kind of action is tried; what a run lives on is never switched off."""
+    """Draw how often each kind of action is tried; the kinds that a run needs are never switched off."""
     weights = []
     for kind, weight in HOSTILE.profile.weights:
         factor = 1 + dice.number(f"weight {kind}", 4)
@@ -133,9 +134,9 @@ def _profile(dice: Dice) -> Profile:
 
 
 def _valid(story: Scenario, design: str, dice: Dice) -> ClusterSpec:
-    """Make the random changes of a cluster one after the other, each as far as the cluster can be so.
+    """Apply the random changes to a cluster in order; a change that makes it invalid is left out.
 
-    The cluster is given at the levels that the design stands for.
+    The cluster has the feature levels that the design stands for.
     """
     spec, chosen = story.spec, design_named(design)
     for change in CHANGES:
@@ -164,7 +165,7 @@ def _leaders(spec: ClusterSpec, dice: Dice) -> ClusterSpec:
 
 
 def _records(spec: ClusterSpec, dice: Dice) -> ClusterSpec:
-    """Give each source another number of records."""
+    """Change the number of records of each source."""
     records = tuple(
         (partition, first, tuple(f"r{n}" for n in range(1 + dice.number(partition, RECORDS_MAX))))
         for partition, first, _ in spec.records
@@ -183,14 +184,14 @@ def _in_flight(spec: ClusterSpec, dice: Dice) -> ClusterSpec:
 
 
 def _fewer(spec: ClusterSpec, dice: Dice) -> ClusterSpec:
-    """Leave one of several applications out."""
+    """Remove one of several applications."""
     if len(spec.applications) < 2 or not dice.coin("fewer"):
         return spec
     gone = dice.number("gone", len(spec.applications))
     return spec.but(applications=tuple(a for n, a in enumerate(spec.applications) if n != gone))
 
 
-# Each is made only if the cluster can be so, in this order.
+# A change is made only if the cluster stays valid; they are tried in this order.
 CHANGES: tuple[Callable[[ClusterSpec, Dice], ClusterSpec], ...] = (
     _replication,
     _leaders,
@@ -202,7 +203,7 @@ CHANGES: tuple[Callable[[ClusterSpec, Dice], ClusterSpec], ...] = (
 
 
 def run(given: Drawn, steps_max: int = STEPS_MAX, coverage: Coverage | None = None) -> SwarmVerdict:
-    """Make a run and judge it at every step; a run that ends in an error is a verdict, too."""
+    """Make a run and judge it at every step; an error is a verdict, too."""
     chosen = design_named(given.design)
     step = 0
     try:
@@ -244,7 +245,7 @@ def swarm(
     steps_max: int = STEPS_MAX,
     coverage: Coverage | None = None,
 ) -> Iterator[SwarmVerdict]:
-    """Draw and judge runs with the seeds from `seed` on.
+    """Draw and judge runs, with seeds starting at `seed`.
 
     Raises:
         ValueError: if a design is unknown.

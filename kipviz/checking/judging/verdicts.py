@@ -1,7 +1,7 @@
-"""Designs against properties: what an exhaustive search says of each, cell by cell.
+"""Designs against properties: the verdict of an exhaustive search for each pair, as a table.
 
-A cell is honest about its bound: a property that no visited state breaks "holds" only if every
-state of that cluster and that fault budget was visited, and "holds so far" otherwise.
+A cell states the extent of its search. A property that no visited state breaks "holds" only if every state of that
+cluster and fault budget was visited; otherwise it "holds so far".
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ SO_FAR = "holds so far"
 BREAKS = "breaks"
 
 EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES, Agreement(), OneOutcome())
-# Asked by name only: below a state in which one of these is broken nothing more would be asked.
+# Judged only if named, because a search does not look below a state that breaks one of these.
 ASKED_BY_NAME: tuple[Property, ...] = (*EXPECTATIONS, CommitsAsAsked())
 
 
 class UnknownProperty(ValueError):
-    """A property of a name that there is not."""
+    """No property has this name."""
 
 
 def property_named(name: str) -> Property:
-    """Give a property by name.
+    """Find a property by name.
 
     Raises:
-        UnknownProperty: if there is none; the message lists what there is.
+        UnknownProperty: if there is none; the message lists the known properties.
     """
     for known in (*EVERY_PROPERTY, *ASKED_BY_NAME):
         if known.name == name:
@@ -51,11 +51,10 @@ def property_named(name: str) -> Property:
 
 
 class Cell(Value, frozen=True):
-    """What is to be said of one property under one design.
+    """The verdict on one property under one design.
 
-    `asked` is the property, `verdict` is "holds", "holds so far" or "breaks"; `actions` is a shortest story
-    that breaks it. `blame` says which program of the scenario breaks it under every design, "" if the design
-    has to answer for it.
+    `asked` is the property, `verdict` is "holds", "holds so far" or "breaks"; `actions` is a shortest run that breaks
+    it. `blame` names the program of the scenario that breaks it under every design, "" if the design is at fault.
     """
 
     asked: str
@@ -66,7 +65,7 @@ class Cell(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """The cell in words: "holds", or after how many steps it breaks, and whether only a program does it."""
+        """The cell in words: "holds", or after how many steps it breaks and whether only a program breaks it."""
         if self.verdict != BREAKS:
             return self.verdict
         whose = f" ({THE_PROGRAM})" if self.blame else ""
@@ -74,7 +73,7 @@ class Cell(Value, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether the design breaks the property; what only the program breaks does not count."""
+        """Whether the design breaks the property; a break that only the program causes does not count."""
         return self.verdict == BREAKS and not self.blame
 
 
@@ -89,10 +88,10 @@ class Judged(Value, frozen=True):
     cells: tuple[Cell, ...]
 
     def cell(self, name: str) -> Cell:
-        """Give the cell of a property.
+        """Find the cell of a property.
 
         Raises:
-            ValueError: if no such property was asked.
+            ValueError: if the property was not judged.
         """
         for cell in self.cells:
             if cell.asked == name:
@@ -102,13 +101,13 @@ class Judged(Value, frozen=True):
 
     @property
     def cut_short(self) -> str:
-        """What else than a bound ended the search before it was through: an interrupt, an error; or nothing."""
+        """The reason why a search ended early that was no bound, such as an interrupt or an error, or ""."""
         stopped = self.explored.stopped
         return "" if stopped.startswith("the bound") else stopped
 
     @property
     def where(self) -> str:
-        """What the verdict is about: scenario, faults and how much of it was searched."""
+        """The extent of the verdict: scenario, faults and how much of it was searched."""
         faults = budget_words(self.budget) or "no fault"
         states = f"{self.explored.states:,} states"
         if not self.explored.complete:
@@ -126,13 +125,13 @@ def judge(
     progress: ProgressTold | None = None,
     properties: tuple[Property, ...] = EVERY_PROPERTY,
 ) -> Judged:
-    """Search one design exhaustively and give a verdict on each property.
+    """Search one design exhaustively and return a verdict on each property.
 
-    Below a state in which something is broken nothing more is asked: of several promises that
-    break one after the other, the first one is found.
+    The search does not go beyond a state that breaks a property. So if several properties break one after the other, it
+    finds the first one.
 
     Raises:
-        ValueError: if scenario or design are unknown, or the design lacks what the scenario is about.
+        ValueError: if scenario or design is unknown, or the design lacks what the scenario needs.
     """
     chosen = design_named(design)
     model = scenario_named(scenario).model(chosen, budget)
@@ -150,7 +149,7 @@ def judge(
 def cells_of(
     explored: Explored, properties: tuple[Property, ...], spec: ClusterSpec
 ) -> tuple[Cell, ...]:
-    """Say of each property what a search of a cluster found of it."""
+    """Return for each property what a search of a cluster found."""
     found = {c.property: c for c in explored.counterexamples}
     sure = explored.complete and not explored.undecided
     cells = []
@@ -171,9 +170,9 @@ def verdict_table(
     bounds: Bounds = Bounds(),  # noqa: B008  the same
     progress: Callable[[str, int, int], bool] | None = None,
 ) -> tuple[Judged, ...]:
-    """Judge several designs; `progress` gets (design, states, depth) and may stop it with False.
+    """Judge several designs; `progress` gets (design, states, depth) and stops them by returning False.
 
-    What was judged before somebody stopped it is kept.
+    The verdicts before a stop are kept.
 
     Raises:
         ValueError: as `judge` does.

@@ -1,1 +1,1 @@
-"""Exhaustive search: every interleaving of a small cluster, what may be left out, and what is pending for ever."""
+"""Exhaustive search: every interleaving of a small cluster, sound reductions, and what can never be resolved."""

@@ -1,12 +1,11 @@
 """Exhaustive search: every interleaving of a small cluster, breadth first.
 
-The first counterexample found is a shortest one. A state of the search is the world together with
-what the properties remember, so that a verdict never depends on the way that led there. "For
-ever" is decided on the finished graph: a state from which no path without a new fault leads to
-one where nothing is pending.
+The first counterexample found is a shortest one. A state of the search is the world together with what the properties
+remember, so that a verdict never depends on the path. Whether something is pending forever is decided on the finished
+graph: no path without a new fault leads from that state to one where nothing is pending.
 
-A search that stops, by a bound or because somebody cancels it, keeps everything: run it again and
-it goes on where it stopped, in memory or from a file (`checking.search.saved_search`).
+A search that a bound or a cancellation stops keeps everything. Run again, it continues where it stopped, in memory or
+from a file (`checking.search.saved_search`).
 """
 
 from __future__ import annotations
@@ -53,29 +52,29 @@ def explore(
 ) -> Explored:
     """Visit every state that a model can reach.
 
-    `progress` is called with (states, depth) before every 256th state and while "for ever" is
-    judged; when it gives False the search stops and what was found so far is kept.
+    `progress` is called with (states, depth) before every 256th state and during the judgement of what is pending
+    forever. If it returns False, the search stops and keeps what it found.
 
     Raises:
-        ValueError: if states_max is not a whole number from 1, or a reduction does not fit.
+        ValueError: if states_max is not an integer of at least 1, or a reduction does not fit the model.
     """
     search = Search(model, properties, reductions)
     return search.run(Bounds(states_max=states_max), progress)
 
 
 class DigestsCollide(Exception):
-    """Two different states have one digest; the sentence says after how many states."""
+    """Two different states have the same digest; the message states after how many states."""
 
 
 class _PropertyRaised(Exception):
-    """A property that does not judge but raise."""
+    """A property raised an error instead of judging."""
 
     def __init__(self, name: str, error: Exception) -> None:
         super().__init__(f"property {name!r} raised {_sentence_of(error)}")
 
 
 class _PropertyForgets(Exception):
-    """What a property remembers is nothing that states can be told apart by."""
+    """The memory of a property is not a value by which states can be distinguished."""
 
     def __init__(self, name: str, state: Any) -> None:
         kind = type(state).__name__
@@ -83,12 +82,11 @@ class _PropertyForgets(Exception):
 
 
 class Search:
-    """A search that can be stopped at any moment and taken up again.
+    """A search that can be stopped at any moment and continued.
 
-    A cluster is searched with a memory of what steps did (`cluster.step_memory`), unless `remembers` is False: for a
-    model whose rules are listened to.
-    `full_states` keeps the states themselves, up to 100,000 of them, and compares whenever two
-    digests are equal: that proves the digests right for that space.
+    A cluster is searched with a memory of the results of steps (`cluster.step_memory`). Set `remembers` to False for a
+    model whose rules are observed. `full_states` keeps up to 100,000 states themselves and compares them whenever two
+    digests are equal, which proves the digests correct for that space.
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class Search:
         full_states: bool = False,
         remembers: bool = True,
     ) -> None:
-        """Note the first state.
+        """Start with the initial state.
 
         Raises:
             ValueError: if a reduction does not fit the model.
@@ -115,7 +113,7 @@ class Search:
         self.found: dict[str, Counterexample] = {}
         self.transitions = 0
         self.depth = 0
-        # The name of each timer that ran out, and when.
+        # The name of each timer that expired, and when.
         self.noted: set[tuple[str, str]] = set()
         self._failure = ""
         self._forever: Forever | None = None
@@ -130,7 +128,7 @@ class Search:
         self._start()
 
     def run(self, bounds: Bounds = Bounds(), progress: ProgressTold | None = None) -> Explored:  # noqa: B008  a value never changes
-        """Search until everything is visited, a bound is reached or `progress` gives False."""
+        """Search until every state is visited, a bound is reached or `progress` returns False."""
         stopped = self._failure or self._spread(bounds, progress)
         undecided = 0
         if not stopped and self.progress_at >= 0:
@@ -154,7 +152,7 @@ class Search:
 
     @property
     def timers(self) -> TimersRan:
-        """The timers that have run out so far."""
+        """The timers that have expired so far."""
         return timers_ran(self.noted, asks_for_ever=self.progress_at >= 0)
 
     # -- the levels ----------------------------------------------------------------------------
@@ -173,7 +171,7 @@ class Search:
             self._failure = f"the start cannot be judged: {why}"
 
     def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> str:
-        """Visit what waits, level by level; say why it stopped, or nothing when none is left."""
+        """Visit the waiting states level by level; return why it stopped, or "" if none is left."""
         room, visited, queue = bounds.memory(), 0, self.queue
         while queue:
             number, world, states, depth = queue[0]
@@ -215,14 +213,14 @@ class Search:
     def successors(
         self, world: Any, states: tuple[Any, ...]
     ) -> Iterator[tuple[int, Any, Any, tuple[Any, ...]]]:
-        """Give what can come next, or only a step that nothing else can get in the way of."""
+        """Yield the possible successors, or only one step if nothing can interfere with it."""
         model = self.model
         enabled = model.enabled(world)
         if self._alone is not None:
             lone = self._alone(world, enabled)
             if lone is not None:
                 after, observed = self.take(world, states, lone)
-                # A step that a property takes notice of is no step to put before all others.
+                # A step that changes a property's memory must not be put before all others.
                 if states is observed or states == observed:
                     yield enabled.index(lone), lone, after, observed
                     return
@@ -236,7 +234,7 @@ class Search:
             self.noted.add((name, self.model.when(world, action)))
 
     def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Give the world and what the properties remember after one action."""
+        """Return the world and the memory of the properties after one action."""
         outcome = self.model.step(world, action)
         observed, same = [], True
         for prop, state in zip(self.properties, states, strict=True):
@@ -246,20 +244,21 @@ class Search:
                 raise _PropertyRaised(prop.name, error) from error
             same = same and after is state
             observed.append(after)
-        # Most steps change nothing that a property remembers: the same tuple is known without a look at its content.
+        # Most steps change no property's memory: then the same tuple is returned, which is recognised without a look at
+        # its content.
         return outcome.world, states if same else tuple(observed)
 
     # -- states --------------------------------------------------------------------------------
 
     def key(self, world: Any, states: tuple[Any, ...]) -> bytes:
-        """Give the sixteen bytes by which a state is known."""
+        """Return the sixteen bytes that identify a state."""
         if self._renamed is not None:
             return self._renamed(self._shared(world), self._remembered(states)[0])
         mark = self.model.search_key(world)
         return digest_of(mark + self._remembered(states)[1]) if states else mark
 
     def _remembered(self, states: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
-        """Give what the properties remember as it was first met, and its digests."""
+        """Return the first equal copy of the properties' memory, and its digests."""
         try:
             return self._alike.first(states)
         except (TypeError, AttributeError):
@@ -269,7 +268,7 @@ class Search:
             raise
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
-        """Judge a new state, and let it wait for its turn if there is more to learn below it."""
+        """Judge a new state, and queue it if there is more to find below it."""
         broken = False
         judged = zip(self.properties, self.findings(states), strict=True)
         for at, (prop, finding) in enumerate(judged):
@@ -284,11 +283,11 @@ class Search:
         if broken:
             self.graph.broken(number)
         else:
-            # What waits shares what is alike: a waiting state takes 1.4 kB instead of 4.9.
+            # Queued states share equal parts: each takes 1.4 kB instead of 4.9.
             self.queue.append((number, self._shared(world), self._remembered(states)[0], depth))
 
     def findings(self, states: tuple[Any, ...]) -> Iterator[Finding]:
-        """Give what each property says of a state, one after the other."""
+        """Yield each property's finding about a state."""
         for prop, state in zip(self.properties, states, strict=True):
             try:
                 yield prop.finding(state)
@@ -296,7 +295,7 @@ class Search:
                 raise _PropertyRaised(prop.name, error) from error
 
     def story(self, number: int) -> tuple[Any, ...]:
-        """Give the actions that first led to a state."""
+        """Return the actions that first led to a state."""
         world, actions = self.model.initial(), []
         for place in self.graph.way(number):
             action = self.model.enabled(world)[place]
@@ -305,7 +304,7 @@ class Search:
         return tuple(actions)
 
     def state(self, number: int) -> tuple[Any, tuple[Any, ...]]:
-        """Give a state again: its world and what the properties remember."""
+        """Rebuild a state: its world and the properties' memory."""
         world = self.model.initial()
         states = tuple(p.initial(world) for p in self.properties)
         for place in self.graph.way(number):
@@ -333,7 +332,7 @@ def abstraction_of(model: Model) -> str:
 
 
 def clock_of(model: Model) -> str:
-    """Say with which clock a model is searched; one that is no cluster has none."""
+    """Return the clock of a model in words; a model that is no cluster has the untimed one."""
     spec = _cluster_of(model)
     return (Clock() if spec is None else spec.clock).words
 
@@ -352,7 +351,7 @@ def _place_of(name: str, properties: tuple[Property, ...]) -> int:
 
 
 def told(error: Exception) -> str:
-    """Say in words what a property or a model raised."""
+    """Render an error that a property or a model raised."""
     if isinstance(error, BadRule):
         return f"a rule of your own failed: {str(error).rstrip('.')}"
     if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide | NotAValue):

@@ -1,8 +1,8 @@
-"""The part of a state space that a search has seen, kept small.
+"""The part of a state space that a search has visited, in little memory.
 
-A state is known by 16 bytes and a number; what is kept of it is where it was first reached from,
-by which of the actions that were possible there, and whether something was pending. Worlds are
-not kept: the way to a state is told by its actions, and taking them again gives the world.
+A state has a 16-byte key and a number. The graph stores the state from which it was first reached, which of the
+possible actions led to it, and whether something was pending. Worlds are not stored: the actions on the way to a state
+produce its world again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Graph:
 
     Attributes:
         numbers: the number of each state, by its key.
-        came_from: for each state the number of the one it was first reached from.
-        by: for each state the place of the action that led to it, among those possible there.
-        calm: for each state 1 if nothing was pending in it, 2 if a promise was broken in it.
+        came_from: for each state the number of the state it was first reached from.
+        by: for each state the index of the action that led to it, among those possible there.
+        calm: for each state 1 if nothing was pending in it, 2 if a property was broken in it.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Graph:
         return len(self.came_from)
 
     def add(self, key: bytes, came_from: int, by: int) -> int:
-        """Note a new state; give its number."""
+        """Add a new state and return its number."""
         number = self.numbers[key] = len(self.came_from)
         self.came_from.append(came_from)
         self.by.append(by)
@@ -45,16 +45,16 @@ class Graph:
         return number
 
     def broken(self, number: int) -> None:
-        """Note that a promise is broken in a state: nothing below it is of interest."""
+        """Record that a property is broken in a state: the search does not go beyond it."""
         self.calm[number] = 2
 
     def link(self, before: int, after: int) -> None:
-        """Note that a state follows another one without a new fault."""
+        """Record that a state follows another one without a new fault."""
         self._from.append(before)
         self._to.append(after)
 
     def way(self, number: int) -> tuple[int, ...]:
-        """Give how a state was first reached: the place of each action among those possible."""
+        """Return the way in which a state was first reached: the index of each action among those possible."""
         places: list[int] = []
         while self.came_from[number] != NOWHERE:
             places.append(self.by[number])
@@ -62,7 +62,7 @@ class Graph:
         return tuple(reversed(places))
 
     def spreading(self, *, back: bool) -> Spread:
-        """Give a function that marks what marked states come from (or lead to) by links."""
+        """Return a function that marks what marked states come from (or lead to) along the links."""
         here, there = (self._to, self._from) if back else (self._from, self._to)
         count = len(self)
         starts = array("I", bytes(4 * (count + 1)))
@@ -86,7 +86,7 @@ class Graph:
         return spread
 
     def packed(self) -> dict[str, Any]:
-        """Give everything as plain bytes, the keys in the order of their numbers."""
+        """Return everything as plain bytes, the keys ordered by their numbers."""
         return {
             "keys": b"".join(self.numbers),
             "came_from": self.came_from.tobytes(),
@@ -98,11 +98,11 @@ class Graph:
 
     @staticmethod
     def unpacked(packed: dict[str, Any], key_size: int) -> Graph:
-        """Give the graph that was packed.
+        """Rebuild a graph from its bytes.
 
         Raises:
-            KeyError: if a part is missing.
-            ValueError: if the parts do not fit together.
+            KeyError: if an entry is missing.
+            ValueError: if the entries are inconsistent.
         """
         graph, keys = Graph(), packed["keys"]
         graph.numbers = {
@@ -117,7 +117,7 @@ class Graph:
         return graph
 
     def _fits(self) -> bool:
-        """Say whether every state has its place, and was reached from an earlier one, in the order of these."""
+        """Return whether every state has an entry in each array and was reached from an earlier one, in order."""
         count = len(self.numbers)
         parts = (self.came_from, self.by, self.calm)
         if not count or any(len(part) != count for part in parts) or self.came_from[0] != NOWHERE:

@@ -1,4 +1,4 @@
-"""The first ^C (or a notebook's stop button) ends a search in order, so that what was found is kept."""
+"""The first ^C (or a notebook's stop button) ends a search cleanly, so that its results are kept."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# It takes whatever a search tells of its progress.
+# It accepts whatever arguments a search reports.
 GoOn = Callable[..., bool]
 
 
 @contextmanager
 def until_interrupted() -> Iterator[GoOn]:
-    """Give a `progress` that is content until somebody interrupts; who does so twice means it.
+    """Yield a `progress` that returns True until an interrupt; a second interrupt raises KeyboardInterrupt.
 
-    Only the main thread is interrupted by Python, so in another one nothing is changed.
+    Python interrupts the main thread only, so on another thread nothing is changed.
     """
     interrupted: list[int] = []
 
@@ -28,7 +28,7 @@ def until_interrupted() -> Iterator[GoOn]:
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # it is not the main thread
+    except ValueError:  # not on the main thread
         yield go_on
         return
     try:

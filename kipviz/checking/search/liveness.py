@@ -1,9 +1,8 @@
-"""For ever: whether what is pending can still be resolved once faults stop.
+"""Liveness: can everything that is pending still be resolved once faults stop?
 
-A run that is cut off proves nothing about "for ever". So the question is asked of the future: no
-new fault happens, repairs and timers may, and every kind of thing that can go on does. If some
-continuation resolves everything, what is pending is only late. If all of them have been tried and
-none does, it is pending for ever.
+A run that is cut off proves nothing about forever. So the continuations are examined: no new fault happens, repairs and
+timers may, and every kind of action that is possible is taken. If some continuation resolves everything, what is
+pending is only late. If all of them were tried and none resolves it, it is pending forever.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kipviz.cluster.world import World
 from kipviz.core.values import Value
 from kipviz.properties.pending import NothingPending, Open, held_now
 
-# What goes first: work before timers, so that a timer is only tried when nothing else helps.
+# The order of actions: work before timers, so that a timer is only tried when nothing else helps.
 ORDER = (
     "deliver",
     "load",
@@ -42,27 +41,26 @@ Situation: TypeAlias = tuple[bytes, bytes]
 
 
 class Futures:
-    """What was found out about the future of situations, kept between calls of `settle`.
+    """What is known about the continuations of situations, kept between calls of `settle`.
 
-    A situation is the key of a world with timers unbounded and the digest of what is pending in it.
+    A situation is the key of a world with unbounded timers and the digest of what is pending in it.
 
     Attributes:
-        dead_ends: all continuations were tried, and none resolves everything.
-        resolved: some continuation resolves everything.
+        dead_ends: situations of which all continuations were tried and none resolves everything.
+        resolved: situations of which some continuation resolves everything.
     """
 
     def __init__(self) -> None:
-        """Start with nothing known."""
+        """Start without knowledge."""
         self.dead_ends: set[Situation] = set()
         self.resolved: set[Situation] = set()
 
 
 class Settled(Value, frozen=True):
-    """What came of asking the future.
+    """The result of examining the continuations.
 
-    `answer` is "resolved", "for ever" (proved), "undecided" when the bound came first, or
-    "cancelled" when somebody did not want to wait.
-    `steps` is how long the continuation was that resolved it, or how many worlds were tried.
+    `answer` is "resolved", "for ever" (proved), "undecided" if the bound was reached first, or "cancelled". `steps` is
+    the length of the continuation that resolved it, or the number of worlds that were tried.
     """
 
     answer: str
@@ -77,10 +75,10 @@ def settle(
     futures: Futures | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Settled:
-    """Say whether what is pending is resolved in some future without new faults.
+    """Find out whether some continuation without new faults resolves what is pending.
 
-    `futures` remembers, between calls, what was found out on the way.
-    `go_on` is asked now and then whether the answer is still wanted.
+    `futures` keeps what was found on the way for later calls. `go_on` is called now and then and cancels the search by
+    returning False.
     """
     futures = Futures() if futures is None else futures
     world, pending = world.but(budget=TIMERS), held_now(pending, world)
@@ -91,7 +89,7 @@ def settle(
 
 
 def _go_on(model: ClusterModel, world: World, pending: Open, futures: Futures) -> int | None:
-    """Follow one sensible continuation; give its length if it resolves everything."""
+    """Follow one plausible continuation; return its length if it resolves everything."""
     seen: dict[bytes, Situation] = {}
     for steps in range(SETTLE_MAX):
         here = model.search_key(world)
@@ -118,7 +116,7 @@ def _search(
     futures: Futures,
     go_on: Callable[[], bool],
 ) -> Settled:
-    """Try every continuation until one resolves everything or none is left; where the least is pending, first."""
+    """Try every continuation until one resolves everything or none is left; those with the least pending first."""
     start = (model.search_key(world), pending.digest)
     before: dict[Situation, Situation | None] = {start: None}
     waiting = [(len(pending.things), 0, start, world, pending)]
@@ -151,7 +149,7 @@ def _search(
 def _way_to(
     situation: Situation | None, before: dict[Situation, Situation | None]
 ) -> Iterator[Situation]:
-    """Give the situations that led to one, itself included: what resolves it resolves them."""
+    """Yield the situations that led to one, itself included: what resolves it resolves them."""
     while situation is not None:
         yield situation
         situation = before[situation]

@@ -1,7 +1,7 @@
-"""How much memory a search may take: read from the machine, never guessed.
+"""How much memory a search may use: read from the machine, never guessed.
 
-What is left of the smallest of: the machine's own memory, and the limits of the control groups
-(version 1 and 2) that this process is in, as containers and Binder set them.
+It is what the machine has left, or what the control groups (version 1 and 2) of this process have left, whichever is
+smallest. Containers and Binder set such limits.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# What is left for everything else: the notebook, the browser, the liveness phase.
+# The rest is left for the notebook, the browser and the liveness phase.
 SHARE = 0.8
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 ROOT = Path("/")
 
 
 def used() -> int:
-    """Give the bytes of memory that this process holds now; 0 where nobody can say."""
+    """Return the bytes of memory that this process uses now; 0 if unknown."""
     text = _text(ROOT / "proc/self/statm")
     return int(text.split()[1]) * PAGE if text else 0
 
 
 def bound(root: Path = ROOT) -> int | None:
-    """Give the bytes that this process may grow to, or None where nobody can say."""
+    """Return the bytes that this process may grow to, or None if unknown."""
     left = [room for room in (_machine(root), *_groups(root)) if room is not None]
     return used() + int(SHARE * min(left)) if left else None
 
 
 def in_words(size: int) -> str:
-    """Give a size in the unit that people use for it."""
+    """Render a size in MiB or GiB."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 
 
@@ -41,7 +41,7 @@ def _machine(root: Path) -> int | None:
 
 
 def _groups(root: Path) -> list[int | None]:
-    """Give what is left in each control group from this process's own up to the root's."""
+    """Return what is left in each control group from this process's own up to the root's."""
     found: list[int | None] = []
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -63,7 +63,7 @@ def _groups(root: Path) -> list[int | None]:
 
 
 def _left(limit: str, usage: str) -> int | None:
-    """Give the difference; a group without a limit says "max", or a number beyond any machine."""
+    """Return the difference; None for a group without a limit, whose limit reads "max" or exceeds any machine."""
     if not (limit.strip().isdecimal() and usage.strip().isdecimal()):
         return None
     return max(int(limit) - int(usage), 0)

@@ -1,21 +1,19 @@
-"""Partial-order reduction: steps that nothing else can get in the way of are taken at once.
+"""Partial-order reduction: a step that nothing else can interfere with is taken at once.
 
-When an application can do exactly one thing (go on, send, take an answer) and no broker owes it
-anything, that one thing can be done first: whatever else happens meanwhile happens elsewhere, and
-the two orders meet in the same world. So one successor is enough there. This is the method of
-ample sets with sets of a single step (Gerth, Kuiper, Peled and Penczek 1999), which also keeps
-promises about branching time such as "can still be resolved":
+If an application can do exactly one thing (run its next statement, send, receive a response) and no broker owes it a
+response, that one step can be taken first: other steps happen elsewhere, and the two orders lead to the same world. So
+one successor is enough there. This is the method of ample sets with sets of a single step (Gerth, Kuiper, Peled and
+Penczek 1999), which also preserves branching-time properties such as "can still be resolved":
 
-- nothing that may happen before it depends on it: the rules of `LoneSteps.alone`;
-- no property takes notice of it: the search looks, and takes all steps if one does;
-- no circle consists of such steps alone: an application thread must have moved forward in its
-  program, what is sent waits until a broker takes it, an answer is used up.
+- no step that may happen before it depends on it: the rules of `LoneSteps.alone`;
+- no property observes it: the search checks this, and takes all steps if one does;
+- no cycle consists of such steps alone: an application thread must have moved forward in its
+  program, a sent request waits until a broker receives it, a response is consumed.
 
-What is left out, because it would not be sound: steps of brokers (others may talk to the same
-broker at any time), and every step as long as a fault is still to be had that could come between
-(a client's crash, a lost connection, a time-out at a client, a broker's crash, a cut, another
-feature level; for sending also a leader's move).
-A counterexample that is found is a run like any other, but need not be a shortest one.
+Excluded, because it would not be sound: steps of brokers (other requests may reach the same broker at any time), and
+every step while the budget still has a fault that could come in between (a client's crash, a lost connection, a timeout
+at a client, a broker's crash, a network partition, another feature level; for sending also a leader change). A
+counterexample that is found is an ordinary run, but not necessarily a shortest one.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from kipviz.core.model import Model
 
 
 class LoneSteps:
-    """The reduction for clusters."""
+    """Partial-order reduction for clusters."""
 
     name = "order"
     key = None
@@ -43,12 +41,12 @@ class LoneSteps:
         self._model: ClusterModel | None = None
 
     def fit(self, model: Model, *, full_states: bool) -> None:
-        """Take any cluster; how much it helps depends on the faults that are left.
+        """Accept any cluster; how much the reduction helps depends on the faults that are left.
 
         Raises:
-            TypeError: if it is no cluster.
-            ValueError: if messages have to arrive in time, or clients have timers: what is sent begins
-                a deadline then.
+            TypeError: if the model is no cluster.
+            ValueError: if message delays are bounded, or clients have timers: then each request that is sent starts a
+                deadline.
         """
         if not isinstance(model, ClusterModel):
             raise TypeError("the reduction by order knows clusters only")
@@ -66,7 +64,7 @@ class LoneSteps:
         self._model = model
 
     def alone(self, world: World, enabled: tuple[ClusterAction, ...]) -> ClusterAction | None:
-        """Give a step that may be taken before everything else, or None."""
+        """Return a step that may be taken before all others, or None."""
         budget = world.budget
         if budget.crash_client or budget.lose_connection or budget.crash_broker or budget.cut:
             return None
@@ -88,13 +86,13 @@ class LoneSteps:
         return None
 
     def _is_free(self, world: World, app: Application, action: ClusterAction, answers: int) -> bool:
-        """Say whether the one step that an application can take now stays its only one."""
+        """Return whether the one step that an application can take now stays its only one."""
         waiting = [c.source for c in app.clients if next_request(c) is not None]
         match action:
             case Step():
                 return not waiting and not answers and self._goes_forward(world, app, action)
             case Send(source):
-                # The leader that it is sent to must not change on the way.
+                # The leader that it is sent to must not change in the meantime.
                 return waiting == [source] and not answers and self._leaders_stay(world)
             case Deliver():
                 return not waiting and answers == 1
@@ -112,7 +110,7 @@ class LoneSteps:
 
 
 def _wires(world: World) -> tuple[set[str], dict[str, int]]:
-    """Give the applications that a broker owes an answer, and how many answers are on the way."""
+    """Return the applications that a broker owes a response, and the number of responses in flight."""
     owed: set[str] = set()
     answers: dict[str, int] = {}
     connection: Connection
@@ -125,7 +123,7 @@ def _wires(world: World) -> tuple[set[str], dict[str, int]]:
 
 
 def _acts_on(action: ClusterAction) -> str:
-    """Give the application that a step is one of, or nothing."""
+    """Return the application that takes a step, or ""."""
     match action:
         case Step(name):
             return name

@@ -1,4 +1,4 @@
-"""The reductions by the names that people type."""
+"""The reductions by the names that users type."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ REDUCTIONS: dict[str, type[LoneSteps | Symmetry]] = {"symmetry": Symmetry, "orde
 
 
 class UnknownReduction(ValueError):
-    """A reduction of a name that there is not."""
+    """No reduction has this name."""
 
 
 def reduction(name: str) -> Reduction:
-    """Give a reduction by name.
+    """Find a reduction by name.
 
     Raises:
-        UnknownReduction: if there is none; the message lists what there is.
+        UnknownReduction: if there is none; the message lists the known reductions.
     """
     if name not in REDUCTIONS:
         allowed = ", ".join(REDUCTIONS)

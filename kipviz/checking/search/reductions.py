@@ -1,4 +1,4 @@
-"""What a search may leave out because it changes no verdict: the shape of a reduction."""
+"""What a search may leave out without a change of any verdict: the interface of a reduction."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ class Reduction(Protocol):
 
     @property
     def name(self) -> str:
-        """What a verdict calls it."""
+        """The name in a verdict."""
 
     @property
     def key(self) -> Callable[[Any, tuple[Any, ...]], bytes] | None:
-        """How a state is known, if equal situations under other names count as one."""
+        """The key of a state, if states that differ only in names count as one."""
 
     @property
     def alone(self) -> Callable[[Any, tuple[Any, ...]], Any | None] | None:
-        """Give the one step that is enough in a world, if the reduction knows such steps."""
+        """Return the one step that is enough in a world, if the reduction finds such steps."""
 
     def fit(self, model: Model, *, full_states: bool) -> None:
-        """Look at the model that is to be searched.
+        """Prepare for the model that is to be searched.
 
         Raises:
             ValueError: if the reduction would not be sound for it, in one sentence.

@@ -1,8 +1,7 @@
-"""An unfinished search in a file: stop today, go on tomorrow.
+"""An unfinished search in a file: stop today, continue tomorrow.
 
-The file holds no worlds, only the digests of what was seen and how each state was first reached.
-Reading takes one step per state that was seen, which is a fraction of the search, and proves that
-the model still does what it did.
+The file holds no worlds, only the digests of visited states and how each was first reached. Reading takes one step per
+visited state, which is a fraction of the search, and proves that the model still behaves as it did.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ FORMAT = "kipviz search 2"
 
 
 class SearchFileError(ValueError):
-    """A file that is no search of this model; the sentence says what is wrong."""
+    """The file holds no search of this model; the message states what is wrong."""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -40,7 +39,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 def save(search: Search, path: str | os.PathLike[str]) -> None:
-    """Write a search to a file, whole or not at all.
+    """Write a search to a file, atomically.
 
     Raises:
         OSError: if it cannot be written.
@@ -64,11 +63,11 @@ def load(
     reductions: Iterable[Reduction] = (),
     properties: tuple[Property, ...] = PROPERTIES,
 ) -> Search:
-    """Read a search, to go on with it.
+    """Read a search, so that it can be continued.
 
     Raises:
-        SearchFileError: if the file is no search, or one of another model, of other properties
-            or with other reductions.
+        SearchFileError: if the file holds no search, or one of another model, of other properties or with other
+            reductions.
         OSError: if it cannot be read.
     """
     search = Search(model, properties, reductions)
@@ -89,7 +88,7 @@ def load(
 
 
 def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
-    """Take every state's first step once more; what waits gets its world back."""
+    """Take every state's first step again, so that each queued state has its world."""
     search.queue.clear()
     worlds: dict[int, tuple[Any, tuple[Any, ...], int]] = {0: (*search.state(0), 0)}
     parent, enabled = -1, ()

@@ -1,4 +1,4 @@
-"""What a search is allowed, and what it found."""
+"""The limits of a search, and its result."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DEPTH_MAX = 1_000_000
 
 
 class Bounds(Value, frozen=True):
-    """When a search stops although it is not through.
+    """The limits at which a search stops before it is complete.
 
-    `memory_max` is in bytes of the whole process; 0 reads the machine and its control groups. `breaks_max` ends
-    it when so many properties are broken; 0 goes on to the end.
+    `memory_max` is the memory of the whole process in bytes; 0 reads the limits of the machine and its control groups.
+    `breaks_max` is the number of broken properties at which it stops; 0 means no limit.
 
     Raises:
-        ValueError: if a bound is not a whole number from its smallest one on.
+        ValueError: if a limit is not an integer or is below its minimum.
     """
 
     states_max: int = 200_000
@@ -33,7 +33,7 @@ class Bounds(Value, frozen=True):
                 raise ValueError(f"{name} is a whole number from {least}, not {value!r}")
 
     def reached(self, states: int, depth: int, broken: int) -> str:
-        """Say which bound is reached by a search that has come so far, or nothing."""
+        """Return which limit a search has reached, in words, or ""."""
         if states >= self.states_max:
             return f"the bound of {self.states_max:,} states"
         if depth >= self.depth_max:
@@ -43,7 +43,7 @@ class Bounds(Value, frozen=True):
         return ""
 
     def memory(self) -> int | None:
-        """Give the bytes that the process may grow to, or None where nobody can say."""
+        """Return the bytes that the process may grow to, or None if unknown."""
         return self.memory_max or memory.bound()
 
 
@@ -56,14 +56,14 @@ class Counterexample(Value, frozen=True):
 
 
 class Explored(Value, frozen=True):
-    """What a search found.
+    """The result of a search.
 
-    `complete` says that every reachable state was visited and judged: only then does the absence
-    of a counterexample mean that the properties hold, for this cluster and this fault budget;
-    `stopped` says what came first otherwise. `undecided` counts the states of which it stayed
-    open whether what is pending is so for ever. `reductions` names what was left out because it
-    changes no verdict; with one, a counterexample need not be a shortest one. `timers` are those that ran out, `abstraction` the words of
-    `kipviz.cluster.specs.abstraction.profile_of`: what the cluster leaves out of Kafka.
+    `complete` is True if every reachable state was visited and judged. Only then does the absence of a counterexample
+    mean that the properties hold, for this cluster and this fault budget. Otherwise `stopped` is the reason.
+    `undecided` counts the states for which it is open whether something is pending forever. `reductions` are the names
+    of the reductions used; with one, a counterexample is not necessarily a shortest one. `timers` are those that
+    expired. `abstraction` are the words of `kipviz.cluster.specs.abstraction.profile_of`: what the cluster leaves out
+    of Kafka.
     """
 
     states: int
@@ -80,7 +80,7 @@ class Explored(Value, frozen=True):
 
     @property
     def under(self) -> str:
-        """The line under the verdict: the abstraction profile, and what it leaves out of Kafka; "" for another model."""
+        """The line below the verdict: the abstraction profile and what it leaves out of Kafka; "" for another model."""
         return f"Searched under the abstraction {self.abstraction}." if self.abstraction else ""
 
     @property

@@ -1,13 +1,13 @@
-"""Symmetry reduction: applications that differ in nothing but their names are interchangeable.
+"""Symmetry reduction: applications that differ only in their names are interchangeable.
 
-Two worlds that become one by exchanging the names of such applications (with their transactional
-ids and member ids) have the same future but for the names, so a search need visit only one of
-them. Which one is known by a key: the smallest digest under the renamings in question.
+Two worlds that become equal by exchanging the names of such applications (with their transactional ids and member ids)
+have the same future up to names, so a search needs to visit only one of them. Their common key is the smallest digest
+under the possible renamings.
 
-What is not interchangeable, and why: records, because a log is an order; brokers, because every
-broker is told apart by the partitions that it leads or has a copy of, and one without any changes
-nothing; applications whose transactional ids have different homes, because the homes are on
-different brokers; members that join their group, because an assignor goes by the order of names.
+Not interchangeable: records, because a log is ordered; brokers, because the partitions that a broker leads or
+replicates distinguish it, and one without partitions changes nothing; applications whose transactional ids have
+different coordinators, because those are on different brokers; members that join their group, because an assignor uses
+the order of names.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Renaming:
-    """Other names for some things; knows what a value looks like under them.
+    """A mapping from names to other names, which computes the digest of a value under it.
 
-    A digest under a renaming is kept with the part that it is of, so each part is looked at once
-    per renaming, however many worlds it is in.
+    A digest under a renaming is stored with its part, so each part is encoded once per renaming, however many worlds
+    contain it.
     """
 
     def __init__(self, names: dict[str, str]) -> None:
-        """Keep the names; each old name is a whole word wherever it stands."""
+        """Store the names; an old name is replaced wherever it is a whole word."""
         self._names = names
         self._known: dict[str, str] = {}
         self._rest: dict[Any, bytes] = {}
@@ -56,7 +56,7 @@ class Renaming:
         self._pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") if words else None
 
     def word(self, text: str) -> str:
-        """Give a text with the new names in it."""
+        """Return a text with the new names in it."""
         known = self._known.get(text)
         if known is None:
             known = text
@@ -66,7 +66,7 @@ class Renaming:
         return known
 
     def digest(self, part: Part) -> bytes:
-        """Give sixteen bytes for a part as it is under the new names."""
+        """Return sixteen bytes for a part under the new names."""
         memory = memory_of(part)
         if memory.digests is None:
             memory.digests = {}
@@ -78,14 +78,14 @@ class Renaming:
         return known
 
     def world(self, world: World) -> bytes:
-        """Give sixteen bytes for a whole world as it is under the new names."""
+        """Return sixteen bytes for a whole world under the new names."""
         rest = (world.up, world.budget, world.cuts, world.next_producer_id)
         mark = self._rest.get(rest)
         if mark is None:
             cuts = sorted(_renamed(self, cut) for cut in world.cuts)
             shape = [*map(self._shape, (world.up, world.budget, world.next_producer_id)), cuts]
             mark = self._rest[rest] = digest_of(_encode(shape))
-        # The image names partitions and brokers only.
+        # The image contains names of partitions and brokers only.
         pieces = [mark, world.image.digest]
         if world.deadlines:
             due = [
@@ -102,7 +102,7 @@ class Renaming:
         return digest_of(b"".join(pieces))
 
     def _arranged(self, keys: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
-        """Give a digest of keys under the new names, and the order that they have under them."""
+        """Return a digest of keys under the new names, and their order under them."""
         known = self._orders.get(keys)
         if known is None:
             fresh = [self._key(key) for key in keys]
@@ -129,7 +129,7 @@ class Renaming:
         if isinstance(value, Part):
             return msgspec.msgpack.Ext(_PART, self.digest(value))
         if isinstance(value, Table):
-            # By the new names, because a table is in the order of its keys.
+            # In the order of the new names, because a table is ordered by its keys.
             names, order = self._arranged(value.keys())
             values = value.values()
             return {"Table": [names, *(self._shape(values[at]) for at in order)]}
@@ -137,7 +137,7 @@ class Renaming:
 
 
 def renamed(value: Any, renaming: Renaming) -> Any:
-    """Give a value with the new names in it: what a `Renaming` only takes the digest of."""
+    """Return a value with the new names in it; a `Renaming` itself only computes its digest."""
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):
@@ -159,7 +159,7 @@ def renamed(value: Any, renaming: Renaming) -> Any:
 
 
 def _renamed(renaming: Renaming, cut: tuple[str, str]) -> tuple[str, str]:
-    """Give a cut with the new names in it, its hosts in order."""
+    """Return a network partition with the new names in it, its hosts in order."""
     one, other = ([renaming.word(host) for host in hosts_on(side)] for side in cut)
     return ordered(one, other)
 
@@ -168,7 +168,7 @@ class Symmetry:
     """The reduction for clusters with interchangeable applications.
 
     Attributes:
-        classes: the names of the applications of each class of interchangeable ones.
+        classes: the names of the applications, for each class of interchangeable ones.
     """
 
     name = "symmetry"
@@ -181,11 +181,11 @@ class Symmetry:
         self._renamings: dict[tuple[int, ...], Renaming] = {}
 
     def fit(self, model: Model, *, full_states: bool) -> None:
-        """Find out which applications are interchangeable.
+        """Find the interchangeable applications.
 
         Raises:
-            ValueError: if none are, if a fault may happen that treats names in their order, or if
-                full states are to be compared, which symmetric ones are not.
+            ValueError: if there are none, if a fault is possible that depends on the order of names, or if full states
+                are to be compared, which differ between symmetric worlds.
         """
         if not isinstance(model, ClusterModel):
             raise TypeError("the reduction by symmetry knows clusters only")
@@ -208,14 +208,14 @@ class Symmetry:
             self._colours[names[0]] = Renaming(dict(zip(names, ("", "t", "m"), strict=True)))
 
     def key(self, world: World, states: tuple[Any, ...]) -> bytes:
-        """Give sixteen bytes that are equal for worlds which differ in names alone."""
+        """Return sixteen bytes that are equal for worlds that differ only in names."""
         return min(
             digest_of(renaming.world(world) + b"".join([renaming.digest(s) for s in states]))
             for renaming in self._candidates(world)
         )
 
     def orbit(self, world: World, states: tuple[Any, ...]) -> int:
-        """Give how many different states become one: the size of the orbit."""
+        """Return how many different states have the same key: the size of the orbit."""
         every = [list(permutations(range(len(cls)))) for cls in self.classes]
         return len(
             {
@@ -225,7 +225,7 @@ class Symmetry:
         )
 
     def _candidates(self, world: World) -> list[Renaming]:
-        """Give the renamings that put the applications into the order of what they are like."""
+        """Return the renamings that sort the applications of each class by their content."""
         per_class = []
         for cls in self.classes:
             colours = [
@@ -242,7 +242,7 @@ class Symmetry:
         return [self._renaming(sum(each, ())) for each in product(*per_class)]
 
     def _renaming(self, order: tuple[int, ...]) -> Renaming:
-        """Give the renaming that calls the first of `order` by the first name of its class, ..."""
+        """Return the renaming that maps the first application of `order` to the first name of its class, and so on."""
         known = self._renamings.get(order)
         if known is None:
             names: dict[str, str] = {}
@@ -256,7 +256,7 @@ class Symmetry:
 
 
 def interchangeable(spec: ClusterSpec) -> tuple[tuple[Names, ...], ...]:
-    """Give the classes of applications that differ in nothing but names, two or more in each."""
+    """Return the classes of applications that differ only in names, two or more in each."""
     classes: dict[Any, list[Names]] = {}
     for app in spec.applications:
         if app.protocol:
@@ -273,6 +273,6 @@ def interchangeable(spec: ClusterSpec) -> tuple[tuple[Names, ...], ...]:
 def _likeness(app: ApplicationSpec, spec: ClusterSpec) -> ApplicationSpec:
     home = partition_for(app.transactional_id, spec.internal_partitions)
     alike = app.but(name="", transactional_id=f"{TRANSACTION_STATE}-{home}", member_id="")
-    # A cut that the spec names may tell it from the others: then it keeps its name.
+    # A network partition in the spec may name it: then it keeps its name.
     named = any(app.name in hosts_in(text.replace("|", " ")) for text in spec.splits)
     return alike.but(name=app.name) if named else alike

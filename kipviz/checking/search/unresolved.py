@@ -1,11 +1,10 @@
-"""For ever, on the graph of a finished search: what can no path without a new fault resolve?
+"""Liveness on the graph of a finished search: what can no path without a new fault resolve?
 
-Most states lead back to calm within the graph. For the others the budget may be what stops them:
-timers go on in a real cluster, so `settle` tries them with timers unbounded. What leads to a state
-that settles settles, too, so the deepest states are asked first; what a state leads to that does
-not settle does not settle either, so once there is such a state the middle of what is open is
-asked, and every answer settles many others. Only the nearest state that does not settle is told, so nothing
-behind one is asked.
+Most states lead to one without pending work within the graph. For the others the budget may be the obstacle: timers
+keep running in a real cluster, so `settle` tries those states with unbounded timers. A state that leads to one that
+settles also settles, so the deepest states are examined first. A state that is reached from one that does not settle
+does not settle either. So once there is such a state, the middle of the open ones is examined, and every answer decides
+many others. Only the nearest state that does not settle is reported, so no state behind it is examined.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ OPEN, RESOLVED, STUCK = 0, 1, 2
 
 
 class Forever:
-    """The last phase of a search; it can be stopped and taken up like the first one.
+    """The last phase of a search; it can be stopped and continued like the first one.
 
     Attributes:
-        undecided: of how many of the states that were asked it stayed open.
+        undecided: the number of examined states that could not be decided.
     """
 
     def __init__(self, search: Search, progress_at: int) -> None:
-        """Mark what leads back to calm within the graph; `progress_at` is the property's place."""
+        """Mark the states that lead to one without pending work; `progress_at` is the index of the property."""
         self.undecided = 0
         self._search = search
         self._at = progress_at
@@ -40,18 +39,18 @@ class Forever:
         calm = [number for number, each in enumerate(graph.calm) if each == 1]
         self._known = bytearray(each == 1 for each in graph.calm)
         self._back(self._known, calm, RESOLVED)
-        # A state in which a promise is broken is not followed, so nothing is asked of it.
+        # The search does not go beyond a state that breaks a property, so it is not examined.
         self._due = [n for n, each in enumerate(graph.calm) if not each and not self._known[n]]
         self._ranges = [(0, len(self._due))]
         self._nearest = len(self._due)
         self._futures = Futures()
 
     def judge(self, go_on: Callable[[], bool]) -> bool:
-        """Find the nearest state in which something is pending for ever; False if cancelled."""
+        """Find the nearest state in which something is pending forever; return False if cancelled."""
         due = self._due
         while self._ranges:
             first, end = self._ranges[-1]
-            # What is behind a state that is stuck cannot be the nearest one.
+            # A state behind a stuck state cannot be the nearest one.
             if first >= min(end, self._nearest):
                 self._ranges.pop()
                 continue
@@ -64,7 +63,7 @@ class Forever:
         return True
 
     def _ask(self, number: int, go_on: Callable[[], bool]) -> bool:
-        """Note of a state, and of all that follow from it, whether they settle."""
+        """Record for a state, and for all whose answer follows from it, whether they settle."""
         if not go_on():
             return False
         search: Any = self._search
@@ -90,6 +89,6 @@ class Forever:
 
 
 def stuck_because(model: Any, world: Any, pending: Any) -> str:
-    """Give the reason for which a state that never settles breaks the promise."""
+    """Return the reason why a state that never settles breaks the property."""
     what = settle(model, world, pending).what
     return f"{what}, and no continuation without a new fault resolves it"

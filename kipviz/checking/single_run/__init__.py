@@ -1,1 +1,1 @@
-"""A single run: made, saved, linked, shortened, given another course, left alone."""
+"""A single run: made, saved, linked, shortened, changed, continued to its end."""

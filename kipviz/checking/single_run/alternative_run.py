@@ -1,9 +1,8 @@
-"""The course of a run, and how it is given another one.
+"""A run that is continued in another way than before.
 
-What is asked here is always "and if not?": a message is held back, an event is skipped or comes
-later, the rest of a run is followed again as far as it goes, dice choose what comes next. The
-model knows nothing of it. Holding back is a promise of whoever steps the model, so it is kept
-beside the trace and never in a world.
+A message is held back, an event is skipped or comes later, the remaining steps are replayed as far as possible, or dice
+choose the next steps. The model knows nothing of it: the caller that steps the model does the holding back, so it is
+recorded beside the trace and never in a world.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from kipviz.core.values import Value
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
 from kipviz.scenarios.script import ORDER, next_by_itself
 
-# How many steps a cluster takes by itself, at most, before the next word of a person.
+# The maximum number of steps that a cluster takes by itself before a person chooses again.
 GO_ON_MAX = 200
-# How many steps it takes by itself, at most, while the rest of a run is followed.
+# The maximum number of steps that it takes by itself while the remaining steps are replayed.
 FOLLOW_MAX = 5_000
 
 HELD_BACK = "you hold it back"
 
 
 class Held(Value, frozen=True):
-    """Something that does not happen until it is released.
+    """An action that does not happen until it is released.
 
-    `number` says which message is meant, counted in the order of sending from 1; 0 where the
-    action delivers none. `name` is the action's name (`name_of`) when it was held back. It is held
-    back from step `since` on, up to but not at step `until` (-1: to the end).
+    `number` identifies the message, counted in the order of sending from 1; it is 0 if the action delivers none. `name`
+    is the action's name (`name_of`) when it was held back. It is held back from step `since` until before step `until`
+    (-1: to the end).
     """
 
     action: ClusterAction
@@ -50,15 +49,14 @@ class Held(Value, frozen=True):
     until: int = -1
 
     def at(self, step: int) -> bool:
-        """Say whether it is held back at a step."""
+        """Return whether it is held back at a step."""
         return self.since <= step and (self.until < 0 or step < self.until)
 
 
 class Again(Value, frozen=True):
-    """Something that happened, to happen again under the same name.
+    """An action that happened and is to be replayed under the same name.
 
-    `lets` releases it first, if it was held back: "now", or "quiet" for when nothing else goes on
-    by itself.
+    `lets` releases it first if it was held back: "now", or "quiet" for when nothing else happens by itself.
     """
 
     name: str
@@ -67,22 +65,22 @@ class Again(Value, frozen=True):
 
 
 class Missing(Value, frozen=True):
-    """Something that happened before and does not happen any more, and why."""
+    """An action that happened before and does not happen again, and the reason."""
 
     name: str
     why: str
 
 
 class Wire:
-    """Which messages are on the wire, by their numbers; a fold over events."""
+    """The messages in flight, by their numbers; a fold over events."""
 
     def __init__(self) -> None:
-        """Start with an empty wire."""
+        """Start without messages."""
         self.sent = 0
         self._places: dict[tuple[str, int, str], list[int]] = {}
 
     def see(self, events: Iterable[Event]) -> None:
-        """Take in what happened in a step."""
+        """Record the events of a step."""
         for event in events:
             if isinstance(event, MessageSent):
                 self.sent += 1
@@ -98,7 +96,7 @@ class Wire:
                     self._places.pop((event.source, event.broker, way), None)
 
     def next_on(self, action: ClusterAction) -> int:
-        """Give the number of the message that an action would deliver, 0 for none."""
+        """Return the number of the message that an action would deliver, 0 for none."""
         if not isinstance(action, Deliver | DeliverLate):
             return 0
         way = "request" if isinstance(action, DeliverLate) else action.way
@@ -106,22 +104,22 @@ class Wire:
         return waiting[0] if waiting else 0
 
     def place_of(self, number: int) -> Deliver | None:
-        """Give the delivery that a message on the wire waits for."""
+        """Return the delivery that a message in flight waits for."""
         for place, waiting in self._places.items():
             if number in waiting:
                 return Deliver(*place)
         return None
 
     def ahead_of(self, number: int) -> int:
-        """Say how many messages wait ahead of one on its connection."""
+        """Return how many messages precede one on its connection."""
         return next(w.index(number) for w in self._places.values() if number in w)
 
 
 def name_of(world: World, action: ClusterAction) -> str:
-    """Return a name of an action that means the same thing in another course of the run.
+    """Return a name of an action that means the same in another continuation of the run.
 
-    Saved runs have the names of what is held back, so a name is made of texts that are never reworded. The
-    action's text in scripts alone is none: "app-1 goes on" says nothing of where its program stands.
+    Saved runs contain the names of held-back actions, so a name is made of texts that are never reworded. The action's
+    text in scripts is not enough: "app-1 goes on" does not contain the program's position.
     """
     if isinstance(action, Step) and action.application in world.applications:
         app = seen_by(world.applications[action.application], action.thread)
@@ -131,10 +129,10 @@ def name_of(world: World, action: ClusterAction) -> str:
 
 
 class Course:
-    """A run that is being continued: its trace, what is on the wire, and what is held back."""
+    """A run that is being continued: its trace, the messages in flight, and what is held back."""
 
     def __init__(self, model: ClusterModel, trace: Trace, held: tuple[Held, ...] = ()) -> None:
-        """Stand where the trace stands."""
+        """Start where the trace stands."""
         self.model = model
         self.trace = trace
         self.held = tuple(h.but(until=-1) for h in held if h.at(trace.depth))
@@ -149,7 +147,7 @@ class Course:
         return world
 
     def take(self, action: ClusterAction) -> None:
-        """Take a step; what was held back and happens now is held back no longer.
+        """Take a step; an action that happens now is no longer held back.
 
         Raises:
             NotEnabled: if it is not possible here.
@@ -162,18 +160,18 @@ class Course:
         )
 
     def holds(self, action: ClusterAction) -> bool:
-        """Say whether an action is held back here."""
+        """Return whether an action is held back here."""
         if not any(h.action == action for h in self.held):
             return False
         name, number = name_of(self.world, action), self.wire.next_on(action)
         return any(_is(h, action, name, number) for h in self.held)
 
     def hold(self, action: ClusterAction, name: str, number: int = 0) -> None:
-        """Hold back from here on what has this name, or the delivery of the message so numbered."""
+        """Hold back from here on the action with this name, or the delivery of the message with this number."""
         self.held = (*self.held, Held(action, name, number, self.trace.depth))
 
     def why_not(self, action: ClusterAction, name: str) -> str | None:
-        """Say why what has this name cannot happen here, or None when it can."""
+        """Return why the action with this name cannot happen here, or None if it can."""
         why = self.model.why_not(self.world, action)
         if why is not None:
             return why
@@ -183,23 +181,22 @@ class Course:
         return None if now == name else f"it would be “{now}” here"
 
     def next_by_itself(self) -> ClusterAction | None:
-        """Give what would happen next without a person's word, or None."""
+        """Return the next step that happens by itself, or None."""
         return next_by_itself(self.model, self.world, self.holds if self.held else None)
 
     def go_on(self) -> Counter[str]:
-        """Let messages arrive until the next word is a person's; give what happened, by name."""
+        """Let the cluster run by itself until a person has to choose; count what happened, by name."""
         names = Counter[str]()
         for name in self._by_itself(GO_ON_MAX):
             names[name] += 1
         return names
 
     def _by_itself(self, steps_max: int) -> Iterator[str]:
-        """Take what happens without a person's word, step by step; yield its name each time.
+        """Take the steps that happen by themselves; yield the name of each.
 
-        It ends when nothing happens by itself, after so many steps, or when the run stands where it
-        stood before: what happens by itself follows from the world and from what is held back, so
-        from there on the same steps would repeat without end. A client that asks again at once is
-        such a circle while the message that would help it is held back.
+        It ends when nothing happens by itself, after `steps_max` steps, or when a state repeats. What happens by itself
+        depends only on the world and on what is held back, so the same steps would repeat without end. A client that
+        retries at once is such a cycle while the message that would help it is held back.
         """
         stood = {self._standing()}
         for _ in range(steps_max):
@@ -215,17 +212,17 @@ class Course:
             stood.add(standing)
 
     def _standing(self) -> tuple[bytes, tuple[Held, ...]]:
-        """Give what decides which step happens by itself next."""
+        """Return what decides the next step that happens by itself."""
         return self.model.search_key(self.world), self.held
 
     # -- following what happened before --------------------------------------------------------
 
     def follow(self, rest: Iterable[Again]) -> tuple[Missing, ...]:
-        """Let the rest of a run happen again as far as it goes; say what does not any more.
+        """Replay the remaining steps of a run as far as possible; return those that do not happen again.
 
-        What the cluster does by itself may come earlier or later than it did. What a person or
-        an accident does keeps its place; it waits until the cluster is at rest or repeats itself,
-        at most. After `FOLLOW_MAX` steps that the cluster took by itself nothing waits any longer.
+        Steps that the cluster takes by itself may come earlier or later than before. Steps of a person and faults keep
+        their place; they wait at most until the cluster has nothing left to do or repeats itself. After `FOLLOW_MAX`
+        steps by itself nothing waits any longer.
         """
         early = Counter[str]()
         absent: list[tuple[Again, str]] = []
@@ -273,13 +270,12 @@ class Course:
     def run_on(
         self, seed: int, faults: Faults, steps_max: int, until: Callable[[Node], bool]
     ) -> Iterator[int]:
-        """Let dice choose, step by step, until something comes about, at most so many steps.
+        """Let dice choose the steps until a condition holds, at most `steps_max` of them.
 
-        Yields the number of steps so far. It ends earlier where only timers and accidents could
-        go on.
+        Yields the number of steps so far. It ends earlier if only timers and faults are possible.
 
         Raises:
-            ValueError: if the seed is no whole number.
+            ValueError: if the seed is not an integer.
         """
         dice = Scheduler(seed, faults.profile)
         idle: set[bytes] = set()
@@ -299,7 +295,7 @@ class Course:
 
 
 def rest_of(trace: Trace, path: tuple[int, ...], after: int) -> list[Again]:
-    """Give what happens on a path of nodes after a step."""
+    """Return the actions on a path of nodes after a step."""
     nodes = [trace.node(node) for node in path[after:]]
     return [Again(name_of(a.world, b.action), b.action) for a, b in pairwise(nodes)]
 

@@ -1,8 +1,8 @@
-"""What becomes of a run that is left alone: the cluster works on, programs go on, and timers run out in the end.
+"""A run continued without further input: the cluster works, programs run on, and timers expire in the end.
 
-A story stops where it has shown what it is about. "Holds" at that step says nothing of what the design itself does
-next: a record that is staged for good is delivered again when its lock runs out, with no accident at all. So the
-end of a story is judged along one sensible continuation, and a promise that breaks there is broken.
+A story stops when it has shown its point. "Holds" at that step does not cover what the design does next. For example, a
+record whose transactional acknowledgement never ends is delivered again when its lock expires, without any fault. So
+the end of a story is judged along one plausible continuation, and a property that breaks there is broken.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kipviz.core.model import Outcome
 from kipviz.core.values import Value
 from kipviz.properties.verdict import BROKEN, Property
 
-# Long enough for every story of the library; a cluster that is busy for longer has not come to rest.
+# Long enough for every story of the library; a cluster that works for longer will not become idle.
 STEPS_MAX = 600
 _ORDER = (*WORK, AGAIN)
 
 
 class Later(Value, frozen=True):
-    """A promise that holds at the end of a run and breaks when the run is left alone.
+    """A property that holds at the end of a run and breaks when the run continues by itself.
 
-    `promise` is its name, `after` how many steps later it breaks, `step` names the step that breaks it.
+    `promise` is its name, `after` the number of steps until it breaks, `step` the name of the step that breaks it.
     """
 
     promise: str
@@ -37,7 +37,7 @@ class Later(Value, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """Say what happens, and when."""
+        """Return what happens and when, in a sentence."""
         steps = "1 step" if self.after == 1 else f"{self.after} steps"
         return f"left alone, the run breaks it {steps} later ({self.step}): {self.reason}"
 
@@ -45,13 +45,13 @@ class Later(Value, frozen=True):
 def breaks_later(
     model: ClusterModel, world: World, states: Sequence[Any], properties: Sequence[Property]
 ) -> tuple[Later, ...]:
-    """Return the promises that hold in a world and break when it is left alone.
+    """Return the properties that hold in a world and break when it continues by itself.
 
     Args:
         model: the cluster.
-        world: where the run ends.
-        states: what the properties remember there, one for each.
-        properties: what is to hold.
+        world: the world at the end of the run.
+        states: the memory of each property there.
+        properties: the properties to judge.
     """
     found: list[Later] = []
     asked = [
@@ -81,7 +81,7 @@ def breaks_later(
 def _next(
     resting: TimersAtRest, world: World, seen: set[bytes]
 ) -> tuple[ClusterAction, Outcome] | None:
-    """Return the next step by itself: work first, then what asks again and finds something, then a timer."""
+    """Return the next step by itself: work first, then a retry that finds something, then a timer."""
     timers = resting.at_rest(world)
     if timers:
         return timers[0], resting.step(world, timers[0])

@@ -1,4 +1,4 @@
-"""What a reader has said and seen in a run, as its file keeps it beside the run's steps."""
+"""What a reader answered and saw in a run; the run's file stores it beside the steps."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 
 from kipviz.core.values import Value
 
-# A prediction is named after the node at which it is asked: its kind, the run of several, the node.
+# A prediction is named after the node at which it is asked: its kind, the run if there are several, the node.
 PREDICTION = re.compile(r"([a-z])(?:(\d+):)?(\d+)", re.ASCII)
 
 
 class Learned(Value, frozen=True):
-    """A reader's answers by question, the questions whose answer was shown, and the goals reached."""
+    """A reader's answers by question, the questions whose answer was revealed, and the goals reached."""
 
     answers: tuple[tuple[str, int], ...] = ()
     revealed: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
 
     def renamed(self, trees: Mapping[int, int], nodes: Sequence[Mapping[int, int]]) -> Learned:
-        """Give it with the new numbers of trees, and of nodes by their new tree.
+        """Return it with new numbers of trees, and of nodes by their new tree.
 
-        A prediction at a node that is not kept is left out; what a story asks has a name of its own.
+        A prediction at a node that is dropped is left out; a question of a story has its own name.
         """
 
         def name(question: str) -> str | None:
@@ -36,14 +36,14 @@ class Learned(Value, frozen=True):
         return Learned(answers, revealed, self.reached)
 
     def without_predictions(self) -> Learned:
-        """Give it without answers to predictions, and without what was revealed of them."""
+        """Return it without predictions, neither their answers nor which were revealed."""
         answers = tuple(one for one in self.answers if PREDICTION.fullmatch(one[0]) is None)
         revealed = tuple(name for name in self.revealed if PREDICTION.fullmatch(name) is None)
         return Learned(answers, revealed, self.reached)
 
 
-# How a file says that the options of predictions stand in the order of their ids; before, it was that of their words.
+# The mark in a file that the options of predictions are ordered by id; earlier files order them by their words.
 BY_ID = "by id"
 
-# What a reader begins with.
+# The record of a new reader.
 NOTHING = Learned()

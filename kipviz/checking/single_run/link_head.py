@@ -1,4 +1,4 @@
-"""What a permalink says of a run before its steps: the story, the design and everything that differs from them.
+"""The head of a permalink, before the steps: the story, the design and everything that differs from them.
 
     <story>.<design>.<base64url of the bits below>
 
@@ -9,8 +9,8 @@
     number    how many settings were changed, and each as a text, name=value
     bytes     a story that is none of the library's: its document, packed by zlib
 
-The story and the design stand there under their own names, so a reader sees what a link is about. A character that
-is neither a letter of base64url nor + or = is written as ~ and two hexadecimal digits for each byte of its UTF-8.
+The story and the design have their own names in it, so that a reader sees what a link opens. A character that is
+neither in the alphabet of base64url nor + or = is written as ~ and two hexadecimal digits for each byte of its UTF-8.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ from kipviz.core.bits import BadBits, BitReader, BitWriter, bytes_of, letters_of
 from kipviz.core.values import Value
 
 OWN = "own"
-"""The word for the scenario's own budget of faults."""
+"""The value that stands for the scenario's own budget of faults."""
 STORY_MAX = 100_000
-"""The most bytes that the document of a story in a link may have."""
+"""The maximum size in bytes of a story's document in a link."""
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,99})")
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 class Head(Value, frozen=True):
-    """What was run: the start of everything that the actions then change.
+    """What was run: the start from which the actions continue.
 
-    `ends` are the steps at which the story's big steps end; `dice` is (faults, seed, steps_max) of
-    a seeded run; `settings` are changes, each of the form name=value. `story` is the document of a
-    story that is none of the library's.
+    `ends` are the steps at which the story's big steps end. `dice` is (faults, seed, steps_max) of a seeded run.
+    `settings` are changes, each of the form name=value. `story` is the document of a story that is not in the library.
     """
 
     scenario: str
@@ -54,7 +53,7 @@ class Head(Value, frozen=True):
 
 
 class _FirstHead(Value, frozen=True, array_like=True):
-    """The head of a link of the first format, a list in JSON; its story is packed into letters."""
+    """The head of a link of the first format: a JSON list, with its story as packed text."""
 
     scenario: str
     design: str
@@ -71,7 +70,7 @@ _first_decoder = msgspec.json.Decoder(_FirstHead)
 
 
 def write_head(head: Head) -> str:
-    """Return a head as the letters that a permalink begins with."""
+    """Return a head as the text at the start of a permalink."""
     out = BitWriter().bits(head.budget == OWN, 1)
     if head.budget != OWN:
         out.text(head.budget)
@@ -101,8 +100,8 @@ def read_head(text: str) -> Head:
     """Return the head of a permalink of any format.
 
     Raises:
-        BadBits: if it is no head.
-        ValueError: if the story that it carries is damaged or too long.
+        BadBits: if the text is no head.
+        ValueError: if the story in it is damaged or too long.
     """
     if text.startswith("["):
         try:
@@ -129,7 +128,7 @@ def read_head(text: str) -> Head:
 
 
 def _escaped(name: str) -> str:
-    """Return a name in characters that no address, mail or table changes, with no dot among them."""
+    """Return a name in characters that no address, mail or table changes, without a dot."""
     return quote(name, safe="+=").replace("~", "%7E").replace(".", "%2E").replace("%", "~")
 
 
@@ -152,7 +151,7 @@ def _unpacked(packed: bytes) -> str:
     """Return a document from its packed bytes, "" from none.
 
     Raises:
-        ValueError: if they are no document, or one that is too long.
+        ValueError: if the bytes are no document, or one that is too long.
     """
     if not packed:
         return ""

@@ -1,8 +1,8 @@
 """A permalink: one line of text that opens a run again at this very step.
 
-It holds actions, as a trace file does, a checksum of the fingerprints of all worlds, and two bits of each. The
-checksum shows that the model has changed since the link was made. The two bits show the step:
-they differ at the first changed step three times in four.
+It contains actions, as a trace file does, a checksum of the fingerprints of all worlds, and two bits of each. The
+checksum shows whether the model has changed since the link was made. The two bits show where: they differ at the first
+changed step in three of four cases.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ _actions = ActionReader(ClusterAction)
 
 
 class TooLong(ValueError):
-    """A run that is too long for a permalink; the message says what to do instead."""
+    """The run is too long for a permalink; the message says what to do instead."""
 
 
 def is_link(text: str) -> bool:
-    """Say whether a text means to be a permalink, and no scenario's name."""
+    """Return whether a text has the form of a permalink rather than a scenario's name."""
     head, dot, _ = str(text).strip().partition(".")
     return bool(dot) and head[:2] == "kv" and head[2:].isdecimal()
 
@@ -70,7 +70,7 @@ def is_link(text: str) -> bool:
 
 
 def head_of(run: Run) -> str:
-    """Give what a link says of a run before its steps; "" if the run cannot be opened by a link."""
+    """Return the head of a run's link, the part before its steps; "" if a link cannot open the run."""
     spec = run.model.spec
     try:
         text = document_of(run.scenario)
@@ -100,34 +100,34 @@ def head_of(run: Run) -> str:
 
 
 def _budget_words(scenario: Scenario, budget: FaultBudget) -> str:
-    """Give the shortest words for a budget: most are the scenario's own or a profile's."""
+    """Return the shortest words for a budget: most are the scenario's own or a profile's."""
     if budget == scenario.spec.budget:
         return OWN
     return next((known.name for known in FAULTS if known.budget == budget), budget_words(budget))
 
 
 def pick_of(model: ClusterModel, before: World, action: ClusterAction) -> int | str:
-    """Give an action as its place among the enabled ones, or written out if it is none of them."""
+    """Return the index of an action among the enabled ones, or the action as JSON if it is not enabled."""
     enabled = model.enabled(before)
     return enabled.index(action) if action in enabled else action_to_json(action).decode()
 
 
 def mark_of(world: World) -> bytes:
-    """Give the first bytes of a world's fingerprint."""
+    """Return the first bytes of a world's fingerprint."""
     return fingerprint(world)[:MARK_SIZE]
 
 
 def mark_text(world: World) -> str:
-    """Give a mark as the page has it, in base64url."""
+    """Return a world's mark in base64url, as the page has it."""
     return letters_of(mark_of(world))
 
 
 def permalink(run: Run) -> str:
-    """Give the link to where a run stands, with the line it stands on.
+    """Return the link to a run's current step, with the branch that leads to it.
 
     Raises:
-        ValueError: if its scenario is none of the library.
-        TooLong: if the link would have more letters than mail and chat programs let through.
+        ValueError: if its scenario is not in the library.
+        TooLong: if the link would be longer than mail and chat programs allow.
     """
     trace = run.trace
     chain: list[Leg] = []
@@ -144,11 +144,11 @@ def permalink(run: Run) -> str:
 
 
 def sealed(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> str:
-    """Return the text of a link to a step of the line that branches lead to, and see that it is not too long.
+    """Return the text of a link to a step on the path that branches lead to, and check its length.
 
     Raises:
-        ValueError: if there is no head: nobody could open the link.
-        TooLong: if it has more letters than mail and chat programs let through.
+        ValueError: if there is no head, because such a link could not be opened.
+        TooLong: if it is longer than mail and chat programs allow.
     """
     if not head:
         raise ValueError(
@@ -175,10 +175,10 @@ def _steps(model: ClusterModel, nodes: list[Node]) -> list[tuple[int | str, byte
 
 
 def open_link(text: str) -> Run:
-    """Replay a permalink; `changes` of the run say where the model has moved on since.
+    """Replay a permalink; the run's `changes` state where the model has changed since.
 
     Raises:
-        BadLink: if the text is no whole permalink, or names something that there is not.
+        BadLink: if the text is no complete permalink, or names an unknown story or design.
     """
     link = read(text)
     scenario, model, head = _opened(link.head)
@@ -227,7 +227,7 @@ def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
 
 
 def _chapters(scenario: Scenario, ends: tuple[int, ...], last: int) -> tuple[Chapter, ...]:
-    """Give the big steps again; a story that has other beats by now is told in small steps."""
+    """Rebuild the big steps; return none if the story's steps have changed, so that small steps are shown."""
     begins = (0, *ends)
     rising = all(one <= other <= last for one, other in zip(begins, ends, strict=False))
     if len(ends) != len(scenario.beats) or not rising:
@@ -239,14 +239,14 @@ def _chapters(scenario: Scenario, ends: tuple[int, ...], last: int) -> tuple[Cha
 
 
 class _Replay:
-    """Takes the choices of a link again, and notes where the model answers otherwise."""
+    """Replays the choices of a link, and records where the model now answers differently."""
 
     def __init__(self, model: ClusterModel, link: Link) -> None:
         self.model = model
         self.changes: list[str] = []
         self.trace = Trace.start(model, PROPERTIES)
-        self._line = [0]  # the nodes of the line so far
-        self._differs: int | None = None  # the first step of the line that is not as it was
+        self._line = [0]  # the nodes of the branch so far
+        self._differs: int | None = None  # the first step of the branch that differs from before
         self._marks = [mark_of(self.trace.world)]  # of the start and of every step taken
         self._check_bits = link.check_bits
         if self._marks[0][0] != link.start:
@@ -259,7 +259,7 @@ class _Replay:
             self._compare(link.witness)
 
     def _compare(self, witness: Witness) -> None:
-        """Compare the replayed worlds with what a link holds of the worlds that it was made with."""
+        """Compare the replayed worlds with the marks of the original worlds in the link."""
         match witness:
             case SumOfMarks(sum=then):
                 if sum_of(self._marks) != then:
@@ -272,7 +272,7 @@ class _Replay:
                 assert_never(never)
 
     def _follow(self, part: Part) -> None:
-        """Take the steps of one part, as far as they are possible."""
+        """Take the steps of one part as far as possible."""
         if part.at >= len(self._line):
             self._note(part.at, f"the branch after step {part.at} is left out with what it leaves")
             return
@@ -294,7 +294,7 @@ class _Replay:
                 self._note(step, f"step {step}, {name}, leads to another state than it did")
 
     def _take(self, taken: Taken) -> str:
-        """Take one step; say why not if it is not possible."""
+        """Take one step; return the reason if it is not possible."""
         action: Any
         if isinstance(taken.pick, str):
             try:

@@ -1,19 +1,19 @@
-"""Timers that run out because nothing else can happen: what a design does when it is left alone.
+"""Timers that expire because nothing else can happen: what a design does without any fault.
 
-The acquisition lock, transaction.timeout.ms and the time-outs of sessions are parts of a design. With an untimed
-clock nobody knows when one of them runs out, so a search has a budget for timers that run out *early*, in a
-race with other steps. That is not all: in a cluster where nothing else happens, time passes, and every timer that
-is set runs out in the end. A promise that breaks then is broken by the design alone, without any accident.
+The acquisition lock, transaction.timeout.ms and session timeouts are parts of a design. An untimed clock does not
+determine when one of them expires, so a search has a budget for timers that expire *early*, in a race with other steps.
+In addition, time passes in a cluster where nothing else happens, and every timer that is set expires in the end. A
+property that breaks then is broken by the design alone, without any fault.
 
-`TimersAtRest` is the cluster with these steps. A world is at rest when no process, message, replica or
-coordinator can take a step, and whatever asks again and again (a look-up, a poll, a heartbeat) finds what it found
-before. There, and only there, a timer runs out without spending the budget.
+`TimersAtRest` is the cluster with these steps. A world is quiescent if no process, message, replica or coordinator can
+take a step, and every repeated request (a lookup, a poll, a heartbeat) finds the same as before. Only there does a
+timer expire without spending the budget.
 
-Why this is sound: each such step happens in a real cluster, because nothing in it can come first. It adds behaviour
-and takes none away, so a promise that broke before still breaks. It does not add races: those stay with the budget.
+This is sound: each such step happens in a real cluster, because nothing else can come first. It adds behaviour and
+removes none, so a property that broke before still breaks. It adds no races: those still need the budget.
 
-Not among these timers: the session of a member that lives and can reach its coordinator, because it sends heartbeats;
-and what takes days (transactional.id.expiration.ms, producer.id.expiration.ms, retention of offsets and logs).
+Not among these timers: the session of a running member that can reach its coordinator, because it sends heartbeats; and
+timers of days (transactional.id.expiration.ms, producer.id.expiration.ms, retention of offsets and logs).
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ from kipviz.messages.events import (
     TimePassed,
 )
 
-# What happens by itself or by a program; a repair waits for a person, so a cluster with a broker that is down
-# can be at rest.
+# The kinds of actions that happen by themselves or by a program. A repair waits for a person, so a cluster with a
+# crashed broker can be quiescent.
 WORK = ("load", "deliver", "replicate", "sender", "application")
 AGAIN = "refresh"
-# What a round of asking may bring that is nothing new.
+# The events of a repeated request that are nothing new.
 MESSAGES = (MessageSent, MessageDelivered, CallStarted, CallReturned, TimePassed)
-# How many steps a round takes at most, and how many rounds are looked at.
+# The maximum number of steps in a round of requests, and of rounds that are examined.
 STEPS_MAX = 400
 RESTS_MAX = 24
 
-# The timers that run out at rest, by the field of the budget that a race with them spends.
+# The timers that expire in a quiescent cluster, with the field of the budget that a race with them spends.
 TIMERS: dict[type[ClusterAction], str] = {
     ExpireLock: "expire_lock",
     TimeOutTransaction: "time_out",
@@ -73,26 +73,26 @@ _Actions: TypeAlias = tuple[ClusterAction, ...]
 
 
 class TimersAtRest:
-    """A cluster in which timers run out when nothing else can happen; a model like any other.
+    """A cluster in which timers expire when nothing else can happen; a model like any other.
 
-    `enabled` gives these steps behind all others, so the places of the others stay what they were.
+    `enabled` lists these steps after all others, so the indexes of the others do not change.
     """
 
     action_type = ClusterAction
 
     def __init__(self, cluster: ClusterModel) -> None:
-        """Take a cluster; its own budget stays in force for what is not at rest."""
+        """Wrap a cluster; its own budget still applies to timers that expire early."""
         self.cluster = cluster
         self.spec: ClusterSpec = cluster.spec
         self._known: tuple[World | None, _Actions, _Actions] = (None, (), ())
-        # A run asks first whether it rests, then for its timers: the rounds of asking are gone through once.
+        # A caller asks first whether the world is quiescent, then for its timers: the answer is kept.
         self._asked: tuple[World | None, bool] = (None, False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.cluster,)
 
     def initial(self) -> World:
-        """Return the first world of the cluster."""
+        """Return the initial world of the cluster."""
         return self.cluster.initial()
 
     def kind(self, action: ClusterAction) -> str:
@@ -104,35 +104,35 @@ class TimersAtRest:
         return self.cluster.search_key(world)
 
     def shared(self, world: World) -> World:
-        """Return an equal world that shares its tables with those met before."""
+        """Return an equal world that shares its tables with earlier worlds."""
         return self.cluster.shared(world)
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        """Return what can happen now, and behind it the timers that run out at rest."""
+        """Return what can happen now, followed by the timers that expire in a quiescent world."""
         return self._looked_at(world)[0]
 
     def at_rest(self, world: World) -> tuple[ClusterAction, ...]:
-        """Return the timers alone that run out because nothing else can happen; none elsewhere."""
+        """Return only the timers that expire because nothing else can happen; none if something can."""
         return self._looked_at(world)[1]
 
     def when(self, world: World, action: ClusterAction) -> str:
-        """Say when a timer runs out that is possible in a world: at rest, when it is due, or early."""
+        """Return when a possible timer expires in a world: quiescent, due, or early."""
         if action in self.at_rest(world):
             return AT_REST
         return DUE if self.spec.clock.timed else EARLY
 
     def rests(self, world: World) -> bool:
-        """Say whether nothing new happens any more until a timer runs out."""
+        """Return whether nothing new can happen before a timer expires."""
         own = self.cluster.enabled(world)
         return not any(action.KIND in WORK for action in own) and self._settled(world, own)
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
-        """Say why an action is not possible, or return None when it is."""
+        """Return the reason why an action is not possible, or None if it is."""
         why = self.cluster.why_not(world, action)
         return None if why is None or action in self.at_rest(world) else why
 
     def step(self, world: World, action: ClusterAction) -> Outcome:
-        """Return the next world and what happened; a timer at rest spends nothing.
+        """Return the next world and its events; a timer in a quiescent world spends no budget.
 
         Raises:
             NotEnabled: if the action is not possible now.
@@ -170,10 +170,10 @@ class TimersAtRest:
         return settled
 
     def _brings_nothing(self, world: World, own: _Actions) -> bool:
-        """Say whether all that asks again and again finds nothing new, in whatever order it asks.
+        """Return whether no repeated request finds anything new, in any order.
 
-        Sessions count their requests, so the worlds behind such rounds need not be equal; when many rounds
-        have brought nothing but messages, the next ones are taken to bring nothing either.
+        Sessions count their requests, so the worlds after such rounds can differ. After many rounds with nothing but
+        messages the next ones are assumed to bring nothing new either.
         """
         seen: set[bytes] = set()
         queue = deque([(world, own)])
@@ -192,7 +192,7 @@ class TimersAtRest:
         return True
 
     def _asked_again(self, world: World, action: ClusterAction) -> tuple[World, _Actions] | None:
-        """Return the world behind one round, and what can happen there; None if it brings anything new."""
+        """Return the world after one round of requests and its enabled actions; None if it brings anything new."""
         for _ in range(STEPS_MAX):
             outcome = self.cluster.step(world, action)
             if not all(isinstance(event, MESSAGES) for event in outcome.events):
@@ -207,15 +207,15 @@ class TimersAtRest:
 
 
 def with_timers_at_rest(model: Model) -> Model:
-    """Return a cluster with its timers at rest; any other model as it is."""
+    """Return a cluster with timers that expire when it is quiescent; return any other model unchanged."""
     return TimersAtRest(model) if type(model) is ClusterModel else model
 
 
 def raised(budget: FaultBudget, actions: tuple[ClusterAction, ...]) -> FaultBudget:
-    """Return a budget under which a run with timers at rest can be stepped by itself.
+    """Return a budget that also allows the timers that expired in quiescent worlds of a run.
 
-    A run that a search found is opened, shared and kept as a run of the cluster: there each timer that runs
-    out spends the budget, so it has to allow as many as the run has.
+    A run that a search found is opened, shared and saved as a run of the cluster itself. There each timer that expires
+    spends the budget, so it has to allow as many as the run has.
     """
     for kind, field in TIMERS.items():
         times = sum(type(action) is kind for action in actions)
@@ -226,9 +226,9 @@ def raised(budget: FaultBudget, actions: tuple[ClusterAction, ...]) -> FaultBudg
 def places_at_rest(
     model: ClusterModel, worlds: Sequence[World], actions: Sequence[ClusterAction]
 ) -> frozenset[int]:
-    """Return the places of a run's steps that are timers which ran out because nothing else could happen.
+    """Return the indexes of a run's steps at which a timer expired because nothing else could happen.
 
-    `worlds` has for each action the world that it was taken in.
+    `worlds` has for each action the world before it.
     """
     resting = with_timers_at_rest(model)
     if not isinstance(resting, TimersAtRest):
@@ -251,7 +251,7 @@ def _lent(world: World) -> World:
 
 
 def _runs_out(world: World, action: RunOut) -> bool:
-    """Say whether a timer of a role is of those that run out at rest, and nobody sets it back."""
+    """Return whether a role's timer expires in a quiescent cluster, and no client resets it."""
     match action.timer:
         case MemberSession(member_id):
             return member_id not in _heard(world, action.broker, "member_id")
@@ -264,7 +264,7 @@ def _runs_out(world: World, action: RunOut) -> bool:
 
 
 def _heard(world: World, broker: int, name: str) -> Iterator[str]:
-    """Give what a coordinator on a broker hears of: the clients that live and can reach it."""
+    """Yield what identifies the running clients that can reach a coordinator."""
     for app in world.applications.values():
         for client in app.clients if app.alive else ():
             known = getattr(client, name, None)

@@ -1,7 +1,7 @@
 """A run and what it was made from: a story, a seed, a search, or a file of one of these.
 
-A trace alone does not know its scenario or its dice. What shows, saves or judges a whole run takes
-it from here, so the command line and the notebook open the same thing.
+A trace alone does not contain its scenario or its seed. Code that shows, saves or judges a whole run uses this module,
+so the command line and the notebook open the same run.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from kipviz.scenarios.setting_changes import changed, under
 
 
 class KeptLine(Value, frozen=True):
-    """A line that a reader made: where it ends, what it leaves, and what was asked for.
+    """A branch that a reader made: where it ends, which branch it leaves, and what the reader changed.
 
-    `parent` is the place of a line among the kept ones, -1 for the main one. `tree` says which
-    run the line is of, 0 for the first; `tip` is the node there with which it ends.
+    `parent` is the index of its parent among the kept branches, -1 for the main one. `tree` is the number of its run, 0
+    for the first; `tip` is its last node there.
     """
 
     name: str
@@ -61,15 +61,14 @@ class KeptLine(Value, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True, eq=False):
-    """A trace with its scenario, its design and, where dice made it, its task.
+    """A trace with its scenario, its design and, for a seeded run, its task.
 
-    `chapters` are the big steps of the main run, the trace's first branch. `error` says why the
-    model gave up, where a run did not come to its end; `changes` say how a run from a file came
-    out differently. A fresh run stands at its start.
+    `chapters` are the big steps of the main run, the trace's first branch. `error` is the model's error if it ended the
+    run early. `changes` state how a run from a file came out differently. A new run stands at its start.
 
-    `others` are the same run made again with other settings; `settings` are those changes.
-    `lines` are what a reader made of all of them, the main line first, and `line` is the one on
-    which the reader stands; a run that nobody has touched has none. `learned` is what the reader answered.
+    `others` are the same run replayed with other settings; `settings` are those changes. `lines` are the reader's
+    branches of all of them, the main branch first, and `line` is the one on which the reader stands; an untouched run
+    has none. `learned` are the reader's answers.
     """
 
     scenario: Scenario
@@ -88,18 +87,18 @@ class Run(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def trees(self) -> tuple[Run, ...]:
-        """The run and the same run made again with other settings."""
+        """The run, followed by the same run replayed with other settings."""
         return (self, *self.others)
 
     @property
     def budget(self) -> FaultBudget:
-        """What may go wrong in this run, from its start."""
+        """The fault budget of this run at its start."""
         budget: FaultBudget = self.trace.node(0).world.budget
         return budget
 
     @property
     def told(self) -> tuple[Chapter, ...]:
-        """The big steps as far as the line of the trace goes along with the main run."""
+        """The big steps, as far as the branch of the trace coincides with the main run."""
         main = self.trace.path(self.trace.branches()[0].tip)
         pairs = zip(main, self.trace.line, strict=False)
         together = sum(one == other for one, other in pairs) - 1
@@ -108,15 +107,15 @@ class Run(msgspec.Struct, frozen=True, eq=False):
         )
 
     def at(self, trace: Trace) -> Run:
-        """Give the run with its trace grown, or standing elsewhere."""
+        """Return the run with another trace: one that has grown, or that stands at another step."""
         return msgspec.structs.replace(self, trace=trace)
 
 
 class Judgement(Value, frozen=True):
-    """What a property says of a whole run: "holds", "pending" (undecided) or "broken".
+    """A property's verdict on a whole run: "holds", "pending" (undecided) or "broken".
 
-    `step` is where it broke, -1 where it did not; `reason` says what broke it or is still due. `blame` says
-    which program of the story breaks it under every design, "" if it is for the design to answer for.
+    `step` is the step at which it broke, or -1. `reason` is what broke it or is still due. `blame` names the program of
+    the story that breaks it under every design, "" if the design is at fault.
     """
 
     property: str
@@ -128,9 +127,9 @@ class Judgement(Value, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What a trace file's header says of the model.
+    """The model's description in the header of a trace file.
 
-    `story` is a document that is none of the library's; `served` is a cluster that real clients used.
+    `story` is the document of a story that is not in the library; `served` is a cluster that real clients used.
     """
 
     scenario: str
@@ -143,7 +142,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """A run as its file says it, but for where the reader stands; `ids` are its nodes' new ids."""
+    """A run as its file stores it, except for the reader's position; `ids` are the new numbers of its nodes."""
 
     body: tracefile.Body
     ids: tuple[dict[int, int], ...]
@@ -156,7 +155,7 @@ class Packed(msgspec.Struct, frozen=True):
         tip: int,
         before: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Write it, with the reader at a node of a line; what was there is kept at `before`, if that is named.
+        """Write it, with the reader at a node of a branch; a previous file is kept as `before` if that is given.
 
         Raises:
             TraceFileError: if the file cannot be written.
@@ -174,7 +173,7 @@ def play(scenario: str, design: str | None = None) -> Run:
     Raises:
         UnknownScenario: if there is no such scenario.
         UnknownDesign: if there is no such design.
-        Unplayable: if the design lacks what the story is about.
+        Unplayable: if the design lacks what the story needs.
         ScriptError: if the design makes a part of the story impossible.
     """
     story = scenario_named(scenario)
@@ -184,10 +183,10 @@ def play(scenario: str, design: str | None = None) -> Run:
 
 
 def replay(task: Task) -> Run:
-    """Make a campaign's run again, as a trace; one that crashes is kept as far as it came.
+    """Repeat a campaign's run as a trace; a run that ends in an error is kept up to there.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed is no whole number.
+        ValueError: if the task names an unknown scenario, design or fault profile, or its seed is not an integer.
     """
     actions: list[ClusterAction] = []
     error = ""
@@ -195,7 +194,7 @@ def replay(task: Task) -> Run:
         actions += (moment.action for moment in moments(task))
     except Exception as wrong:
         if isinstance(wrong, ValueError) and not actions:
-            raise  # the task is no task; later on it is the model that broke
+            raise  # the task is not valid; later on it is the model that failed
         error = f"{type(wrong).__name__} at step {len(actions) + 1}: {wrong}".splitlines()[0]
     model = stepped(task, tuple(actions))
     trace = Trace.start(model, PROPERTIES)
@@ -212,13 +211,13 @@ def follow(
     actions: tuple[ClusterAction, ...],
     settings: tuple[str, ...] = (),
 ) -> Run:
-    """Take given actions from the start, as a search found them; `settings` are the search's own.
+    """Take given actions from the start, such as a search found; `settings` are those of the search.
 
-    A timer that ran out at rest in the search spends the budget here, so the run's own allows as many.
+    A timer that expired in a quiescent world of the search spends the budget here, so the run's budget allows as many.
 
     Raises:
-        NotEnabled: if one of them is not possible where it stands.
-        BadChange: if there is no such setting, or it cannot have that value.
+        NotEnabled: if one of them is not possible at its step.
+        BadChange: if a setting is unknown, or cannot have that value.
     """
     spec, design = changed(scenario.spec, design, settings)
     scenario = scenario.but(spec=spec)
@@ -230,17 +229,17 @@ def follow(
 
 
 def again(run: Run, changes: tuple[str, ...]) -> Run:
-    """Give a run with some settings changed, at its start; nothing has happened in it yet.
+    """Return the start of a run with some settings changed.
 
     Raises:
-        BadChange: if there is no such setting, or it cannot have that value.
-        UnknownDesign: if there is no such option of a slot.
-        Unplayable: if the scenario cannot be played so.
+        BadChange: if a setting is unknown, or cannot have that value.
+        UnknownDesign: if a slot has no such option.
+        Unplayable: if the scenario cannot be played with these settings.
     """
     spec, design = changed(run.model.spec, run.design, changes)
     scenario = run.scenario.but(spec=spec.but(budget=run.scenario.spec.budget))
     if isinstance(scenario, ServedScenario):
-        scenario = scenario.but(lines=())  # they belong to steps of the run as it was
+        scenario = scenario.but(lines=())  # they belong to steps of the original run
     model = scenario.model(design, spec.budget)
     trace = Trace.start(model, PROPERTIES)
     return Run(scenario, design, model, trace, settings=(*run.settings, *changes))
@@ -250,7 +249,7 @@ def again(run: Run, changes: tuple[str, ...]) -> Run:
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a trace file, whole or not at all.
+    """Write a run to a trace file, atomically.
 
     Raises:
         TraceFileError: if the file cannot be written.
@@ -263,10 +262,10 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
 
 
 def pack(run: Run) -> Packed:
-    """Give what the file of a run says: all of it, or only the lines that were kept.
+    """Return the content of a run's file: the whole run, or only the kept branches.
 
     Raises:
-        TraceFileError: if an action cannot be read back as it is.
+        TraceFileError: if an action cannot be read back unchanged.
     """
     traces, ids = [], []
     for number, tree in enumerate(run.trees):
@@ -297,7 +296,7 @@ def pack(run: Run) -> Packed:
 def made_from(
     scenario: Scenario, budget: FaultBudget, settings: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return what a file says of where runs of a scenario come from, but for their design.
+    """Return the header entries of a scenario's runs, except the design.
 
     Raises:
         TraceFileError: if the scenario's document cannot be written.
@@ -321,7 +320,7 @@ def made_from(
 
 
 def origin_of(run: Run, nodes: dict[int, int] | None = None) -> dict[str, Any]:
-    """Return what a run was made from; `nodes` are the numbers that its nodes get in the file.
+    """Return the header of a run's file; `nodes` are the numbers that its nodes get in the file.
 
     Raises:
         TraceFileError: if its story cannot be written.
@@ -334,13 +333,13 @@ def origin_of(run: Run, nodes: dict[int, int] | None = None) -> dict[str, Any]:
 
 
 def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
-    """Read a trace file and replay it; `changes` of the run say where it came out differently.
+    """Read a trace file and replay it; the run's `changes` state where it came out differently.
 
-    With `recover`, all that is whole or can be put right in a damaged file is read; `changes` say so first.
+    With `recover`, everything in a damaged file that is intact or can be repaired is read; `changes` says so first.
 
     Raises:
-        TraceFileError: if the file cannot be read, is no whole trace file of this format, or is
-            about a scenario or design that there is not.
+        TraceFileError: if the file cannot be read, is no complete trace file of this format, or names an unknown
+            scenario or design.
     """
     opened: list[tuple[Scenario, Design, ClusterModel, Origin]] = []
 
@@ -400,20 +399,20 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
 
 
 def _kept_nodes(loaded: Loaded) -> tuple[dict[int, int], list[dict[int, int]]]:
-    """Give the trees and the nodes that a file named, with the numbers that they have now."""
+    """Map the trees and nodes of a file to the numbers that they have now."""
     nodes: list[dict[int, int]] = [{} for _ in loaded.trees]
     firsts: dict[int, int] = {}
     known: set[tuple[int, int]] = set()
     for place, (tree, node) in enumerate(loaded.kept):
         firsts.setdefault(tree, place)
-        if (tree, node) not in known:  # what was lost stands for the nearest node above it
+        if (tree, node) not in known:  # a lost node is replaced by the nearest node above it
             known.add((tree, node))
             nodes[tree][place - firsts[tree]] = node
     return {n: n for n in range(len(nodes))}, nodes
 
 
 def _lost(loaded: Loaded) -> str:
-    """Say what could not be recovered of a damaged file."""
+    """Return what could not be recovered from a damaged file, in words."""
     if not loaded.lost:
         return "all of it could be put right"
     count, nodes = len(loaded.lost), len(loaded.kept)
@@ -424,7 +423,7 @@ def _lost(loaded: Loaded) -> str:
 def _lines(
     path: str | os.PathLike[str], said: tuple[KeptLine, ...], loaded: Loaded
 ) -> tuple[tuple[KeptLine, ...], int]:
-    """Give the kept lines with the nodes they have now, and the one on which the reader stood."""
+    """Return the kept branches with their present nodes, and the branch on which the reader stood."""
     lines = []
     for number, line in enumerate(said):
         first = loaded.kept.index((line.tree, 0)) if 0 <= line.tree < len(loaded.trees) else -1
@@ -442,10 +441,10 @@ def _lines(
 def opened_from(
     path: str | os.PathLike[str], said: dict[str, Any]
 ) -> tuple[Scenario, Design, ClusterModel, Origin]:
-    """Return the cluster that a file's header tells of.
+    """Return the cluster that a file's header describes.
 
     Raises:
-        TraceFileError: if it tells of none.
+        TraceFileError: if it describes none.
     """
     try:
         origin = msgspec.convert(said, Origin)
@@ -474,16 +473,15 @@ def opened_from(
 
 
 def labels(run: Run) -> tuple[str, ...]:
-    """Give the name of every step along the line of a run."""
+    """Return the name of every step along a run's branch."""
     nodes = [run.trace.node(node) for node in run.trace.line]
     return tuple(label(before.world, node.action) for before, node in pairwise(nodes))
 
 
 def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judgement, ...]:
-    """Say of each property whether it holds over the whole line of a run.
+    """Judge each property over the whole branch of a run.
 
-    What is still pending at the end is broken only if no continuation without a new fault
-    resolves it.
+    Pending work at the end breaks a property only if no continuation without a new fault resolves it.
     """
     trace = run.trace.last()
     found = []
@@ -508,10 +506,10 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
 
 
 def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
-    """Say of each property whether it holds over a run and over what the cluster does next by itself.
+    """Judge each property over a run and over what the cluster does next by itself.
 
-    A promise that breaks only when the run is left alone is broken at its end: the design does it without
-    another word or accident.
+    A property that breaks only in this continuation counts as broken at the end of the run: the design breaks it
+    without further input or fault.
     """
     judged = judge(run)
     if type(run.model) is not ClusterModel or run.error:
@@ -535,7 +533,7 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
 
 
 def _observed(trace: Trace, prop: Property) -> list[Any]:
-    """Give what a property remembers at every step of a line: the trace's own, or made again."""
+    """Return a property's memory at every step of a branch: the trace's own, or computed again."""
     nodes = [trace.node(node) for node in trace.line]
     if prop in trace.observers:
         number = trace.observers.index(prop)

@@ -1,11 +1,11 @@
-"""Which single decision saves this run?
+"""Which single decision would have prevented the violation in a run?
 
-Every slot of the design is filled with every other option, one at a time, and the same run is made
-again as far as it goes (`checking.single_run.alternative_run`): what a person or an accident did keeps its place, what
-the cluster does by itself may come earlier or later. Then it comes to rest and is judged.
+Every slot of the design is filled with every other option, one at a time, and the same run is replayed as far as
+possible (`checking.single_run.alternative_run`). Steps of a person and faults keep their place; steps of the cluster
+itself may come earlier or later. Then the run continues until nothing is left to do, and is judged.
 
-A decision that saves this course need not save others. So where the space is small, each one that
-does is searched as well, and both answers stand side by side.
+A decision that saves this run may not save others. So if the state space is small, each such decision is also searched,
+and both answers are shown side by side.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Told = Callable[[str, int, int], bool]
 
 
 class Decision(Value, frozen=True):
-    """One slot filled otherwise, and what becomes of the run then.
+    """One slot with another option, and the verdict on the run under it.
 
-    `verdict` is "holds", "breaks" or "not decided" on this course, or "the model failed";
-    `missing` are the old steps that are not possible any more. `searched` is what an exhaustive
-    search says of the same cluster, the same faults and this design, in words.
+    `verdict` is "holds", "breaks" or "not decided" for this run, or "the model failed". `missing` are the old steps
+    that are no longer possible. `searched` is the result of an exhaustive search of the same cluster, faults and this
+    design, in words.
     """
 
     slot: str
@@ -52,7 +52,7 @@ class Decision(Value, frozen=True):
 
     @property
     def saves(self) -> bool:
-        """Whether the promise holds on this course."""
+        """Whether the property holds in this run."""
         return self.verdict == _WORDS[HOLDS]
 
 
@@ -63,8 +63,8 @@ def decisions(
 ) -> tuple[Decision, ...]:
     """Try every other option of every slot alone; with `bounds`, search those that save the run, until one breaks.
 
-    `progress` gets (design, states, depth) of each search; when it gives False, the decisions
-    behind it are not searched any more.
+    `progress` gets (design, states, depth) of each search; if it returns False, the remaining decisions are not
+    searched.
     """
     going = True
     found = []
@@ -89,7 +89,7 @@ def decisions(
 
 
 def under(made: Breaking, design: Design) -> tuple[Run, tuple[Missing, ...]]:
-    """Make the run again under another design; give what is not possible any more, too."""
+    """Replay the run under another design; also return the steps that are no longer possible."""
     run = made.run
     model = run.scenario.model(design, run.budget)
     course = Course(model, Trace.start(model, PROPERTIES))
@@ -98,7 +98,7 @@ def under(made: Breaking, design: Design) -> tuple[Run, tuple[Missing, ...]]:
 
 
 def _others(design: Design, spec: ClusterSpec) -> list[tuple[Slot, Option]]:
-    """Give what could be decided otherwise; a design without staging has only Kafka's own rules."""
+    """Return the other options of each slot; for a design without staging only those of Kafka's own rules."""
     return [
         (slot, option)
         for slot, chosen in zip(SLOTS, design.chosen, strict=True)

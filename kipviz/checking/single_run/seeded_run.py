@@ -1,6 +1,6 @@
-"""One seeded run and what came of it: the unit that a campaign ships.
+"""One seeded run and its verdict: the unit of work of a campaign.
 
-Plain Python: the same task gives the same verdict in a loop, in a pool and on a Spark worker.
+Plain Python: the same task has the same verdict in a loop, in a pool and on a Spark worker.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 
-# What a run still has to do by itself; when none of it is left, only accidents could go on.
+# The kinds of actions that a run still has to do by itself; without any of them only faults are possible.
 BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
 DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
-# A campaign goes through its cells in turn, and a model keeps up to 40,000 steps.
+# A campaign finishes one cell before the next, and a model remembers up to 40,000 steps.
 MODELS_MAX = 8
 STUCK = "no stuck transactions or records"
 PROGRAM = "program"
 
 
 class Task(Value, frozen=True):
-    """A run to make: which scenario, which design, which faults, which dice."""
+    """A run to make: scenario, design, fault profile and seed."""
 
     scenario: str
     design: str
@@ -58,12 +58,11 @@ class Task(Value, frozen=True):
 
 
 class Verdict(Value, frozen=True):
-    """What came of a run.
+    """The verdict on a run.
 
-    `status` is "holds", "breaks", "program" or "error"; `broken` names the property, `step` the step at
-    which it broke (-1: none, or the end for "no stuck transactions or records"). "program" says that the story's own
-    program breaks it under every design (`kipviz.scenarios.program_faults`), and that the design broke
-    nothing else.
+    `status` is "holds", "breaks", "program" or "error"; `broken` names the property, `step` the step at which it broke
+    (-1: none, or the end for "no stuck transactions or records"). "program" means that the story's own program breaks
+    it under every design (`kipviz.scenarios.program_faults`) and that the design broke nothing else.
     """
 
     task: Task
@@ -77,7 +76,7 @@ class Verdict(Value, frozen=True):
 
 
 class EventRow(Value, frozen=True):
-    """One thing that happened in a run, flat, as an event log keeps it."""
+    """One event of a run, flat, as an event log stores it."""
 
     scenario: str
     design: str
@@ -98,7 +97,7 @@ class EventRow(Value, frozen=True):
 
 
 class Moment(Value, frozen=True):
-    """One step of a seeded run: the action, what it did, and the properties' states after it."""
+    """One step of a seeded run: the action, its outcome, and the properties' memory after it."""
 
     step: int
     before: World
@@ -108,16 +107,16 @@ class Moment(Value, frozen=True):
 
 
 def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
-    """Make a run, a step at a time, until nothing is left to do or steps_max is reached.
+    """Make a run, one step at a time, until nothing is left to do or steps_max is reached.
 
-    `model` is the task's own, unless somebody watches it.
+    `model` replaces the task's own model, for example with one whose rules are observed.
 
-    When nothing new happens by itself any more, the timers that are set run out (`checking.single_run.quiescence`); the run is
-    over when there is none.
+    When nothing new happens by itself, the timers that are set expire (`checking.single_run.quiescence`). The run is
+    over when none is left.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed or steps_max is no
-            whole number.
+        ValueError: if the task names an unknown scenario, design or fault profile, or its seed or steps_max is not an
+            integer.
     """
     model, dice = model or model_of(task), _dice(task)
     resting = TimersAtRest(model)
@@ -142,36 +141,36 @@ def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
 
 
 def model_of(task: Task) -> ClusterModel:
-    """Give the model that a task runs.
+    """Return the model that a task runs.
 
     Raises:
-        ValueError: if the task names something that there is not.
+        ValueError: if the task names an unknown scenario, design or fault profile.
     """
     chosen, by = scenario(task.scenario), design(task.design)
     budget = profiles.faults(task.faults).budget
     names = (task.scenario, task.design, task.faults)
     known = _MODELS.get(names)
-    # A name may stand for another story or design than it did: a reader's own one.
+    # A name may refer to another story or design than before: a reader's own one.
     if known is None or known[0] is not chosen or known[1] != by:
         if len(_MODELS) >= MODELS_MAX:
             _MODELS.clear()
-        calm = chosen.spec.clock.timed  # such a clock has pauses of its own
+        calm = chosen.spec.clock.timed  # a timed clock makes its own pauses
         model = chosen.model(by, budget.but(pause=0) if calm else budget)
         known = _MODELS[names] = (chosen, by, model.remembering())
     return known[2]
 
 
-# One model for all runs of a cell, which remembers what steps did.
+# One model for all runs of a cell, which remembers the results of steps.
 _MODELS: dict[tuple[str, str, str], tuple[Scenario, Design, ClusterModel]] = {}
 
 
 def _at_rest(_: ClusterAction) -> str:
-    """Weigh a timer at rest as work: whatever the profile says of races, it runs out in the end."""
+    """Weigh a timer in a quiescent world as work: whatever weight the profile gives to races, it expires in the end."""
     return "deliver"
 
 
 def stepped(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel:
-    """Give the model in which a task's run can be stepped: its budget allows the timers that ran out at rest."""
+    """Return a model in which a task's run can be stepped: its budget allows the timers that expired by themselves."""
     model = model_of(task)
     budget = raised(model.spec.budget, actions)
     return scenario(task.scenario).model(design(task.design), budget)
@@ -184,11 +183,11 @@ def _dice(task: Task) -> Scheduler:
 
 
 def run(task: Task) -> Verdict:
-    """Make a run and judge it; a run that crashes is a verdict, too.
+    """Make a run and judge it; an error is a verdict, too.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed or steps_max is no
-            whole number.
+        ValueError: if the task names an unknown scenario, design or fault profile, or its seed or steps_max is not an
+            integer.
     """
     model = model_of(task)
     _dice(task)
@@ -225,16 +224,16 @@ def run(task: Task) -> Verdict:
     return Verdict(task, "breaks", name, at, reason, step, transactions, mark)
 
 
-# The kind of a row that says that a partition's records are acknowledged without an output.
+# The kind of a row which states that a partition's records are acknowledged without an output.
 NO_OUTPUT = "no_output_expected"
 
 
 def rows(task: Task) -> Iterator[EventRow]:
-    """Make a run and give everything that happened in it as rows of an event log.
+    """Make a run and yield all its events as rows of an event log.
 
     Raises:
-        ValueError: if the task names something that there is not, or its seed or steps_max is no
-            whole number.
+        ValueError: if the task names an unknown scenario, design or fault profile, or its seed or steps_max is not an
+            integer.
     """
     base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
     step, model = 0, model_of(task)
@@ -257,10 +256,10 @@ def rows(task: Task) -> Iterator[EventRow]:
 def _found(
     base: EventRow, event: SharePartitionLoaded, world: World, known: dict[tuple[str, int], str]
 ) -> Iterator[EventRow]:
-    """Give the states in which a new share-partition leader finds the records.
+    """Yield the states in which a new share-partition leader finds the records.
 
-    What is below the start offset is done: a vote that was pending has been acknowledged, anything
-    else was given up. So a log does not end with a state that only a dead leader believed in.
+    Records below the start offset are done: a pending transactional acknowledgement was acknowledged, any other record
+    was archived. So a log does not end with a state that only a crashed leader held.
     """
     base = base.but(kind="record_state", source=event.partition, text="found by a new leader")
     found: dict[int, tuple[RecordState, int]] = {}

@@ -1,9 +1,9 @@
-"""From a long run that violates a property to a minimal story, and to the step that would have saved it.
+"""Shrink a long run that violates a property to a minimal story, and find the step that causes the violation.
 
-Shrinking is delta debugging over the actions: leave some out, take what is still possible of the
-rest, and keep what still breaks the same promise. In the end no single action can be left out.
-A cut between sets of hosts loses every host that it does not take. Then steps of one host are moved
-together where the story stays broken, because a reader follows one host more easily than five. Nothing is drawn by lot: the same run gives the same story.
+Shrinking is delta debugging over the actions: leave some out, take the rest as far as possible, and keep what still
+breaks the same property. In the end no single action can be left out. A network partition loses every host that the
+violation does not need. Then steps of one host are moved together if the story stays broken, because a reader follows
+one host more easily than five. Nothing is random: the same run has the same story.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ LONG = 150
 
 
 class NotBroken(ValueError):
-    """A run that was said to break a promise, and does not."""
+    """The run does not break the property that it was said to break."""
 
 
 class Story(Value, frozen=True):
-    """A run in which no single action can be left out, and how many runs were tried for it."""
+    """A run from which no single action can be left out, and the number of runs tried to find it."""
 
     property: str
     actions: tuple[Any, ...]
@@ -41,9 +41,9 @@ class Story(Value, frozen=True):
 
 
 class Saving(Value, frozen=True):
-    """A step whose absence would have kept a promise.
+    """A step whose absence would have kept a property.
 
-    `at` counts from 0; `lost` is how many of the later steps are not possible without it.
+    `at` is its index, from 0; `lost` is the number of later steps that are not possible without it.
     """
 
     at: int
@@ -57,7 +57,7 @@ def shrink(
     broken: str,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Story:
-    """Give a minimal story that breaks the same property; `go_on` can end the work early.
+    """Return a minimal story that breaks the same property; `go_on` can end the work early.
 
     Raises:
         NotBroken: if the actions do not break that property.
@@ -79,7 +79,7 @@ def savings(
     broken: str,
     wanted: Callable[[int], bool] = lambda _: True,
 ) -> tuple[Saving, ...]:
-    """Give every step at a wanted place without which the rest of the run, as far as possible, keeps the promise.
+    """Return every step, of those whose index is wanted, without which the rest of the run keeps the property.
 
     Raises:
         NotBroken: if the actions do not break that property.
@@ -102,12 +102,12 @@ def saving(
     broken: str,
     at_rest: Collection[int] = (),
 ) -> Saving | None:
-    """Give the one event whose absence would have saved the run, or None if there is none.
+    """Return the one event whose absence would have saved the run, or None if there is none.
 
-    `at_rest` are the places of timers that ran out because nothing else could happen; those are no accidents.
-    An accident (a fault, a timer that ran out early) goes before ordinary work, which would only come later; then
-    the step without which most of the run stays as it is; then the latest one. In a long run only
-    accidents are asked: it would be made again once for each of its steps.
+    `at_rest` are the indexes of timers that expired because nothing else could happen; those are no faults. A fault or
+    a timer that expired early is preferred to ordinary work, which would only come later; then the step without which
+    most of the run is unchanged; then the latest one. In a long run only faults are tried, because the run is replayed
+    once for each step that is tried.
 
     Raises:
         NotBroken: if the actions do not break that property.
@@ -120,16 +120,16 @@ def saving(
 
 
 def is_accident(action: ClusterAction) -> bool:
-    """Say whether a step is a fault or a timer, and no work that is only done earlier or later."""
+    """Return whether a step is a fault or a timer, rather than work that is only done earlier or later."""
     return action.KIND in ACCIDENTS
 
 
 class _Judge:
-    """Takes runs and says whether they break one property.
+    """Replays runs and judges whether they break one property.
 
     Attributes:
         taken: the actions of the last run that were possible.
-        tried: how many runs were taken.
+        tried: the number of runs that were replayed.
     """
 
     def __init__(self, model: ClusterModel, broken: str) -> None:
@@ -142,7 +142,7 @@ class _Judge:
         self.tried = 0
 
     def broken_by(self, actions: Actions) -> Actions | None:
-        """Take what is possible, up to where the promise breaks; None if it does not."""
+        """Take the possible actions up to where the property breaks; return None if it does not."""
         self.tried += 1
         prop, model = self._property, self._model
         world = model.initial()
@@ -161,7 +161,7 @@ class _Judge:
         return self.taken if broken else None
 
     def must_be_broken_by(self, actions: Actions) -> Actions:
-        """Take what is possible of a run that breaks the promise, up to there.
+        """Take the possible actions of a run up to where the property breaks.
 
         Raises:
             NotBroken: if it does not.
@@ -182,7 +182,7 @@ class _Judge:
 
 
 def _left_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
-    """Leave out runs of actions, halves first, until no single one can be left out."""
+    """Leave out stretches of actions, halves first, until no single action can be left out."""
     size = max(len(story) // 2, 1)
     while go_on():
         at, shorter = len(story) - size, story
@@ -201,7 +201,7 @@ def _left_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actio
 
 
 def _narrowed(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
-    """Take hosts out of the cuts, one by one, where the story stays broken without."""
+    """Remove hosts from the network partitions, one by one, if the story stays broken without them."""
     at = 0
     while at < len(story) and go_on():
         action = story[at]
@@ -216,7 +216,7 @@ def _narrowed(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actio
 
 
 def _instead(action: ClusterAction, cut: ClusterAction, narrower: Cut) -> ClusterAction:
-    """Give an action with another cut in place of one, and with its repair."""
+    """Return an action with a network partition replaced by a narrower one, in its repair, too."""
     if action == cut:
         return narrower
     heals = isinstance(action, Heal) and Cut(action.one, action.other) == cut
@@ -224,7 +224,7 @@ def _instead(action: ClusterAction, cut: ClusterAction, narrower: Cut) -> Cluste
 
 
 def _moved_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
-    """Move each step up to the last one of its host before it, where that changes nothing."""
+    """Move each step up to the previous one of its host, if the story stays the same."""
     for at in range(1, len(story)):
         if not go_on():
             break
@@ -238,7 +238,7 @@ def _moved_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) ->
 
 
 def _changes(story: Actions) -> int:
-    """Count how often the story goes from one host to another."""
+    """Count how often the story changes from one host to another."""
     return sum(one != other for one, other in pairwise(map(_host, story)))
 
 

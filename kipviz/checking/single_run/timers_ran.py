@@ -1,8 +1,8 @@
-"""Which timers ran out in a search, and when: the line under a verdict says what was visited, not what might have been.
+"""Which timers expired in a search, and when: the line below a verdict states what was actually visited.
 
-A search notes each timer that it lets run out: because nothing else could happen (`at_rest`), earlier, as a race that spends
-the budget, or, on a timed clock, when it was due. What asks again by itself (look-ups, polls, heartbeats, back-offs) is
-no time-out and is always tried.
+A search records each timer that expires: because nothing else could happen (`at_rest`), earlier, as a race that spends
+the budget, or, on a timed clock, when it was due. Repeated requests (lookups, polls, heartbeats, backoffs) are no
+timeouts and are always tried.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ RESOLVING = (
 
 
 def timer_of(action: ClusterAction) -> str:
-    """Return what the timer is called that runs out with an action, "" if none does."""
+    """Return the name of the timer that expires with an action, "" if none does."""
     if isinstance(action, RunOut):
         return OF_ROLES[type(action.timer)]
     return OF_ACTIONS.get(type(action), "")
 
 
 class TimersRan(Value, frozen=True):
-    """The timers that ran out in searches: when nothing else could happen, before that, or when they were due.
+    """The timers that expired in searches: when nothing else could happen, before that, or when they were due.
 
-    `asks_for_ever` says that it was asked whether anything is stuck, too.
+    `asks_for_ever` is True if the search also looked for stuck transactions and records.
     """
 
     at_rest: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class TimersRan(Value, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The line under a verdict or a table of verdicts."""
+        """The line below a verdict or a table of verdicts."""
         told = [_told("Timers that ran out because nothing else could happen", self.at_rest)]
         if self.due:
             told.append(_told("Timers that ran out when they were due", self.due))
@@ -120,7 +120,7 @@ class TimersRan(Value, frozen=True):
 
 
 def timers_ran(noted: Iterable[tuple[str, str]], *, asks_for_ever: bool = False) -> TimersRan:
-    """Return what a search noted, pairs of a timer's name and when it ran out, in the order of `NAMES`."""
+    """Return what a search recorded, pairs of a timer's name and when it expired, in the order of `NAMES`."""
     pairs = set(noted)
 
     def of(when: str) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def timers_ran(noted: Iterable[tuple[str, str]], *, asks_for_ever: bool = False)
 
 
 def all_timers_ran(searches: Iterable[TimersRan]) -> TimersRan:
-    """Return what ran out in any of several searches."""
+    """Return the timers that expired in any of several searches."""
     every = tuple(searches)
     noted = (
         (name, when)

@@ -1,7 +1,7 @@
 """A run that violates a property, rendered in words and ready to be opened at the violation.
 
-Beside the run stands the same run without the one event whose absence would have kept the promise
-(`checking.single_run.shrink`), as a branch: a reader sees both, and where they part.
+A branch beside it is the same run without the one event whose absence would have kept the property
+(`checking.single_run.shrink`). So a reader sees both, and where they diverge.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from kipviz.properties.verdict import BROKEN
 class Breaking(msgspec.Struct, frozen=True, eq=False):
     """A run up to its violation of a property.
 
-    `broken` names the promise; `run` stands there, and its title says what it is; `saved` is the step whose
-    absence would have kept the promise, if there is one, and `sentence` says so. `reason` is the property's
-    own.
+    `broken` names the property. `run` stands at the violation, and its title describes it. `saved` is the step whose
+    absence would have kept the property, if there is one, and `sentence` names it. `reason` is the property's own.
     """
 
     broken: str
@@ -32,16 +31,16 @@ class Breaking(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def step(self) -> int:
-        """How many steps it takes."""
+        """The number of steps up to the violation."""
         return self.run.trace.depth
 
 
 def breaking(run: Run, broken: str = "") -> Breaking:
-    """Cut a run where it breaks a property, the first one it breaks if none is named.
+    """Cut a run where it breaks a property; without a name, where it first breaks any.
 
     Raises:
-        LookupError: if the run breaks no such property.
-        UnknownProperty: if there is no property of that name.
+        LookupError: if the run does not break it.
+        UnknownProperty: if no property has this name.
     """
     asked = (property_named(broken),) if broken else EVERY_PROPERTY
     found = [j for j in judge(run, asked) if j.status == BROKEN]
@@ -80,7 +79,7 @@ def _sentence(
 
 
 def _beside(run: Run, saved: Saving, sentence: str) -> Run:
-    """Put the run without the saving step beside the run, as a branch that leaves it there."""
+    """Add the run without the saving step as a branch."""
     trace, line = run.trace, run.trace.line
     other = trace.jump(line[saved.at])
     for node in line[saved.at + 2 :]:

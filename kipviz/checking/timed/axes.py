@@ -1,4 +1,4 @@
-"""What a landscape can be drawn over: settings by Kafka's names, and three of the model's own."""
+"""The axes of a landscape: settings by Kafka's names, and three of the model's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kipviz.core.values import Value
 WORK, DELAY, LOOK_UP = "work_ms", "delay_max_ms", "refresh_ms"
 LOCK, TIMEOUT = "group.share.record.lock.duration.ms", "transaction.timeout.ms"
 LIMIT = "group.share.delivery.count.limit"
-# What an application is configured with: the name of its field.
+# The settings of an application, with the name of their field.
 OF_MEMBERS = {
     TIMEOUT: "transaction_timeout_ms",
     "transaction.heartbeat.interval.ms": "heartbeat_interval_ms",
@@ -22,26 +22,26 @@ OWN = {
     LOOK_UP: "how often a leader looks up the outcome of transactional acknowledgements (our inference)",
     LIMIT: "how often a record is delivered at most",
 }
-# Every setting that can be an axis, with what it says; Kafka's durations first.
+# Every setting that can be an axis, with its meaning; Kafka's durations first.
 SETTINGS: dict[str, str] = {**{row.setting: row.what for row in DURATIONS}, **OWN}
 
 
 class BadLandscape(ValueError):
-    """Settings that no landscape can be made of, in one sentence."""
+    """A landscape cannot have these settings; the message states the reason in one sentence."""
 
 
 class Axis(Value, frozen=True):
-    """One direction of a landscape: a setting and its values, each greater than the last."""
+    """One axis of a landscape: a setting and its values, in ascending order."""
 
     setting: str
     values: tuple[int, ...]
 
     def word(self, value: int) -> str:
-        """Say a value: "30 s", or "5" where it is a count."""
+        """Render a value: "30 s", or "5" if it is a count."""
         return str(value) if self.setting == LIMIT else ms(value)
 
     def changes(self, spec: ClusterSpec, value: int) -> tuple[str, ...]:
-        """Give what is changed in a cluster to have a value."""
+        """Return the changes that set a value in a cluster."""
         field = OF_MEMBERS.get(self.setting)
         if field is None:
             return (f"{self.setting}={value}",)
@@ -49,10 +49,10 @@ class Axis(Value, frozen=True):
 
 
 def check_axis(axis: Axis) -> None:
-    """Refuse what is no axis.
+    """Reject an axis that is not valid.
 
     Raises:
-        BadLandscape: what is wrong and what is allowed.
+        BadLandscape: with the reason and what is allowed.
     """
     if axis.setting not in SETTINGS:
         allowed = ", ".join(SETTINGS)
@@ -66,6 +66,6 @@ def check_axis(axis: Axis) -> None:
 
 
 def settings_of(spec: ClusterSpec) -> tuple[str, ...]:
-    """Give the settings that make a difference in a cluster: what can begin, and the model's own."""
+    """Return the settings that make a difference in a cluster: of timers that can start, and the model's own."""
     begin = tuple(row.setting for row, _ in occurring(spec))
     return (*begin, *OWN)

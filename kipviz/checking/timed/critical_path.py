@@ -1,17 +1,17 @@
 """How long a run takes when every message, append and timer takes a stated time.
 
-The model has no speed of its own. Here each of its actions gets one: a message is in flight for half a
-round trip, an append is durable after its flushes and a follower's fetch, a request is handled for a
-moment, a timer runs for its configured duration. What can happen happens as soon as its time has come,
-so the time of each step is the length of the longest chain of steps that it had to wait for: the critical
-path. It is a property of the protocol under stated assumptions, and no benchmark of a broker.
+The model has no speed of its own. Here each of its actions gets a duration: a message is in flight for half a round
+trip, an append is durable after its flushes and a follower's fetch, a request takes a moment to handle, a timer runs
+for its configured duration. Every action happens as soon as its time has come, so the time of each step is the length
+of the longest chain of steps that it had to wait for: the critical path. It is a property of the protocol under stated
+assumptions, not a benchmark of a broker.
 
-An action begins to take its time at the step that made it possible. A message also waits for the message
-before it on its connection, as in Kafka: a broker reads the next request after it has answered the last one.
+The duration of an action starts at the step that made it possible. A message also waits for the message before it on
+its connection, as in Kafka: a broker reads the next request after it has responded to the last one.
 
-NOT MODELLED: queues for a broker's threads and disks, the size of a message, pauses, lost packets. A log's
-high watermark moves to its end at once: of several batches under way, the first is late by what the last
-one takes. A transaction that takes too long is found by a scan without delay; Kafka's may come
+NOT MODELLED: queues for a broker's threads and disks, the size of a message, pauses, lost packets. A log's high
+watermark moves to its end at once: of several batches being replicated, the first one waits for the last. A transaction
+that takes too long is found by a scan without delay; Kafka's scan may come
 transaction.abort.timed.out.transaction.cleanup.interval.ms later (10 s).
 """
 
@@ -43,7 +43,7 @@ from kipviz.records.batches import NO_TIMESTAMP
 US = 1_000
 LONGEST_MS = 3_600_000
 STEPS_MAX = 20_000
-# What happens without anybody's decision, and is given a time here.
+# The kinds of actions that happen without a decision and have a duration here.
 BY_ITSELF = frozenset(
     {"application", "sender", "deliver", "replicate", "load", "refresh", "expiry", "read"}
 )
@@ -51,26 +51,26 @@ BY_ITSELF = frozenset(
 CLIENT_HOP, BROKER_HOP, LOCAL_HOP = "client hop", "broker hop", "hop on one broker"
 HANDLED, APPENDED, LOADED = "request handled", "replicated append", "log read"
 LOOKED_UP, TIMER = "wait for a look-up", "timer"
-# One stretch of a path: what takes the time, and how long in microseconds.
+# One stretch of a path: its cause and its length in microseconds.
 Stretch: TypeAlias = tuple[str, int]
 
 
 class BadLatency(ValueError):
-    """A time that cannot be, in one sentence."""
+    """The latency is not valid; the message states the reason in one sentence."""
 
 
 class Latencies(Value, frozen=True):
-    """The stated times, in ms; every one of them can be changed.
+    """The assumed latencies, in ms; each can be changed.
 
     Args:
         round_trip_ms: from a client to a broker and back.
-        broker_round_trip_ms: from a broker to another one and back.
-        fsync_ms: a replica flushes a batch; 0 is Kafka's default, which acknowledges what the replicas
-            have in memory (log.flush.interval.messages is not set).
-        handling_ms: a broker handles a request.
-        look_up_ms: a share-partition leader asks again what became of an acknowledgement that it holds
-            (our inference: the repaired design has to ask).
-        work_ms: an application works on a batch before it commits.
+        broker_round_trip_ms: from one broker to another and back.
+        fsync_ms: the time in which a replica flushes a batch; 0 is Kafka's default, which acknowledges what the
+            replicas have in memory (log.flush.interval.messages is not set).
+        handling_ms: the time in which a broker handles a request.
+        look_up_ms: the interval at which a share-partition leader asks again for the outcome of an acknowledgement that
+            it holds (our inference: the repaired design has to ask).
+        work_ms: the time in which an application processes a batch before it commits.
 
     Example:
         >>> import kipviz
@@ -78,7 +78,7 @@ class Latencies(Value, frozen=True):
         1.0
 
     Raises:
-        BadLatency: from `checked`, for a time that is no number from 0 to an hour.
+        BadLatency: from `checked`, for a time that is not a number from 0 to an hour.
     """
 
     round_trip_ms: float = 2.0
@@ -103,10 +103,10 @@ class Latencies(Value, frozen=True):
 
 
 def checked(latencies: Latencies) -> Latencies:
-    """Return the latencies if each of them can be.
+    """Return the latencies if each of them is valid.
 
     Raises:
-        BadLatency: if one is no number from 0 to an hour, in one sentence.
+        BadLatency: if one is not a number from 0 to an hour, in one sentence.
     """
     for name in Latencies.__struct_fields__:
         value = getattr(latencies, name)
@@ -121,15 +121,15 @@ def checked(latencies: Latencies) -> Latencies:
 
 
 def number(value: float) -> str:
-    """Write a number of ms without needless digits: 2, 0.5, 30000."""
+    """Render a number of ms without needless digits: 2, 0.5, 30000."""
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 class Moment(Value, frozen=True):
-    """One step of a timed run: when it happened, what it waited for, and on what the wait was spent.
+    """One step of a timed run: when it happened, what it waited for, and how the wait was spent.
 
-    `at_us` is in microseconds since the run began, `cause` the step that made it possible (-1: the
-    start). The stretches are as long together as the time between the two.
+    `at_us` is in microseconds since the start of the run, `cause` is the step that made it possible (-1: the start).
+    The stretches together are as long as the time between the two.
     """
 
     at_us: int
@@ -148,7 +148,7 @@ class Timed:
     """
 
     def __init__(self, world: World) -> None:
-        """Begin at a world, at time 0."""
+        """Start at a world, at time 0."""
         self.moments: list[Moment] = []
         self.worlds: list[World] = [world]
 
@@ -158,7 +158,7 @@ class Timed:
         return self.worlds[-1]
 
     def first(self, found: Callable[[Moment, World], bool], after: int = -1) -> int | None:
-        """Return the first step after a step at which something is so, or None."""
+        """Return the first step after `after` that satisfies a condition, or None."""
         for k in range(after + 1, len(self.moments)):
             if found(self.moments[k], self.worlds[k + 1]):
                 return k
@@ -169,16 +169,16 @@ class Timed:
         return self.moments[step].at_us if step >= 0 else 0
 
     def path(self, step: int, since: int = -1) -> tuple[int, ...]:
-        """Return the steps that a step had to wait for, in order, back to the time of another one."""
+        """Return the chain of steps that a step had to wait for, in order, back to the time of another step."""
         found = [step]
         while found[-1] > since and self.moments[found[-1]].cause > since:
             found.append(self.moments[found[-1]].cause)
         return tuple(reversed(found))
 
     def stretches(self, step: int, since: int = -1) -> tuple[tuple[str, int, int], ...]:
-        """Return on what the time between two steps was spent: (what, how many times, microseconds).
+        """Return how the time between two steps was spent: (cause, how many times, microseconds).
 
-        A wait that began before `since` counts from there.
+        A wait that started before `since` counts from there.
         """
         begin = self.at_us(since)
         counts: dict[str, int] = {}
@@ -194,20 +194,20 @@ class Timed:
         return tuple((what, counts[what], spent[what]) for what in sorted(counts))
 
 
-# Says whether an action may not happen now: someone else's turn, or a process that stands still.
+# Returns whether an action may not happen now: it is another one's turn, or a process is paused.
 Withheld: TypeAlias = Callable[[Timed, ClusterAction], bool]
-# Gives an accident or a person's act that happens at once, or None.
+# Returns a fault or an action of a person that happens at once, or None.
 Forced: TypeAlias = Callable[[Timed], ClusterAction | None]
 
 
 def on_clock(spec: ClusterSpec) -> ClusterSpec:
-    """Return a cluster as it has to be for a timed run: real timers, and appends that take a step."""
+    """Return a cluster prepared for a timed run: real timers, and appends that take a step."""
     clock = Clock(TIMED, backs_off=True, stamps=False)
     return spec.but(clock=clock, replication="stepwise")
 
 
 class _Waiting(Value, frozen=True):
-    """Since when something is possible, because of which step, and when its time comes."""
+    """Since when an action is possible, because of which step, and when its time comes."""
 
     due_us: int
     cause: int
@@ -223,28 +223,27 @@ def run(
     forced: Forced | None = None,
     time_max_ms: int = LONGEST_MS,
 ) -> Timed:
-    """Let a cluster run by itself, each step at its time, until something is so.
+    """Let a cluster run by itself, each step at its time, until a condition holds.
 
-    It also ends when nothing is left to happen, or at `time_max_ms`. The cluster has a timed clock
-    (`on_clock`). Of two steps with one time the first in the model's own order comes first, so the same
-    input gives the same run.
+    It also ends when nothing is left to happen, or at `time_max_ms`. The cluster has a timed clock (`on_clock`). Two
+    steps at the same time are taken in the model's own order, so the same input gives the same run.
 
     Args:
         model: the cluster under a design.
-        latencies: the stated times.
-        until: asked after every step.
-        withheld: what may not happen now; it begins to wait when it is no longer withheld.
-        forced: an accident or an act that happens at once.
-        time_max_ms: how long the run may take, in the run's time.
+        latencies: the assumed latencies.
+        until: the condition, checked after every step.
+        withheld: returns whether an action may not happen now; its duration starts when it is no longer withheld.
+        forced: returns a fault or an action that happens at once.
+        time_max_ms: the maximum length of the run, in simulated time.
 
     Raises:
-        BadLatency: if a time cannot be.
+        BadLatency: if a latency is not valid.
     """
     return _Clockwork(model, checked(latencies), withheld, forced).run(until, time_max_ms * US)
 
 
 class _Clockwork:
-    """A run under way."""
+    """A run in progress."""
 
     def __init__(
         self,
@@ -261,9 +260,11 @@ class _Clockwork:
         self._timed = Timed(model.initial())
         self._world: World = self._timed.world
         self._wire = Wire()
-        self._sent: list[tuple[int, int]] = []  # of each message, when and by which step
+        self._sent: list[
+            tuple[int, int]
+        ] = []  # for each message, when and by which step it was sent
         self._waiting: dict[tuple[ClusterAction, int], _Waiting] = {}
-        # Of each timer, when it is due on the world's clock and on ours, and which step has set it.
+        # For each timer, when it is due on the world's clock and on ours, and which step set it.
         self._timers: dict[tuple[str, tuple[object, ...]], tuple[int, int, int]] = {}
         self._clock_ms = 0
         self._note()
@@ -320,19 +321,19 @@ class _Clockwork:
         self._timed.worlds.append(self._world)
         self._wire.see(outcome.events)
         self._sent += [(self._now, step) for e in outcome.events if isinstance(e, MessageSent)]
-        # What is possible again after this step waits anew.
+        # An action that is possible again after this step starts a new wait.
         self._waiting = {key: w for key, w in self._waiting.items() if key[0] != action}
         self._note()
 
     def _note(self) -> None:
-        """Note what is possible now, and since when; and what has become due or was set."""
+        """Record what is possible now and since when, and which timers are due or were set."""
         step = len(self._timed.moments) - 1
         timers: dict[tuple[str, tuple[object, ...]], tuple[int, int, int]] = {}
         for deadline in self._world.deadlines:
             place = (deadline.kind, deadline.place)
             due_ms = self._clock_ms + deadline.after
             known = self._timers.get(place)
-            # One that is due keeps its time; another value means that it was set again.
+            # A due timer keeps its time; another value means that it was set again.
             if known is None or (known[0] != due_ms and (deadline.after or known[0] > due_ms)):
                 known = (due_ms, self._now + deadline.after * US, step)
             timers[place] = known
@@ -351,7 +352,7 @@ class _Clockwork:
                 yield action
 
     def _wait(self, action: ClusterAction, sent: int, step: int) -> _Waiting:
-        """Say when an action comes that is possible since a step."""
+        """Return when an action comes that is possible since a step."""
         times = self._latencies
         place = place_of(self._world, action)
         if place is not None and place in self._timers:
@@ -367,7 +368,7 @@ class _Clockwork:
                 fetch = _us(times.broker_round_trip_ms)
                 if isinstance(action, Load):
                     return self._after(step, ((LOADED, fetch),))
-                # The leader flushes, a follower fetches and flushes, its next fetch tells the leader.
+                # The leader flushes, a follower fetches and flushes, and its next fetch informs the leader.
                 return self._after(step, ((APPENDED, fetch + 2 * _us(times.fsync_ms)),))
             case Refresh():
                 return self._after(step, ((LOOKED_UP, _us(times.look_up_ms)),))
@@ -375,7 +376,7 @@ class _Clockwork:
                 return self._after(step, ())
 
     def _arrival(self, source: str, broker: int, way: str, sent: int, step: int) -> _Waiting:
-        """Say when a message arrives: after its way, and not before the one in front of it."""
+        """Return when a message arrives: after its time in flight, and not before the previous one."""
         times = self._latencies
         host = host_of(source)
         if host == broker_host(broker):

@@ -1,12 +1,12 @@
 """The timeout landscape: two settings against each other, every cell searched exhaustively.
 
-For each pair of values a design is searched with the timed clock. The application is prompt and works
-for a given time on every batch before it commits, and messages arrive at once, so that only the two
-settings and the faults decide. A cell says which promise breaks, and where none does, whether any run
-commits at all: a transaction that always times out breaks nothing and gets nothing done.
+For each pair of values a design is searched with the timed clock. The application is prompt and processes every batch
+for a given time before it commits, and messages arrive at once, so that only the two settings and the faults decide. A
+cell states which property breaks or, if none does, whether any run commits at all: a transaction that always times out
+breaks nothing and achieves nothing.
 
-A leader that holds votes looks up their outcome every 5 s (our inference). NOT MODELLED: a lock that is
-renewed while the work goes on (KIP-1222).
+A leader that holds transactional acknowledgements looks up their outcome every 5 s (our inference). NOT MODELLED: a
+lock that is renewed during processing (KIP-1222).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Told = Callable[[str, int, int], bool]
 
 
 class Question(Value, frozen=True):
-    """What a landscape is asked of: a scenario, its two axes, what stays fixed, what may go wrong.
+    """The question of a landscape: a scenario, two axes, fixed settings, and the faults that may happen.
 
     `fixed` are further settings, each of the form name=value.
     """
@@ -57,11 +57,11 @@ class Question(Value, frozen=True):
 
     @property
     def cells(self) -> int:
-        """How many searches it takes."""
+        """The number of searches that it takes."""
         return len(self.designs) * len(self.down.values) * len(self.across.values)
 
     def settings(self, down: int, across: int) -> tuple[str, ...]:
-        """Give what is changed in the scenario's cluster for one cell; an axis comes last."""
+        """Return the changes to the scenario's cluster for one cell; those of the axes come last."""
         spec = scenario_named(self.scenario).spec
         return (
             "clock=timed",
@@ -75,7 +75,7 @@ class Question(Value, frozen=True):
         )
 
     def place(self, design: str, down: int, across: int) -> str:
-        """Name a cell as people do."""
+        """Render the name of a cell."""
         one = f"{self.down.setting} {self.down.word(down)}"
         return f"{design}, {one}, {self.across.setting} {self.across.word(across)}"
 
@@ -83,7 +83,7 @@ class Question(Value, frozen=True):
 class Spot(Value, frozen=True):
     """One cell: a design with one value of each axis, searched.
 
-    `commits` says whether some run of it commits a transaction.
+    `commits` is whether some run of it commits a transaction.
     """
 
     design: str
@@ -94,7 +94,7 @@ class Spot(Value, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """Which promise breaks first, or whether the work gets done."""
+        """The property that breaks first, or whether transactions commit."""
         broken = self.explored.counterexamples
         if broken:
             return min(broken, key=lambda c: len(c.actions)).property
@@ -104,7 +104,7 @@ class Spot(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """The verdict as a cell of a table says it."""
+        """The verdict in the words of a table's cell."""
         broken = self.explored.counterexamples
         if not broken:
             return self.verdict
@@ -113,13 +113,13 @@ class Spot(Value, frozen=True):
 
 
 class Landscape(Value, frozen=True):
-    """The cells of a question, design by design, row by row; all of them unless it was stopped."""
+    """The cells of a question, design by design, row by row; some are missing if it was stopped."""
 
     question: Question
     spots: tuple[Spot, ...]
 
     def spot(self, design: str, down: int, across: int) -> Spot:
-        """Give a cell.
+        """Find a cell.
 
         Raises:
             LookupError: if it was not searched.
@@ -130,10 +130,10 @@ class Landscape(Value, frozen=True):
         raise LookupError(f"{self.question.place(design, down, across)} was not searched")
 
     def broken(self, design: str, down: int, across: int) -> Breaking:
-        """Return the shortest run that violates a property in a cell, to be opened at the violation.
+        """Return the shortest run that violates a property in a cell, at the violation.
 
         Raises:
-            LookupError: if nothing breaks there, or it was not searched.
+            LookupError: if nothing breaks there, or the cell was not searched.
         """
         spot = self.spot(design, down, across)
         if not spot.explored.counterexamples:
@@ -151,10 +151,10 @@ class Landscape(Value, frozen=True):
 
 
 class _Commits:
-    """No promise: it watches whether a transaction is ever decided to commit.
+    """An observer that never breaks: it watches whether any transaction commits.
 
-    What it remembers is nothing, so that it tells no two states apart; `seen` is kept beside the
-    search, which takes every step that there is.
+    Its memory is always the same, so that it distinguishes no states; `seen` is kept outside of it, and the search
+    takes every step.
     """
 
     name = "some run commits"
@@ -164,26 +164,26 @@ class _Commits:
         self.seen = False
 
     def initial(self, world: Any) -> _Nothing:
-        """Start with nothing."""
+        """Start with an empty memory."""
         return _NOTHING
 
     def observe(self, state: _Nothing, action: Any, outcome: Outcome) -> _Nothing:
-        """Look at what a step decided."""
+        """Record whether a step decided to commit."""
         decided = [e for e in outcome.events if isinstance(e, TransactionDecided)]
         self.seen = self.seen or any(event.committed for event in decided)
         return state
 
     def finding(self, state: _Nothing) -> Finding:
-        """Say nothing against it."""
+        """Return that it holds."""
         return Finding(HOLDS)
 
 
 class _Nothing(Value, frozen=True):
-    """What `_Commits` remembers."""
+    """The memory of `_Commits`."""
 
     @property
     def digest(self) -> bytes:
-        """The same sixteen bytes always."""
+        """The same sixteen bytes for every instance."""
         return bytes(16)
 
 
@@ -195,14 +195,14 @@ def landscape(
     bounds: Bounds = Bounds(),  # noqa: B008  the same
     progress: Told | None = None,
 ) -> Iterator[Spot]:
-    """Search every cell, one after the other.
+    """Search the cells one after the other.
 
-    `progress` gets (the cell's name, states, depth); when it gives False, the cell that is being
-    searched is given as far as it came and nothing follows.
+    `progress` gets (the cell's name, states, depth). If it returns False, the current cell is yielded as far as it was
+    searched, and nothing follows.
 
     Raises:
-        BadLandscape: if an axis is none, or makes no difference, in one sentence.
-        ValueError: if scenario, design, setting or faults are unknown.
+        BadLandscape: if an axis is not valid or makes no difference, in one sentence.
+        ValueError: if a scenario, design, setting or fault is unknown.
     """
     check(question)
     budget = budget_of(question.faults)
@@ -230,11 +230,11 @@ def _model(question: Question, design: Any, budget: FaultBudget, down: int, acro
 
 
 def check(question: Question) -> None:
-    """Refuse what is no landscape, before anything is searched.
+    """Reject a question that is not valid, before the first search.
 
     Raises:
-        BadLandscape: what is wrong and what is allowed.
-        ValueError: if scenario, design, setting or faults are unknown.
+        BadLandscape: with the reason and what is allowed.
+        ValueError: if a scenario, design, setting or fault is unknown.
     """
     check_axis(question.down)
     check_axis(question.across)

@@ -1,8 +1,8 @@
-"""What a run costs: objects, threads, connections, buffers and requests, counted from its events.
+"""The costs of a run: objects, threads, connections, buffers and requests, counted from its events.
 
-Only what the run has used is counted: a client whose methods the program has called, or that is
-bound to a session; a connection over which something was sent. FindCoordinator, Metadata and
-ApiVersions are looked up at once here, so they are in no column.
+Only what the run has used is counted: a client whose methods the program has called, or that is bound to a session; a
+connection over which a message was sent. FindCoordinator, Metadata and ApiVersions are answered at once here, so they
+are in no column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 from kipviz.messages.events import CallStarted, MessageSent
 
-# What Kafka calls the classes of clients, and the thread that each has (KIP-1310 3.4 for the last).
+# Kafka's names of the client classes, and the thread of each (KIP-1310 3.4 for the last).
 CLASSES: dict[type, tuple[str, str]] = {
     Producer: ("KafkaProducer", "sender thread"),
     Consumer: ("KafkaConsumer", "network thread"),
@@ -32,11 +32,10 @@ APPLICATION_THREAD = "application thread"
 
 
 class Owner(Value, frozen=True):
-    """A client that a run has used: whose it is, its class, its thread, and its connections.
+    """A client that a run has used: its process, its class, its thread, and its connections.
 
-    `bound_to` names the session that it is bound to. `connections` are (broker, requests sent) in
-    the order of brokers; `most_waiting` is how many records waited in its accumulator at most, -1
-    where it has no accumulator.
+    `bound_to` names the session that it is bound to. `connections` are (broker, requests sent) in the order of brokers.
+    `most_waiting` is the maximum number of records in its accumulator, -1 if it has none.
     """
 
     process: str
@@ -49,44 +48,44 @@ class Owner(Value, frozen=True):
 
     @property
     def requests(self) -> int:
-        """How many requests it has sent."""
+        """The number of requests that it has sent."""
         return sum(count for _, sent in self.connections for _, count in sent)
 
 
 class Ledger(Value, frozen=True):
-    """The costs of a run: its owners, and what brokers have sent each other, by request."""
+    """The costs of a run: its clients, and the requests that brokers have sent to each other."""
 
     owners: tuple[Owner, ...]
     between_brokers: tuple[tuple[str, int], ...]
 
     @property
     def processes(self) -> tuple[str, ...]:
-        """The processes with an owner in them."""
+        """The processes that have a client."""
         return tuple(dict.fromkeys(owner.process for owner in self.owners))
 
     @property
     def objects(self) -> tuple[tuple[str, int], ...]:
-        """How many clients of each class there are."""
+        """The number of clients of each class."""
         return _counted(Counter(owner.kind for owner in self.owners))
 
     @property
     def threads(self) -> int:
-        """One for each process, and one for each client."""
+        """The number of threads: one for each process, and one for each client."""
         return len(self.processes) + len(self.owners)
 
     @property
     def connections(self) -> int:
-        """How many connections clients have opened to brokers."""
+        """The number of connections that clients have opened to brokers."""
         return sum(len(owner.connections) for owner in self.owners)
 
     @property
     def accumulators(self) -> int:
-        """How many buffer pools there are: one in each producer."""
+        """The number of buffer pools: one in each producer."""
         return sum(owner.most_waiting >= 0 for owner in self.owners)
 
     @property
     def requests(self) -> tuple[tuple[str, str, int], ...]:
-        """Who has sent what: (class, request, how often)."""
+        """The requests that were sent: (class, request, how often)."""
         found: Counter[tuple[str, str]] = Counter()
         for owner in self.owners:
             for _, sent in owner.connections:
@@ -96,7 +95,7 @@ class Ledger(Value, frozen=True):
 
 
 def ledger(trace: Trace) -> Ledger:
-    """Count what the line of a trace has cost."""
+    """Count the costs of a trace's branch."""
     used: dict[str, None] = {}
     sent: Counter[tuple[str, int, str]] = Counter()
     between: Counter[str] = Counter()
@@ -132,7 +131,7 @@ def ledger(trace: Trace) -> Ledger:
 
 
 def _used_by(app: Application, line: Line) -> tuple[str, ...]:
-    """Give the clients that a line uses: the one that is called, and the session that it names."""
+    """Return the clients that a program's line uses: the one that is called, and the session that it names."""
     client = client_of(app, line)
     sources = [client.source] if type(client) in CLASSES else []
     session = app.session

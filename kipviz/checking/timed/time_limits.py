@@ -1,9 +1,9 @@
-"""The relation of three time limits: acquisition lock, transaction time-out, and the work on a batch.
+"""The relation of three time limits: acquisition lock, transaction timeout, and the processing time of a batch.
 
-KIP-1289's corner case 6 lets a lock run out while its record is staged, and gives no advice on how the lock
-should relate to transaction.timeout.ms. A vote is held from its staging until a leader knows what became
-of it: for as long as the work takes, or as the coordinator waits, and then until the next look-up. A lock
-that outlasts this takes nothing back. `studies.timed.time_limits` compares the rule with searches of every cell.
+In KIP-1289's corner case 6 a lock expires while its record is staged, and there is no advice on how the lock should
+relate to transaction.timeout.ms. A transactional acknowledgement is held from its staging until a leader knows its
+outcome: as long as the processing takes, or as the coordinator waits, and then until the next lookup. A lock that
+outlasts this releases nothing early. `studies.timed.time_limits` compares the rule with searches of every cell.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from kipviz.cluster.specs.spec_limits import OF_BROKERS, why_no_number
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
 
-# What brokers allow unless an operator moves the bounds (Kafka 4.4.0).
+# The range that brokers allow unless an operator changes the bounds (Kafka 4.4.0).
 LOCK_LEAST_MS, LOCK_MOST_MS = 15_000, 60_000
 TIMEOUT_MOST_MS = 900_000
 
 
-# What is a setting of a broker has the range that a broker takes.
+# A broker's setting has the range that a broker accepts.
 SETTINGS = {
     "lock": "record_lock_duration_ms",
     "scan": "transaction_scan_ms",
@@ -26,15 +26,16 @@ SETTINGS = {
 
 
 class BadLimits(ValueError):
-    """Limits that are none, in one sentence."""
+    """A limit is not valid; the message states the reason in one sentence."""
 
 
 class Limits(Value, frozen=True):
-    """What is configured, in ms, and how long the application works on a batch at most.
+    """The configured limits, in ms, and the maximum time in which the application processes a batch.
 
     `lock` is group.share.record.lock.duration.ms, `timeout` transaction.timeout.ms, `scan`
-    transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is how often a leader looks up the outcome of transactional acknowledgements (our inference), `deliveries` group.share.delivery.count.limit, `aborts` how
-    many transactions in a row a record may meet that abort although nobody failed to process it.
+    transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is the interval at which a leader looks up
+    the outcome of transactional acknowledgements (our inference). `deliveries` is group.share.delivery.count.limit.
+    `aborts` is the number of transactions in a row that abort around a record although its processing never failed.
     """
 
     lock: int = 30_000
@@ -47,12 +48,12 @@ class Limits(Value, frozen=True):
 
     @property
     def held(self) -> int:
-        """For how long a vote waits for its outcome at most."""
+        """The maximum time for which a transactional acknowledgement waits for its outcome."""
         return min(self.work, self.timeout + self.scan) + self.look_up
 
     @property
     def lock_outlasts_votes(self) -> bool:
-        """Whether no lock can run out under a vote that is still to be counted."""
+        """Whether no lock can expire under a transactional acknowledgement that can still commit."""
         return self.lock > self.held
 
     @property
@@ -62,14 +63,14 @@ class Limits(Value, frozen=True):
 
     @property
     def can_commit(self) -> bool:
-        """Whether the work can be done before the coordinator's last moment to abort it."""
+        """Whether the processing can end before the coordinator's last moment to abort it."""
         return self.work <= self.timeout + self.scan
 
 
 class Advice(Value, frozen=True):
-    """One thing to check: whether it is right, what it is, and what follows.
+    """One rule about the limits: whether it is kept, the rule, and what follows.
 
-    Not `needed` is what only makes sure that another rule is kept whatever the application does.
+    A rule that is not `needed` only ensures that another rule is kept whatever the application does.
     """
 
     right: bool
@@ -79,10 +80,10 @@ class Advice(Value, frozen=True):
 
 
 def advice(limits: Limits) -> tuple[Advice, ...]:
-    """Say of limits what is right and what is not, the most important first.
+    """Check every rule about the limits, the most important first.
 
     Raises:
-        BadLimits: if one of them is no number from 1, in one sentence.
+        BadLimits: if one of them is not a number of at least 1, in one sentence.
     """
     for name in limits.__struct_fields__:
         value = getattr(limits, name)

@@ -1,4 +1,4 @@
-"""A module on disk: FILE.tla, and for each design a .cfg that counts states and one that looks for broken promises."""
+"""A module on disk: FILE.tla, and for each design a .cfg that counts states and one that looks for broken properties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 
 
 class Written(msgspec.Struct, frozen=True, eq=False):
-    """The files of a module: the module first, and the .cfg files with what they are for."""
+    """The files of a module: the module first, then the .cfg files, each with its purpose."""
 
     module: str
     searches: tuple[Searched, ...]
@@ -30,7 +30,7 @@ class Written(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What TLC finds in them, in words: the counts to hold against its own."""
+        """What TLC must find in them, in words: the counts to compare with its own."""
         stem = Path(self.module).stem
         told = [
             f"{config}: {each.design.name}; TLC has to find {each.explored.states} distinct states and "
@@ -42,15 +42,15 @@ class Written(msgspec.Struct, frozen=True, eq=False):
         return (f"{self.module}: a module of TLA+", *told, f"run it with: {run}")
 
     def __repr__(self) -> str:
-        """The files and the counts, a line each."""
+        """Return the files and the counts, one line each."""
         return "\n".join(self.lines)
 
 
 def check_name(path: str | os.PathLike[str]) -> str:
-    """Return the name that the module of a file has.
+    """Return the name of the module in a file.
 
     Raises:
-        NotWhole: if no module can have it.
+        NotWhole: if a module cannot have it.
     """
     place = Path(path)
     if place.suffix != SUFFIX or not _NAME.fullmatch(place.stem):
@@ -74,7 +74,7 @@ def write(
     """Search a cluster under each design, and write the module and its .cfg files.
 
     Raises:
-        NotWhole: if a search has no end, or the name is none of a module.
+        NotWhole: if a search does not end, or the name cannot be a module's.
         OSError: if a file cannot be written.
     """
     name = check_name(path)

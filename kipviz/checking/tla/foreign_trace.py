@@ -1,9 +1,9 @@
-"""A trace that TLC, Apalache or Quint found, read as the names of what was done: three formats, all of them hostile.
+"""A trace of TLC, Apalache or Quint, read as the names of its actions: three formats, all of them untrusted input.
 
 - ITF: JSON with "states". The action that led to a state stands in its variable `action` (as kipviz writes it), or in
   `mbt::actionTaken` and `mbt::nondetPicks` (as `quint run --mbt` does).
 - TLC's `-dumpTrace json`: JSON with "action", pairs of states with the action between them.
-- What TLC prints: `State 2: <Step_app_1 line 631, col 3 to ... of module small>`, or `2: <...>` with -tool.
+- TLC's printed output: `State 2: <Step_app_1 line 631, col 3 to ... of module small>`, or `2: <...>` with -tool.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|(-?\d{1,9})|(TRUE|FALSE)')
 
 
 class Named(msgspec.Struct, frozen=True, eq=False):
-    """What was done in one step, as the trace names it, and where the trace says so.
+    """The action of one step as the trace names it, and its position in the trace.
 
-    `given` are arguments by their names, `listed` arguments in their order; a trace has one of them or none.
+    `given` are arguments by name, `listed` arguments in order; a trace has one of them or neither.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Named(msgspec.Struct, frozen=True, eq=False):
 
 
 class Foreign(msgspec.Struct, frozen=True, eq=False):
-    """A trace of another tool: what was done, what kipviz noted of where it comes from, and an ITF's states."""
+    """A trace of another tool: its actions, what kipviz recorded about its origin, and the states of an ITF document."""
 
     tool: str
     steps: tuple[Named, ...]
@@ -57,7 +57,7 @@ class Foreign(msgspec.Struct, frozen=True, eq=False):
 
 
 def looks_foreign(data: bytes) -> bool:
-    """Say whether a file is meant to be a trace of another tool, by what such a trace has and none of kipviz does."""
+    """Return whether a file is a trace of another tool: it has what such a trace has and kipviz's own lack."""
     if data.lstrip()[:1] == b"{":
         own = b'"format":"kipviz' in data[:_FIRST]
         return not own and (b'"states"' in data or (b'"state"' in data and b'"action"' in data))
@@ -68,7 +68,7 @@ def read_foreign(path: str, data: bytes) -> Foreign:
     """Read a trace of another tool.
 
     Raises:
-        TraceFileError: if it is none, in one sentence.
+        TraceFileError: if it is not one, in one sentence.
     """
     if len(data) > BYTES_MAX:
         raise TraceFileError(
@@ -128,7 +128,7 @@ def _named_in(path: str, at: int, state: Mapping[str, Any]) -> Named:
 
 
 def _picked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Take Quint's options apart: what was picked, without what was not."""
+    """Unwrap Quint's options: return the values that were picked."""
     found = {}
     for name, value in given.items():
         if isinstance(value, dict) and set(value) == {"tag", "value"}:
@@ -140,10 +140,10 @@ def _picked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of ITF as Python has it.
+    """Return a value of ITF as a Python value.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not a value of ITF.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -204,7 +204,7 @@ def _lines(text: str) -> Iterator[Named]:
         seen = found.start()
         number, name = int(found[1]), found[2].strip()
         if number <= last:
-            return  # the next trace of the same output, or the way back in a loop
+            return  # the next trace of the same output, or the step back of a loop
         last = number
         if number == 1 or name == "Initial predicate":
             continue

@@ -1,7 +1,7 @@
-"""A run in the Informal Trace Format of Apalache and Quint (ADR 15): JSON, a state a step, with the action that led there.
+"""A run in the Informal Trace Format of Apalache and Quint (ADR 15): JSON, one state for each step, with its action.
 
-A variable is a part of the cluster that changes in the run, with the fields that change; `action` names what was done, with
-its arguments. What the run was made from stands in `#meta`, so that the file opens as the same run.
+A variable is a part of the cluster that changes in the run, with the fields that change; `action` names the action,
+with its arguments. `#meta` contains the run's origin, so that the file opens as the same run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING = Record((("name", "Init"), ("arguments", Record(()))))
 
 
 def itf_of(run: Run) -> str:
-    """Return the line of a run as a document.
+    """Return a run's branch as a document.
 
     Raises:
         TraceFileError: if the run's own story cannot be written.
@@ -43,7 +43,7 @@ def itf_of(run: Run) -> str:
 
 
 def states_of(run: Run) -> dict[str, Any]:
-    """Return the variables of a run's line, and their values behind each step."""
+    """Return the variables of a run's branch, and their values after each step."""
     nodes = [run.trace.node(node) for node in run.trace.line]
     columns: dict[Place, list[Any]] = {}
     for number, node in enumerate(nodes):

@@ -1,9 +1,9 @@
-"""A search as a module of TLA+ that TLC checks, with the counts that it has to find.
+"""A search as a TLA+ module that TLC checks, with the counts that it has to find.
 
-The module's state is a record for each part of the cluster that changes, with the fields that change; its actions are
-the model's, and each of them lists the situations in which it is possible, what it asks the rules there, and what it changes.
-The rules of the slots are operators: a formula where the rule is simple enough, and otherwise a table of what it answered.
-A rule that is changed in the module changes what TLC finds, as far as the searches know what follows.
+The module's state is a record for each part of the cluster that changes, with the fields that change. Its actions are
+the model's; each lists the situations in which it is possible, what it asks the rules there, and what it changes. The
+rules of the slots are operators: a formula if the rule is simple enough, otherwise a table of its answers. A rule that
+is changed in the module changes what TLC finds, as far as the searches contain what follows.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from kipviz.scenarios.scenario import Scenario
 
 HEAD = "\\* kipviz-search "
 SEARCHES = "searches"
-# A term that is longer gets a name.
+# A longer term gets a name.
 SHORT = 32
 AND, OR = " /\\ ", " \\/ "
 
 
 class Module(Value, frozen=True):
-    """The text of a module, the settings with which TLC searches each design, and with which it looks for broken promises."""
+    """The text of a module, and the settings with which TLC counts each design's states or looks for broken properties."""
 
     name: str
     text: str
@@ -99,7 +99,7 @@ class _Writing:
         self._operators = tuple(_operator(slot) for slot in reached.questions)
 
     def module(self) -> Module:
-        # Values are named as they are met, and stand above what names them.
+        # Values are named when they are first met, and are defined above their uses.
         rules = [line for slot in self._reached.questions for line in self._slot(slot)]
         actions = [line for action in self._deeds for line in self._action(action)]
         named = [f"{name} == {text}" for text, name in self._named.items()]
@@ -200,7 +200,7 @@ class _Writing:
         yield ""
 
     def _asked(self, slot: Slot, search: int) -> list[tuple[tuple[str, ...], str]]:
-        """Return each question to a slot, and what a search's design answers."""
+        """Return each question to a slot with the answer of a search's design."""
         return [
             (
                 self._arguments(slot, arguments),
@@ -287,11 +287,11 @@ class _Writing:
         yield ""
 
     def _promises(self) -> tuple[str, ...]:
-        """Return the promises of which something changes, so that they can be broken here."""
+        """Return the properties whose memory changes, so that they can break here."""
         return tuple(each.place[1] for each in self._reached.variables if each.place[0] == PROMISE)
 
     def _of_states(self) -> tuple[str, ...]:
-        """Return the promises that a state can break; whether something is pending for ever is no such one."""
+        """Return the properties that a single state can break; being stuck forever is not one of them."""
         return tuple(name for name in self._promises() if name != NothingPending.name)
 
     def _promise(self, name: str) -> str:
@@ -373,7 +373,7 @@ def _section(title: str) -> Iterator[str]:
 
 
 def _comment(text: str) -> Iterator[str]:
-    """Yield a text as lines of a comment; what is no ASCII is told by its number."""
+    """Yield a text as the lines of a comment; a character outside ASCII is written by its number."""
     plain = quoted(" ".join(text.split()))[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     yield from textwrap.wrap(
         plain, 110, initial_indent="\\* ", subsequent_indent="\\*   ", break_on_hyphens=False
@@ -395,7 +395,7 @@ def _call(operator: str, arguments: Sequence[str]) -> str:
 def _table(
     left: str, names: Sequence[str], asked: Sequence[tuple[tuple[str, ...], str]]
 ) -> Iterator[str]:
-    """Yield a definition that lists what was asked."""
+    """Yield a definition that lists the questions and their answers."""
     answers = {answer for _, answer in asked}
     if not names and len(answers) == 1:
         yield f"{left} == {asked[0][1]}"
@@ -409,7 +409,7 @@ def _table(
 
 
 def _source_of(option: Option) -> Iterator[str]:
-    """Yield a rule of a reader's own as they wrote it."""
+    """Yield a reader's own rule as its author wrote it."""
     if isinstance(option.choose, Rule):
         yield from (line for each in option.choose.text.splitlines() for line in _as_is(each))
 

@@ -1,4 +1,4 @@
-"""What parts of a world, promises and actions are called in TLA+: letters, digits and underscores, each name once."""
+"""The TLA+ names of parts of a world, properties and actions: letters, digits and underscores, each name unique."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def name_of_place(place: Place) -> str:
         case ("connections", str() as source, int() as broker):
             return f"{word(source)}_to_B{broker}"
         case ("roles", int() as broker, str() as role, str() as shard):
-            # Internal partitions are named by their number: the role says of which topic.
+            # Internal partitions are named by their number: the role implies the topic.
             of = shard.rpartition("-")[2] if shard.startswith("__") else word(shard)
             return f"B{broker}_{role}_{of}" if shard else f"B{broker}_{role}"
         case (str() as first, *others) if first == PROMISE:
@@ -36,14 +36,14 @@ def name_of_place(place: Place) -> str:
 
 
 def name_of_action(action: ClusterAction) -> str:
-    """Return the name of an action: its kind and what it is about, Deliver_app_1_producer_1_request."""
+    """Return the name of an action: its kind and its arguments, Deliver_app_1_producer_1_request."""
     about = (getattr(action, field) for field in action.__struct_fields__)
     parts = [word(_text(each)) for each in about if each not in ("", None)]
     return "_".join((type(action).__name__, *parts))
 
 
 def each_once(keys: Iterable[tuple[K, str]]) -> dict[K, str]:
-    """Return a name for each key; where two would be called alike, the later one gets a letter."""
+    """Return a unique name for each key; if two would be equal, the later one gets a letter."""
     names: dict[K, str] = {}
     taken: dict[str, int] = {}
     for key, name in keys:

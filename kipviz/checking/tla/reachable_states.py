@@ -1,4 +1,4 @@
-"""All that finished searches reached: states as values of named variables, and steps with what they asked."""
+"""All states that finished searches reached, as values of named variables, and their steps with their questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from kipviz.properties.verdict import Property
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.setting_changes import changed
 
-# Where a value of a world stands: the field, and its key if the field is a table. A promise is ("promise", its name).
+# The position of a value in a world: the field, and its key if the field is a table. A property is ("promise", its
+# name).
 Place: TypeAlias = tuple[str, *tuple[Any, ...]]
 
 PROMISE = "promise"
@@ -30,7 +31,7 @@ STATES_MAX = 20_000
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
-    """One step of the search: from which state to which, by its number."""
+    """One step of the search: the numbers of its two states."""
 
     before: int
     after: int
@@ -40,8 +41,8 @@ class Step(msgspec.Struct, frozen=True, eq=False):
 class Variable(msgspec.Struct, frozen=True, eq=False):
     """A part of the state that changes in the search.
 
-    `values` are the values that it has, in the order in which they were met; `at` gives for each state the number of
-    its value among them.
+    `values` are its values in the order in which they were met; `at` is for each state the index of its value among
+    them.
     """
 
     place: Place
@@ -50,7 +51,7 @@ class Variable(msgspec.Struct, frozen=True, eq=False):
 
 
 class Searched(msgspec.Struct, frozen=True, eq=False):
-    """A design, what its search found, and the numbers of its states: `count` of them from `first`."""
+    """A design, the result of its search, and the numbers of its states: `count` of them from `first`."""
 
     design: Design
     explored: Explored
@@ -59,10 +60,10 @@ class Searched(msgspec.Struct, frozen=True, eq=False):
 
 
 class Reached(msgspec.Struct, frozen=True, eq=False):
-    """What searches of one cluster reached, each under a design of its own.
+    """What searches of one cluster reached, each under its own design.
 
-    `broken` are the states in which a promise is broken: a search goes no further there. `steady` are the places
-    that are the same in all states. `labels` are the names that an action had where it was possible.
+    `broken` are the states that break a property: a search does not go beyond them. `steady` are the positions whose
+    value is the same in all states. `labels` are the names that an action had where it was possible.
     """
 
     searches: tuple[Searched, ...]
@@ -75,7 +76,7 @@ class Reached(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def questions(self) -> dict[str, tuple[tuple[object, ...], ...]]:
-        """What the rules of each slot were asked, in the order in which the questions came up."""
+        """The questions to the rules of each slot, in the order in which they came up."""
         found: dict[str, dict[tuple[object, ...], None]] = {}
         for steps in self.steps.values():
             for step in steps:
@@ -84,12 +85,12 @@ class Reached(msgspec.Struct, frozen=True, eq=False):
         return {slot: tuple(arguments) for slot, arguments in found.items()}
 
     def of(self, state: int) -> int:
-        """Return the place of the search that has a state."""
+        """Return the index of the search that has a state."""
         return next(n for n, each in enumerate(self.searches) if state < each.first + each.count)
 
 
 class NotWhole(ValueError):
-    """A search that cannot be written as a module; the message says why."""
+    """The search cannot be written as a module; the message states the reason."""
 
 
 def reached(
@@ -100,11 +101,11 @@ def reached(
     states_max: int = STATES_MAX,
     go_on: Callable[[int, int], bool] | None = None,
 ) -> Reached:
-    """Search a scenario's cluster to its end under each design, and give all that was reached.
+    """Search a scenario's cluster completely under each design, and return everything that was reached.
 
     Raises:
-        NotWhole: if a search has no end within the bound, or was stopped.
-        BadChange: if there is no such setting.
+        NotWhole: if a search does not end within the bound, or was stopped.
+        BadChange: if a setting is unknown.
     """
     gathered = _Gathered()
     for design in designs:
@@ -125,7 +126,7 @@ def reached(
 
 
 class _Gathered:
-    """Makes every state of finished searches again, and takes every step from it."""
+    """Rebuilds every state of finished searches, and takes every step from it."""
 
     def __init__(self) -> None:
         self._searches: list[Searched] = []
@@ -138,7 +139,7 @@ class _Gathered:
         self._count = 0
 
     def add(self, design: Design, search: Search, listener: Listener, found: Explored) -> None:
-        """Take a search."""
+        """Add a search."""
         model, graph, first = search.model, search.graph, self._count
         self._properties = search.properties
         worlds: list[tuple[World, tuple[Any, ...]]] = []
@@ -159,7 +160,7 @@ class _Gathered:
         self._searches.append(Searched(design, found, first, len(graph)))
 
     def all(self) -> Reached:
-        """Return everything together."""
+        """Return everything that was gathered."""
         variables, steady = [], []
         for place, values in self._values.items():
             at = self._at[place]
@@ -194,14 +195,14 @@ class _Gathered:
 def _state(
     search: Search, worlds: list[tuple[World, tuple[Any, ...]]], number: int
 ) -> tuple[World, tuple[Any, ...]]:
-    """Make a state of a search again, from the one that it was first reached from."""
+    """Rebuild a state of a search from the state that it was first reached from."""
     graph, model = search.graph, search.model
     if not number:
         world = model.initial()
         return world, tuple(p.initial(world) for p in search.properties)
     world, states = worlds[graph.came_from[number]]
     after, observed = search.take(world, states, model.enabled(world)[graph.by[number]])
-    # As it stood in the search's queue: a clock of records is set back there.
+    # As in the search's queue, where a clock of records is reset.
     return getattr(model, "shared", _same)(after), observed
 
 
@@ -210,7 +211,7 @@ def _same(world: World) -> World:
 
 
 def placed(world: World) -> Iterator[tuple[Place, Any]]:
-    """Yield the places of a world with their values; a table is one place for each key."""
+    """Yield the positions of a world with their values; a table has one position for each key."""
     for name in world.__struct_fields__:
         value = getattr(world, name)
         if isinstance(value, Table):

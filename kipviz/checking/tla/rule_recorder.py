@@ -1,4 +1,4 @@
-"""What a search asks the rules of a design, and what they answer."""
+"""The questions of a search to the rules of a design, and their answers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Asked(Value, frozen=True):
 
 
 class Listener:
-    """Hears what rules are asked while `listening`; each question counts once."""
+    """Records the questions to rules while `listening`; each question counts once."""
 
     def __init__(self) -> None:
-        """Hear nothing yet."""
+        """Start without recording."""
         self._heard: dict[Asked, None] | None = None
 
     @contextmanager
     def listening(self) -> Iterator[dict[Asked, None]]:
-        """Give what is asked from now on until the end, in the order of its first time."""
+        """Yield a dict that collects the questions from now until the end, in the order of their first time."""
         heard: dict[Asked, None] = {}
         self._heard = heard
         try:
@@ -41,7 +41,7 @@ class Listener:
             self._heard = None
 
     def model(self, model: ClusterModel, design: Design) -> ClusterModel:
-        """Return the same cluster under the same design, whose rules are listened to."""
+        """Return the same cluster under the same design, with rules that are recorded."""
         brokers, clients = design.broker_rules(), design.client_rules()
         return ClusterModel(model.spec, self._listened(brokers), self._listened(clients))
 

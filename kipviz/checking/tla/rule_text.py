@@ -1,7 +1,7 @@
-"""A rule's function as a formula of TLA+, where it is simple enough to be one.
+"""A rule's function as a formula of TLA+, if it is simple enough.
 
-Translated are comparisons, "and", "or", "not", sums, members of enums, numbers, texts, tuples, and returns behind
-plain ifs. Everything else has no formula here, and the module has a table of what the rule answered instead.
+Comparisons, "and", "or", "not", sums, members of enums, numbers, texts, tuples, and returns after plain ifs are
+translated. Any other rule has no formula, and the module contains a table of its answers instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMPARED: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 _COUNTED: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-# What a parameter may not be called in TLA+.
+# Names that a parameter cannot have in TLA+.
 _RESERVED = frozenset(
     re.findall(
         "[a-z]+",
@@ -44,11 +44,11 @@ _RESERVED = frozenset(
 
 
 class _NoFormula(Exception):
-    """The function is none that can be written as a formula."""
+    """The function cannot be written as a formula."""
 
 
 def parameters(rule: Callable[..., object], others: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of a rule's arguments as TLA+ may call them; `others` are names that are taken."""
+    """Return the names of a rule's arguments in TLA+; `others` are names that are in use."""
     taken = {name.lower() for name in others}
     return tuple(
         f"{name}_" if name.lower() in _RESERVED or name.lower() in taken else name
@@ -57,7 +57,7 @@ def parameters(rule: Callable[..., object], others: Sequence[str]) -> tuple[str,
 
 
 def formula(slot: Slot, rule: Callable[..., object], names: Sequence[str]) -> str | None:
-    """Return the right side of a rule's definition with its arguments called `names`; None if it has none."""
+    """Return the right-hand side of a rule's definition with its arguments called `names`, or None if there is none."""
     made, outside = _source(rule)
     if made is None:
         return None
@@ -83,7 +83,7 @@ def _arguments(rule: Callable[..., object]) -> tuple[str, ...]:
 
 
 def _source(rule: Callable[..., object]) -> tuple[ast.FunctionDef | None, Mapping[str, Any]]:
-    """Return the definition of a rule and the names from outside that it may use."""
+    """Return the definition of a rule and the outer names that it may use."""
     if isinstance(rule, Rule):
         tree, outside = ast.parse(rule.text), rule.names
     elif isinstance(rule, FunctionType):
@@ -95,7 +95,7 @@ def _source(rule: Callable[..., object]) -> tuple[ast.FunctionDef | None, Mappin
 
 
 class _Translation:
-    """Writes Python as TLA+, and refuses what it does not know."""
+    """Translates Python to TLA+; raises _NoFormula for anything else."""
 
     def __init__(
         self,
@@ -109,12 +109,12 @@ class _Translation:
         self._optional = optional
 
     def block(self, body: Sequence[ast.stmt]) -> str:
-        """Return what a block returns: one return, or an if with a return in each way."""
+        """Translate a block's result: one return, or an if with a return on each path."""
         if not body:
             raise _NoFormula
         first = body[0]
         if isinstance(first, ast.Return) and first.value is not None:
-            if self._optional:  # a value that may be None is a tuple of one or none
+            if self._optional:  # a value that may be None is a tuple of one or no element
                 return self._nothing(first.value)
             return self.value(first.value)
         if isinstance(first, ast.If):
@@ -128,7 +128,7 @@ class _Translation:
         raise _NoFormula
 
     def value(self, node: ast.expr) -> str:
-        """Return an expression."""
+        """Translate an expression."""
         match node:
             case ast.Name(id=name) if name in self._places:
                 return self._places[name]
@@ -170,7 +170,7 @@ class _Translation:
         return f"({left} {_COMPARED[op]} {self._beside(right, node.left)})"
 
     def _beside(self, node: ast.expr, other: ast.expr) -> str:
-        """Return one side of a comparison: a member of an enum is its number beside a number."""
+        """Translate one side of a comparison: beside a number, a member of an enum is its number."""
         if self._is_member(node) and not self._is_member(other):
             member = self._from_outside(node)
             kind = (

@@ -1,13 +1,13 @@
-"""In which situations a step is possible: the few variables that decide it, found from all that searches reached.
+"""The situations in which a step is possible: the few variables that decide it, derived from finished searches.
 
-Of an action the searches know each state in which it is possible, and each in which it is not. A set of variables
-decides it if whatever is known of two states with equal values of these variables goes together: whether it is
-possible, what it asks the rules, what it changes. One variable after the other is left out as long as the rest decides.
-That is exact for every state that was reached, and TLC reaches no other: it begins where a search began, and each
-step leads where the search's step led.
+For each action the searches know each state in which it is possible, and each in which it is not. A set of variables
+decides it if all states with equal values of these variables agree: whether it is possible, what it asks the rules,
+what it changes. One variable after the other is left out as long as the rest decides. This is exact for every state
+that was reached, and TLC reaches no other: it starts where a search started, and each step leads where the search's
+step led.
 
-Designs that differ ask and are told different things. Two situations of an action go together if the answers tell
-them apart: a rule of a design admits the one that its own search took, and no other.
+Different designs ask different questions and get different answers. Two situations of an action are compatible if the
+answers distinguish them: a rule of a design admits the one that its own search took, and no other.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import msgspec
 from kipviz.checking.tla.reachable_states import PROMISE, NotWhole, Reached, Step, Variable
 from kipviz.checking.tla.rule_recorder import Asked
 
-# For some of the variables, by their place in the list, the number of the value.
+# For some of the variables, by their index, the index of the value.
 Numbers: TypeAlias = tuple[tuple[int, int], ...]
 
-# What an action asks, and what it changes.
+# The questions of an action, and its changes.
 Row: TypeAlias = tuple[tuple[Asked, ...], Numbers]
 
 
 class Situation(msgspec.Struct, frozen=True, eq=False):
-    """Where an action is possible, what it asks, and what it changes."""
+    """Where an action is possible, its questions, and its changes."""
 
     when: Numbers
     asked: tuple[Asked, ...]
@@ -36,14 +36,14 @@ class Situation(msgspec.Struct, frozen=True, eq=False):
 
 
 class Update(msgspec.Struct, frozen=True, eq=False):
-    """How an action changes what is remembered of a promise: its value behind each situation, by the answers."""
+    """How an action changes the memory of a property: its value after each situation, by the answers."""
 
     variable: int
     rows: tuple[Situation, ...]
 
 
 class Deed(msgspec.Struct, frozen=True, eq=False):
-    """All that an action does in the searches."""
+    """Everything that an action does in the searches."""
 
     situations: tuple[Situation, ...]
     updates: tuple[Update, ...]
@@ -51,25 +51,25 @@ class Deed(msgspec.Struct, frozen=True, eq=False):
 
 
 class _Known(msgspec.Struct, eq=False):
-    """What is known of the states that agree in some variables: each design's own row, and all rows of them."""
+    """What is known of the states that agree in some variables: the row of each design, and all their rows."""
 
     own: dict[int, Row | None]
     rows: dict[Row, None]
 
 
 class Rules:
-    """What the rules of each design answer, and so which rows they admit."""
+    """The answers of each design's rules, and thereby the rows that they admit."""
 
     def __init__(self, reached: Reached) -> None:
-        """Take the designs of the searches."""
+        """Store the designs of the searches."""
         self._reached = reached
         self._admits: dict[tuple[int, tuple[Asked, ...]], bool] = {}
 
     def answer(self, design: int, slot: str, arguments: tuple[object, ...]) -> object:
-        """Return what a design's rule answers.
+        """Return the answer of a design's rule.
 
         Raises:
-            NotWhole: if it raises.
+            NotWhole: if the rule raises.
         """
         chosen = self._reached.searches[design].design
         try:
@@ -80,7 +80,7 @@ class Rules:
             ) from error
 
     def admits(self, design: int, asked: tuple[Asked, ...]) -> bool:
-        """Say whether a design answers all of this as it was answered."""
+        """Return whether a design gives all of these answers."""
         known = self._admits.get((design, asked))
         if known is None:
             known = all(self.answer(design, a.slot, a.arguments) == a.answer for a in asked)
@@ -89,13 +89,13 @@ class Rules:
 
 
 def deed(reached: Reached, rules: Rules, steps: Sequence[Step]) -> Deed:
-    """Return in which situations an action is possible, and what it does there."""
+    """Return the situations in which an action is possible, and what it does there."""
     variables = reached.variables
     promises = [n for n, each in enumerate(variables) if each.place[0] == PROMISE]
     world = [n for n in range(len(variables)) if n not in promises]
     changed = [n for n in world if any(_differs(variables[n], step) for step in steps)]
     still = [n for n in world if n not in changed]
-    # What a step does not change is the likeliest to have no say, and what has many values the likeliest of that.
+    # Variables that the step does not change are the least likely to matter, and among them those with many values.
     still.sort(key=lambda n: (-len(variables[n].values), n))
 
     def row_of(step: Step) -> Row:
@@ -152,7 +152,7 @@ def _known(reached: Reached, outcomes: Any) -> dict[tuple[int, ...], _Known]:
 def _decisive(
     known: dict[tuple[int, ...], _Known], order: Sequence[int], rules: Rules
 ) -> tuple[Situation, ...]:
-    """Leave out one variable after the other, in an order, as long as the others decide; return the rows."""
+    """Leave out one variable after the other, in the given order, as long as the others decide; return the rows."""
     kept = tuple(range(len(order)))
     for variable in order:
         place = kept.index(variable)
@@ -171,7 +171,7 @@ def _without(
     place: int,
     admits: Callable[[int, tuple[Asked, ...]], bool],
 ) -> dict[tuple[int, ...], _Known] | None:
-    """Return what is known without one variable; None if that does not go together."""
+    """Return what is known without one variable; None if it is contradictory then."""
     fewer: dict[tuple[int, ...], _Known] = {}
     joined: dict[tuple[int, ...], None] = {}
     for key, here in known.items():
@@ -188,7 +188,7 @@ def _without(
 
 
 def _mixed(here: _Known, admits: Callable[[int, tuple[Asked, ...]], bool]) -> bool:
-    """Say whether a design admits another row than its own."""
+    """Return whether a design admits another row than its own."""
     return any(
         row != own and admits(design, row[0])
         for design, own in here.own.items()

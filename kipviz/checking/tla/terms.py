@@ -1,8 +1,8 @@
-"""A value of the model as a term: what TLA+ and the Informal Trace Format can both say.
+"""A value of the model as a term, which both TLA+ and the Informal Trace Format can express.
 
 A term is a bool, an int, a text, a tuple of terms, a `Record` or a `Mapping`. Equal values have equal terms and
-different values different ones: a field that is left out is at its default, an enum member is its name, and a value
-that may be None is a tuple of one or none.
+different values different ones: a field that is left out has its default, an enum member is its name, and a value that
+may be None is a tuple of one or no element.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.core.values import Value, Written
 
-# What TLC can count with; a larger number is written as a text.
+# The largest number that TLC can count with; a larger number is written as a text.
 INT_MAX = 2**31 - 1
 
 
 class Record(Value, frozen=True):
-    """Fields by their names."""
+    """Fields by name."""
 
     fields: tuple[tuple[str, Any], ...]
 
@@ -39,10 +39,10 @@ Term: TypeAlias = bool | int | str | tuple[Any, ...] | Record | Mapping
 
 
 def term_of(value: object, kind: object = None) -> Term:
-    """Return the term of a value; `kind` is the type that its place declares, None where nobody does.
+    """Return the term of a value; `kind` is the type declared for it, None if there is none.
 
     Raises:
-        TypeError: if it holds what no value of the model holds.
+        TypeError: if it contains what no value of the model contains.
     """
     if kind is not None and NoneType in (kinds := _kinds(kind)):
         others = [one for one in kinds if one is not NoneType]
@@ -69,7 +69,7 @@ def term_of(value: object, kind: object = None) -> Term:
 
 
 def varying(values: Sequence[object]) -> list[Term]:
-    """Return terms of different values of one place, with nothing but what tells them apart."""
+    """Return terms of different values of one position, with nothing but what distinguishes them."""
     firsts = values[0]
     alike = {type(value) for value in values}
     if (
@@ -106,7 +106,7 @@ def varying(values: Sequence[object]) -> list[Term]:
 
 
 def records(values: Sequence[object]) -> list[Term]:
-    """Return terms of the different values of one part; a value of another kind, such as none, stands by itself."""
+    """Return terms of the different values of one part; a value of another kind, such as None, gets its own term."""
     kinds: dict[type, list[int]] = {}
     for at, value in enumerate(values):
         kinds.setdefault(type(value), []).append(at)
@@ -119,7 +119,7 @@ def records(values: Sequence[object]) -> list[Term]:
 
 
 def tla(term: Term) -> str:
-    """Return a term as TLA+ writes it."""
+    """Render a term in TLA+."""
     if isinstance(term, bool):
         return "TRUE" if term else "FALSE"
     if isinstance(term, int):
@@ -135,7 +135,7 @@ def tla(term: Term) -> str:
 
 
 def itf(term: Term) -> Any:
-    """Return a term as the Informal Trace Format writes it in JSON."""
+    """Return a term in the JSON of the Informal Trace Format."""
     if isinstance(term, bool | str):
         return term
     if isinstance(term, int):
@@ -148,7 +148,7 @@ def itf(term: Term) -> Any:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a string of TLA+, in ASCII: another character is written by its number, u{e9}."""
+    """Return a text as a TLA+ string in ASCII; any other character is written by its number, u{e9}."""
     return f'"{"".join(map(_letter, text))}"'
 
 

@@ -1,4 +1,4 @@
-"""A trace of another tool as a run of ours: each step is found among what is possible there, by its name and arguments."""
+"""A trace of another tool as a run of ours: each step is found among the possible actions, by its name and arguments."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def load(
 ) -> Run:
     """Open a file of a run: one of kipviz's own, or a trace that TLC, Apalache or Quint wrote.
 
-    A trace of another tool is about the search that `module` was written of, or about `scenario` under `design`, with
-    `budget` for what may go wrong; an ITF that kipviz wrote says so itself.
+    A trace of another tool belongs to the search from which `module` was written, or to `scenario` under `design`, with
+    the fault budget `budget`. An ITF document that kipviz wrote contains this itself.
 
     Raises:
-        TraceFileError: if the file cannot be read, or a step is not possible where the trace takes it.
-        ValueError: for a word that names nothing.
+        TraceFileError: if the file cannot be read, or a step of the trace is not possible.
+        ValueError: for an unknown name.
     """
     try:
         data = untrusted_file.read(path)
     except OSError:
-        return runs.load(path)  # which says what is wrong with the file
+        return runs.load(path)  # it raises with the reason
     if not looks_foreign(data):
         return runs.load(path)
     name = os.fspath(path)
@@ -94,7 +94,7 @@ def _origin(
 
 
 def _of_module(module: str | os.PathLike[str], design: str | None) -> dict[str, Any]:
-    """Return what the head of a module says, for one of its designs."""
+    """Return the head of a module for one of its designs."""
     name = os.fspath(module)
     try:
         text = untrusted_file.read(module)[:_HEAD_MAX].decode(errors="replace")
@@ -124,10 +124,10 @@ def _of_module(module: str | os.PathLike[str], design: str | None) -> dict[str, 
 
 
 def _actions(path: str, trace: Foreign, model: Model) -> tuple[ClusterAction, ...]:
-    """Return the actions of a trace, each possible where it is taken.
+    """Return the actions of a trace, each of which is possible at its step.
 
     Raises:
-        TraceFileError: at the first one that is not, or that may be several.
+        TraceFileError: at the first one that is not possible or is ambiguous.
     """
     world, taken = model.initial(), []
     met: dict[ClusterAction, None] = {}
@@ -139,9 +139,7 @@ def _actions(path: str, trace: Foreign, model: Model) -> tuple[ClusterAction, ..
             names = _listed(world, found or possible)
             if found:
                 raise TraceFileError(f"{where} may be any of {names}: give its arguments")
-            more = model.enabled(
-                _lent(world)
-            )  # what only the faults that are allowed stand against
+            more = model.enabled(_lent(world))  # actions that only the fault budget excludes
             close = next((a for a in (*met, *more) if _is(step, world, a)), None)
             why = f": {model.why_not(world, close)}" if close else _like(step, possible)
             raise TraceFileError(f"{where} is not possible there{why}. Possible are {names}")
@@ -152,7 +150,7 @@ def _actions(path: str, trace: Foreign, model: Model) -> tuple[ClusterAction, ..
 
 
 def _is(step: Named, world: World, action: ClusterAction) -> bool:
-    """Say whether a step names an action: by its name in a module, its words, or its kind with its arguments."""
+    """Return whether a step names an action: by its name in a module, its words, or its kind with its arguments."""
     fields = action.__struct_fields__
     kind = type(action).__name__
     values = {"kind": kind, **{field: getattr(action, field) for field in fields}}
@@ -175,7 +173,7 @@ def _is(step: Named, world: World, action: ClusterAction) -> bool:
 
 
 def _again(asked: str, name: str) -> bool:
-    """Say whether a name is another one's with the letter that tells it apart in a module."""
+    """Return whether a name is another one's plus the letter that makes it unique in a module."""
     rest = asked.removeprefix(word(name).lower())
     return asked != rest and rest in ("_x", "_y", "_z")
 
@@ -185,7 +183,7 @@ def _as_given(value: object) -> Any:
 
 
 def _lent(world: World) -> World:
-    """Return the world with one more of everything that may go wrong."""
+    """Return the world with one more of every fault in its budget."""
     budget = world.budget
     return world.but(
         budget=budget.but(**{f: getattr(budget, f) + 1 for f in budget.__struct_fields__})
@@ -207,7 +205,7 @@ def _listed(world: World, actions: Sequence[ClusterAction]) -> str:
 
 
 def _changes(trace: Foreign, run: Run) -> tuple[str, ...]:
-    """Say where the states of a document that kipviz wrote differ from those of the run."""
+    """Return where the states of a document that kipviz wrote differ from those of the run."""
     now = states_of(run)["states"]
     for number, (state, was) in enumerate(zip(now, trace.states, strict=True)):
         for name in dict.fromkeys((*state, *was)):
