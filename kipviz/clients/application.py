@@ -1,13 +1,11 @@
-"""The application: the reader's own loop, a line at a time, and the clients that it uses.
+"""An application: the reader's own loop, run one line at a time, and the clients that it uses.
 
-WHO: a process with one application thread (or several: `kipviz.clients.workers`), one producer and one consumer of either kind, and
-  whatever other clients its story needs.
-WHERE IN KAFKA: nowhere; it is the code around the clients (KIP-1289 "Pseudo code").
-DURABILITY: none. A crash ends the process; the next one starts at the first line with the same
-  transactional id and another member id.
-NOT MODELLED: expressions and variables: a program is a list of lines, each with one call. What
-  processing a record means is that its output is named after it. An exception that is no
-  KafkaException (a call in the wrong state) ends the program, as it would in Java.
+WHO: a process with one application thread (or several: `kipviz.clients.workers`), one producer, one consumer of either
+kind, and any other clients that its story needs. WHERE IN KAFKA: nowhere; it is the code around the clients (KIP-1289
+"Pseudo code"). DURABILITY: none. A crash ends the process; the next one starts at the first line with the same
+transactional id and another member id. NOT MODELLED: expressions and variables: a program is a list of lines, each with
+one call. Processing a record means that the output is named after it. An exception that is not a KafkaException (a call
+in the wrong state) ends the program, as it would in Java.
 """
 
 from __future__ import annotations
@@ -29,12 +27,12 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgeType
 
-# Why a thread that nobody has started is in no line, and why one is that is through.
+# Why a thread runs no line: it was not started yet, or it ran through its program.
 IDLE, THROUGH = "it has not been started", "it ran to its last line"
 
 
 class Call(StrEnum):
-    """What a line of the program does; what each call means is in `kipviz.clients.calls`."""
+    """What a line of the program does. `kipviz.clients.calls` says what each call means."""
 
     INIT_TRANSACTIONS = "initTransactions"
     POLL = "poll"
@@ -98,7 +96,7 @@ class Call(StrEnum):
 
     @property
     def role(self) -> Call:
-        """The call of KafkaProducer that does the same in a transaction; the call itself if none does."""
+        """The call of KafkaProducer that does the same in a transaction, or the call itself if there is no such call."""
         return ROLES.get(self, self)
 
 
@@ -120,19 +118,18 @@ STAGING = (
 
 
 class Line(Value, frozen=True, cache_hash=True):
-    """One line of a program: its text, its call, and where to go on.
+    """One line of a program: its text, its call, and the line that follows.
 
-    `then` is the next line (-1: the one below), `on_error` the line of the catch block for a
-    KafkaException (-1: none, the process ends); a line behind the last one is the end. `verdicts` says what acknowledge() or
-    sendShareAcknowledgementsToTransaction() says of which record: (offset, type), where offset
-    -1 stands for every other record of the batch. `client` names the client that is called: "" is
-    the producer or the consumer that every application has. `target` is what the call is about if
-    the application has more than one of it, such as a partition, or the offset of the one record
-    that acknowledge() is about. `metadata` says whether sendOffsetsToTransaction() is given
-    consumer.groupMetadata() or nothing but the group's id. `rethrows` names exceptions that this line,
-    the last of a chain of catch blocks, throws again: the process ends with them, and the call is not made.
-    `catches` names the exceptions that the catch block takes; none is every KafkaException. `above` are the lines
-    of the source that stand above this one and call nothing, `below` those under the program's last one.
+    `then` is the next line (-1: the one below), `on_error` the line of the catch block for a KafkaException (-1: there
+    is no catch block and the process ends). A line number past the last line ends the program. `verdicts` are the types
+    with which acknowledge() or sendShareAcknowledgementsToTransaction() acknowledges records: (offset, type), where
+    offset -1 stands for every other record of the batch. `client` names the client that is called: "" is the producer
+    or the consumer that every application has. `target` is the object of the call if the application has several, such
+    as a partition, or the offset of the one record that acknowledge() names. `metadata` says whether
+    sendOffsetsToTransaction() gets consumer.groupMetadata() or only the group's id. `rethrows` names exceptions that
+    this line, the last of a chain of catch blocks, throws again: the process ends with them, and the call is not made.
+    `catches` names the exceptions that the catch block catches; empty means every KafkaException. `above` are the
+    source lines above this one that call nothing, `below` those under the program's last one.
     """
 
     text: str
@@ -150,9 +147,9 @@ class Line(Value, frozen=True, cache_hash=True):
 
 
 class Worker(Value, frozen=True):
-    """A further application thread of a process: where its part of the program begins, and its place in it.
+    """A further application thread of a process: its first line and its current line.
 
-    `ended` says why it is in no line, `gate` as for a process.
+    `ended` says why it runs no line. `gate` has the same meaning as in the process.
     """
 
     name: str
@@ -165,11 +162,11 @@ class Worker(Value, frozen=True):
 
 
 class Application(Part, frozen=True, cache_hash=True):
-    """A process: its program, its place in it, and its clients; `others` by their names.
+    """A process: its program, its current line, and its clients (`others` by their names).
 
-    `workers` are its further application threads, which have the same program, each from a line of its
-    own on. `gate` says that its thread stands between a look at a session and the call itself. `thread` is
-    the further thread whose place the process shows at the moment, "" between two steps.
+    `workers` are its further application threads. They run the same program, each from its own first line. `gate` is
+    set while the thread is between checking a session and making the call. `thread` is the further thread whose current
+    line the process shows now, "" between two steps.
     """
 
     name: str
@@ -195,7 +192,7 @@ class Application(Part, frozen=True, cache_hash=True):
 
     @property
     def share_consumers(self) -> tuple[ShareConsumer, ...]:
-        """Its share consumers: its own, and those of further members."""
+        """Its share consumers: its own, and those that are further members."""
         return tuple(each for each in self.clients if isinstance(each, ShareConsumer))
 
     @property
@@ -205,20 +202,20 @@ class Application(Part, frozen=True, cache_hash=True):
 
     @property
     def holder(self) -> Holder:
-        """The client that has the transactions of the process: its session, else its producer."""
+        """The client that holds the transactions of the process: its session if it has one, otherwise its producer."""
         return self.session or self.producer
 
     @property
     def manager(self) -> TransactionManager:
-        """The transaction manager of the process, whoever holds it."""
+        """The transaction manager of the process, in its session or its producer."""
         return self.holder.manager
 
     def client_at(self, source: str) -> Client | None:
-        """Give the client that sends under this name, such as "app-1/producer"; None if none does."""
+        """Return the client that sends under this name, such as "app-1/producer", or None."""
         return next((client for client in self.clients if client.source == source), None)
 
     def with_client(self, client: Client) -> Application:
-        """Give the same process with one client changed, known by its source."""
+        """Return the process with one client replaced; the client is found by its source."""
         if client.source == self.producer.source:
             return self.but(producer=client)
         if client.source == self.consumer.source:
@@ -226,14 +223,14 @@ class Application(Part, frozen=True, cache_hash=True):
         return self.but(others=self.others.set(client.source.partition("/")[2], client))
 
     def changing(self) -> tuple[object, ...]:
-        """Give what a step can change in it: not its program, nor its names."""
+        """Return the parts that a step can change: not the program, and not the names."""
         place = (self.life, self.alive, self.line, self.waiting, self.records, self.ended)
         threads = (self.gate, *self.workers) if self.workers else ()
         return (*place, self.producer, self.consumer, *self.others.values(), *threads)
 
 
 def crashed(me: Application) -> Application:
-    """Give the process after its death: of what it talked to, only a database notices at once."""
+    """Return the process after a crash. Of its peers, only a database notices at once."""
     others = {
         name: external_database.crashed(c) if isinstance(c, ExternalDatabase) else c
         for name, c in me.others.items()
@@ -242,7 +239,7 @@ def crashed(me: Application) -> Application:
 
 
 def databases_changed(before: Application, after: Application) -> tuple[Event, ...]:
-    """Say what became of the databases of a process in one step."""
+    """Return the events about the databases of a process that one step changed."""
     events: tuple[Event, ...] = ()
     for name, was in before.others.items():
         now = after.others[name]
@@ -252,7 +249,7 @@ def databases_changed(before: Application, after: Application) -> tuple[Event, .
 
 
 def restarted(me: Application) -> Application:
-    """Give the process that is started after a crash: nothing is remembered but names."""
+    """Return the process that starts after a crash. It remembers nothing but names."""
     life = me.life + 1
     return Application(
         me.name,

@@ -1,6 +1,7 @@
-"""The calls of an application thread: what each one does to which client, and when it is legal.
+"""The calls of an application thread: what each call does, on which client, and when it is legal.
 
-One row a call. A new call is a name in `Call`, a function in `kipviz.clients.calling` and a row in `CALLS`.
+There is one row for each call. A new call is a name in `Call`, a function in `kipviz.clients.calling` and a row in
+`CALLS`.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
 
 
 class Calling(Value, frozen=True):
-    """What there is to know about a call.
+    """The facts about one call.
 
-    `of` is the kind of client that it is a method of. `blocking` says that the thread waits until the client
-    is `done`; it comes back `at_once` if there is nothing to wait for. `legal` are the states of the producer
-    in which the call may be made; in an error state it throws that error, in another one the exception
-    `illegal`; a call with an exception of its own throws that in every state but the legal ones. `enter`
-    gives the application after the call was entered.
+    `of` is the kind of client whose method it is. A `blocking` call makes the thread wait until the client is `done`.
+    An `at_once` call returns at once if there is nothing to wait for. `legal` are the producer states in which the call
+    may be made. In an error state the call throws that error, and in any other state the exception `illegal`. A call
+    with its own exception throws that one in every state that is not legal. `enter` returns the application after the
+    call was entered.
     """
 
     of: str
@@ -55,12 +56,12 @@ class Calling(Value, frozen=True):
 
     @property
     def always_illegal(self) -> bool:
-        """Whether its own exception goes before the producer's error."""
+        """Whether the call's own exception takes precedence over the producer's error."""
         return self.illegal == INVALID_TXN_STATE
 
 
 def client_of(me: Application, line: Line) -> Client:
-    """Give the client whose method a line calls."""
+    """Return the client whose method a line calls."""
     of = CALLS[line.call].of
     if of == PRODUCER:
         return named_client(me, line, me.producer)
@@ -83,12 +84,12 @@ OF_SESSIONS = (
     C.HEARTBEAT,
     C.CLOSE,
 )
-# Those that make a session: no other one has to be in any state for them.
+# The calls that create a session. They need no other client in any state.
 CONSTRUCTORS = (C.NEW_SESSION, C.NEW_PRODUCER, C.RESUME)
 IN_TRANSACTION = (S.IN_TRANSACTION,)
 OPEN = (S.IN_TRANSACTION, S.PREPARED_TRANSACTION)
 
-# How the target of a call is read, where it is more than a name.
+# How the target of a call is parsed, where it is more than a name.
 TARGETS: dict[Call, Callable[[str], object]] = {
     **READ_BY_OPERATORS,
     **READ_OF_ACLS,
@@ -126,7 +127,7 @@ CALLS: dict[Call, Calling] = {
     C.COMMIT_ASYNC: Calling(CONSUMER, consumer_calls.commit_async),
     C.CLOSE_CONSUMER: Calling(CONSUMER, consumer_calls.close_consumer, True),
     C.INITIALIZE: Calling(PRODUCER, producer_calls.init_transactions, True, (S.UNINITIALIZED,)),
-    # Constructors: it does not matter what the session before it was doing.
+    # Constructors: the state of the previous session does not matter.
     C.NEW_SESSION: Calling(PRODUCER, session_calls.new_session, False, tuple(S)),
     C.NEW_PRODUCER: Calling(PRODUCER, session_calls.new_producer, False, tuple(S)),
     C.TRANSACTION_SESSION: Calling(PRODUCER, session_calls.transaction_session, False, tuple(S)),
@@ -147,7 +148,7 @@ CALLS: dict[Call, Calling] = {
     C.FIND_HANGING: Calling(ADMIN, admin_calls.asking(administering.find_hanging), True),
     C.ABORT_BY_HAND: Calling(ADMIN, admin_calls.asking(administering.abort_transaction), True),
     C.FENCE_PRODUCERS: Calling(ADMIN, admin_calls.asking(administering.fence_producers), True),
-    # KIP-939: the same for one name, to end what has no time limit.
+    # KIP-939: the same for one transactional id, to end a transaction that has no timeout.
     C.FORCE_TERMINATE: Calling(ADMIN, admin_calls.asking(administering.fence_producers), True),
     C.DESCRIBE_SHARE_GROUPS: Calling(
         ADMIN, admin_calls.asking(administering.describe_share_group), True
@@ -174,7 +175,7 @@ CALLS: dict[Call, Calling] = {
     C.SUBSCRIBE: Calling(CONSUMER, consumer_calls.subscribe),
     C.FLUSH: Calling(PRODUCER, producer_calls.flush, True, tuple(S)),
     C.SEEK: Calling(CONSUMER, consumer_calls.seek),
-    # Of the language, not of a client: they are listed with those that need no producer's state.
+    # Calls of the language, not of a client: they are listed with those that need no producer state.
     C.SUBMIT: Calling(CONSUMER, workers.submit),
     C.GET: Calling(CONSUMER, workers.get),
     C.DATABASE_INSERT: Calling(databases.NAME, database_calls.insert),

@@ -1,8 +1,4 @@
-"""What a catch block catches: the class of the exception that a call throws, and who may name it.
-
-Source: TransactionManager.maybeFailWithError, TransactionalRequestResult.await, ConsumerCoordinator,
-CommitRequestManager.
-"""
+"""Catch blocks: the class of the exception that a call throws, and which catch blocks may name it."""
 
 from __future__ import annotations
 
@@ -21,11 +17,11 @@ TIMEOUT = "TimeoutException"
 UNSUPPORTED_VERSION = "UnsupportedVersionException"
 FENCED = "ProducerFencedException"
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
-# A process ends with these whatever its catch block does: it can throw them again, and nothing else.
+# These end the process, whatever its catch block does: it can only rethrow them.
 RETHROWN = (FENCED, UNSUPPORTED_VERSION)
 
 _WRITES = ("AddPartitionsToTxn", "TxnShareAcknowledge", "EndTxn")
-# The requests whose errors a call returns with.
+# The requests whose errors a call throws.
 _REQUESTS = {
     Call.INIT_TRANSACTIONS: ("FindCoordinator", "InitProducerId"),
     Call.SEND_OFFSETS: ("AddOffsetsToTxn", "FindCoordinator", "TxnOffsetCommit"),
@@ -33,7 +29,7 @@ _REQUESTS = {
     Call.PREPARE_TRANSACTION: _WRITES,
 }
 _OF_BATCHES = ("TransactionAbortableException",)
-# What a call throws under a name of its own.
+# The exceptions that a call throws under a name of their own.
 _NAMED = {
     Call.INIT_TRANSACTIONS: (TIMEOUT,),
     Call.SEND_OFFSETS: (TIMEOUT,),
@@ -49,9 +45,9 @@ _NAMED = {
 
 
 def catchable(call: Call) -> tuple[str, ...]:
-    """Give the subclasses of KafkaException that a catch block around a call may name, in order.
+    """Return the subclasses of KafkaException that a catch block around a call may name, in order.
 
-    Those with which the producer is lost are not among them: the process ends with them.
+    Exceptions that fence or end the producer are not among them, because they end the process.
     """
     named = set(_NAMED.get(call, ()))
     for request in _REQUESTS.get(call, ()):
@@ -63,24 +59,24 @@ def catchable(call: Call) -> tuple[str, ...]:
 
 
 def is_caught(me: Application, line: Line, raised: str) -> bool:
-    """Say whether the catch block of a line, if it has one, takes what its call has thrown.
+    """Return whether a line has a catch block that catches the exception of its call.
 
-    It does not if it is of another class, or is thrown again. Clause: KIP-1289 Pseudo code, 'throw fatal'.
+    It does not if the exception is of another class, or is thrown again. Clause: KIP-1289 Pseudo code, 'throw fatal'.
     """
     if line.on_error < 0:
         return False
     if line.catches and class_thrown(me, line, raised) not in line.catches:
         return False
     if line.on_error >= len(me.program):
-        return True  # the catch block is the end
+        return True  # the catch block ends the program
     return not raised.startswith(me.program[line.on_error].rethrows)
 
 
 def class_thrown(me: Application, line: Line, raised: str) -> str:
-    """Give the class of the exception with which a thread leaves a call.
+    """Return the class of the exception that a call throws to its thread.
 
-    A producer that is in error already throws a KafkaException around what it has met before; only the
-    call that waited for the answer throws that itself.
+    A producer that is already in an error state throws a KafkaException around the earlier error. Only the call that
+    waited for the response throws that error itself.
     """
     client = client_of(me, line)
     transactional = isinstance(client, Holder) and (
@@ -100,8 +96,8 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
 
 
 def goes_on_elsewhere(me: Application, line: Line) -> bool:
-    """Say whether the catch block turns to an object that has no error: a new session, a database."""
+    """Return whether the catch block uses an object without an error: a new session, or a database."""
     if line.on_error >= len(me.program):
-        return False  # the catch block is the end
+        return False  # the catch block ends the program
     call = me.program[line.on_error].call
     return call in CONSTRUCTORS or CALLS[call].of == external_database.NAME

@@ -1,7 +1,7 @@
-"""The exception that an error is thrown as: its class, and what kind of error it is to the application.
+"""The exception that an error becomes: its class, and its kind for the application.
 
 The class follows from the error code and the request (org.apache.kafka.common.errors, the handlers of
-TransactionManager). What a catch block gets is in `catching`, which knows the call and the client's state, too.
+TransactionManager). What a catch block catches is in `catching`, which also knows the call and the client's state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kipviz.clients.transactions.producer_errors import (
 from kipviz.core.values import Value
 from kipviz.messages.errors import RETRIABLE, Errors
 
-# Classes whose name does not follow from the code's.
+# Classes whose name does not follow from the name of the code.
 CLASSES = {
     Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
     Errors.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequenceException",
@@ -32,8 +32,8 @@ CLASSES = {
     Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
     Errors.INVALID_REGULAR_EXPRESSION: "InvalidRegularExpression",
 }
-# What a handler of TransactionManager throws under its own class; of all else that is not asked again
-# it makes a KafkaException with the error's message. Requests of drafts have no such handler.
+# The errors that a handler of TransactionManager throws under their own class. Every other error that is not retried
+# becomes a KafkaException with the error's message. Requests of drafts have no such handler.
 STATE = (
     Errors.INVALID_TXN_STATE,
     Errors.INVALID_PRODUCER_ID_MAPPING,
@@ -55,7 +55,7 @@ BY_CLASS: dict[str, tuple[Errors, ...]] = {
         ABORTS_IT,
     ),
 }
-# sendOffsetsToTransaction() reports a group that has moved on in the words of commitSync().
+# sendOffsetsToTransaction() reports a group that rebalanced meanwhile with commitSync()'s words.
 COMMIT_FAILED = (
     Errors.ILLEGAL_GENERATION,
     Errors.UNKNOWN_MEMBER_ID,
@@ -78,32 +78,32 @@ ADVICE = {
 
 
 class Thrown(Value, frozen=True):
-    """An error as the application meets it; `kind` is one of those that `ADVICE` has."""
+    """An error as the application sees it; `kind` is a key of `ADVICE`."""
 
     exception: str
     kind: str
 
     @property
     def words(self) -> str:
-        """The class, its kind and what to do, in one line."""
+        """The class, its kind and what to do next, in one line."""
         return f"{self.exception}: {self.kind}, {ADVICE[self.kind]}"
 
 
 def told(words: str) -> tuple[str, Errors | None]:
-    """Return the request and the error that a client's words name ("EndTxn: PRODUCER_FENCED")."""
+    """Return the request and the error that a client's error text names ("EndTxn: PRODUCER_FENCED")."""
     request, _, name = words.partition(": ")
     return request, Errors.__members__.get(name)
 
 
 def thrown(request: str, error: Errors) -> Thrown:
-    """Say what an error answered to a producer's request is to its application, by its code alone.
+    """Return the exception that an error of a producer's request becomes, from its code alone.
 
-    What the application may do now is in `views.explanations.exceptions`, which knows the state of the client, too.
+    `views.explanations.exceptions`, which also knows the client's state, says what the application may do next.
     """
     if request == "Produce":
         fatal = error in FATAL_OF_PRODUCE
         if not fatal and (error in RETRIABLE or error is Errors.INVALID_TXN_STATE):
-            # A batch is sent again until its time is over; then this is what the caller sees.
+            # A batch is retried until delivery.timeout.ms; then the caller sees this.
             kind = RETRIES if error in RETRIABLE else ABORTS
             return Thrown("TransactionAbortableException", kind)
         return Thrown(class_of(error), ENDS if fatal else ABORTS)
@@ -113,13 +113,13 @@ def thrown(request: str, error: Errors) -> Thrown:
     if request == "TxnOffsetCommit" and error in COMMIT_FAILED:
         return Thrown("CommitFailedException", kind)
     if error in (Errors.INVALID_PRODUCER_EPOCH, Errors.PRODUCER_FENCED):
-        # Handlers of transactional requests take the one for the other.
+        # The handlers of transactional requests convert one into the other.
         return Thrown("ProducerFencedException", kind)
     known = error in BY_CLASS.get(request, (error,))
     return Thrown(class_of(error) if known else "KafkaException", kind)
 
 
 def class_of(error: Errors) -> str:
-    """Give the simple name of the exception that an error code is thrown as."""
+    """Return the simple class name of the exception for an error code."""
     plain = "".join(word.title() for word in error.name.split("_"))
     return CLASSES.get(error, f"{plain}Exception")

@@ -1,7 +1,7 @@
-"""The source that a program was written in: its lines, and which of them the thread is in.
+"""The source of a program: its lines, and the ones that the threads are in.
 
-A program of the package has a line of source for each call. One that a reader has written in Python has
-lines that call nothing, too: `while True:`, `try:`, an empty one. They are kept beside the calls.
+A program of the package has one source line for each call. A reader's program in Python also has lines that call
+nothing: `while True:`, `try:`, an empty line. They are kept beside the calls.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from kipviz.clients.application import Line
 from kipviz.core.values import Value
 
-# The number of a line of source that calls nothing.
+# The place of a source line that calls nothing.
 NO_CALL = -1
 
 
 class SourceLine(Value, frozen=True):
-    """A line of source: its number from 1 on, its text, and the place in the program of the call in it."""
+    """A source line: its number from 1 on, its text, and the place of its call in the program."""
 
     number: int
     text: str
@@ -22,7 +22,7 @@ class SourceLine(Value, frozen=True):
 
 
 def source_of(program: tuple[Line, ...]) -> tuple[SourceLine, ...]:
-    """Give every line of a program's source, those that call nothing too."""
+    """Return every line of a program's source, including those that call nothing."""
     rows: list[tuple[str, int]] = []
     for at, line in enumerate(program):
         rows += [(text, NO_CALL) for text in line.above]
@@ -31,6 +31,6 @@ def source_of(program: tuple[Line, ...]) -> tuple[SourceLine, ...]:
 
 
 def number_in_source(program: tuple[Line, ...], at: int) -> int:
-    """Give the number, from 1 on, of the line of source that a place in the program has."""
+    """Return the source line number, from 1 on, of a place in the program."""
     above = sum(1 + len(line.above) + len(line.below) for line in program[:at])
     return above + len(program[at].above) + 1

@@ -1,4 +1,4 @@
-"""The questions on which designs disagree that a client answers."""
+"""The questions on which designs disagree and that a client answers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgementBatch
 
-# How many records a producer has numbered, per partition.
+# The number of records that a producer has numbered, by partition.
 Sequences: TypeAlias = Table[str, int]
 
 
-# A member's id and its epoch, or the generation.
+# A member id and its epoch or generation.
 Member: TypeAlias = tuple[str, int]
 
 
 class Entry(StrEnum):
-    """What a thread's call on a session finds: it goes in, waits, goes in later, or is not let in."""
+    """What a thread's call on a session does: it enters, waits, enters later, or is rejected."""
 
     ENTERS = "enters"
     WAITS = "waits"
@@ -31,12 +31,16 @@ class ClientRules(Value, frozen=True):
     """What the clients of one design do where the proposals differ."""
 
     next_poll: Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
-    """What does the next poll() say of the batch before it: (offsets of the batch, offsets staged
-    through the producer) -> acknowledgements? (KIP-1289 pseudo code; finding X1.)"""
+    """Which acknowledgements does the next poll() send for the previous batch:
+
+    (offsets of the batch, offsets staged through the producer) -> acknowledgements? (KIP-1289 pseudo code; finding X1.)
+    """
 
     explicit_mode: Callable[[tuple[int, ...]], tuple[int, ...]]
-    """Which records has the application acknowledged, for the next poll() in explicit mode: (offsets
-    staged through the producer) -> those that count? (ShareConsumerImpl.collect; finding X27.)"""
+    """Which records count as acknowledged for the next poll() in explicit mode:
+
+    (offsets staged through the producer) -> those that count? (ShareConsumerImpl.collect; finding X27.)
+    """
 
     session_commit: Callable[[tuple[str, ...]], tuple[str, ...]]
     """For which clients does the EndTxn of a TransactionSession wait: (those with unsent work)?
@@ -46,12 +50,16 @@ class ClientRules(Value, frozen=True):
     """Does a failure of a bound client also fail the session? (KIP-1310 3.2; study B18.)"""
 
     session_identity: Callable[[bool], tuple[bool, bool]]
-    """What does a bound producer take over when its session has the next identity: (has a batch of
-    it been refused?) -> (the identity?, with sequences from 0?) (KIP-1310 3.2; study B19.)"""
+    """What does a bound producer adopt when its session gets the next identity:
+
+    (has a batch of it been rejected?) -> (the identity?, with sequences from 0?) (KIP-1310 3.2; study B19.)
+    """
 
     session_sequences: Callable[[tuple[Sequences, ...]], tuple[Sequences, ...]]
-    """With which sequences do the producers of one session go on: (what each has counted)?
-    (KIP-1310 3.2 "sequence numbers"; study B15.)"""
+    """With which sequences do the producers of one session continue:
+
+    (the count of each)? (KIP-1310 3.2 "sequence numbers"; study B15.)
+    """
 
     session_producers: Callable[[int], bool]
     """May one more producer be bound to a session: (how many are)? (KIP-1310 2.3; study B15.)"""
@@ -63,8 +71,10 @@ class ClientRules(Value, frozen=True):
     """May completeTransaction(state) be called on a resumed session? (KIP-1310 2.1 and 7.1.)"""
 
     session_timeout: Callable[[int, int], int]
-    """What does a session tell its coordinator of its time-out: (transaction.session.timeout.ms, the
-    interval of its heartbeats)? (KIP-1310 2.2 against KIP-1309.)"""
+    """Which timeout does a session send to its coordinator:
+
+    (transaction.session.timeout.ms, the interval of its heartbeats)? (KIP-1310 2.2 against KIP-1309.)
+    """
 
     session_enlist: Callable[[tuple[str, ...]], tuple[str, ...]]
     """Which partitions does a session add below transaction version 2: (those that its producers are
@@ -75,46 +85,64 @@ class ClientRules(Value, frozen=True):
     (KIP-1310 3.3 and 6.1 against KIP-890.)"""
 
     session_close: Callable[[bool], bool]
-    """Does close() of a session abort what is open: (was it resumed)? (KIP-1310 2.1; Sender.run.)"""
+    """Does close() of a session abort its open transaction: (was it resumed)? (KIP-1310 2.1; Sender.run.)"""
 
     session_and_id: Callable[[str, str], str]
-    """By which identity does a producer go that is given a session and a transactional.id: (the session's,
-    the one in its configurations) -> one of them, or "" for none? (KIP-1310 2.3.)"""
+    """Which identity does a producer use that has a session and a transactional.id:
+
+    (the session's, the one in its configurations) -> one of them, or "" for neither? (KIP-1310 2.3.)
+    """
 
     session_threads: Callable[[bool, bool], Entry]
-    """What does a call of one thread find: (is another thread in a call of the session, is it the
-    send() of a bound producer)? (KIP-1310 2.1 "thread-safe".)"""
+    """What does a call of one thread do:
+
+    (is another thread in a call of the session, is it the send() of a bound producer)? (KIP-1310 2.1 "thread-safe".)
+    """
 
     staging_starts: Callable[[], bool]
     """Does staging an acknowledgement start the producer's transaction? (Finding X11.)"""
 
     producer_member: Callable[[Member, Member, Member], Member]
-    """In whose name does a producer send offsets: (the consumer's member when it initialised, the
-    consumer's member now, the one that the call is given)? (KIP-447, both drafts and what ships.)"""
+    """Which member does a producer name when it sends offsets:
+
+    (the consumer's member when it initialised, the consumer's member now, the one that the call gets)? (KIP-447, both
+    drafts and the released version.)
+    """
 
     init_joins: Callable[[], bool]
     """Does initTransactions() wait until the consumer has joined its group? (KIP-447, second draft:
     "blocking call until consumer successfully joins the group".)"""
 
     poll_before_staging: Callable[[tuple[int, ...], tuple[int, ...]], bool]
-    """May poll() be called in a transaction whose outputs may be of the batch before it: (offsets of
-    the batch, offsets that are staged or acknowledged)? (KIP-1289 pseudo code; finding X24.)"""
+    """May poll() be called in a transaction whose outputs may come from the previous batch:
+
+    (offsets of the batch, offsets that are staged or acknowledged)? (KIP-1289 pseudo code; finding X24.)
+    """
 
     poll_while_staging: Callable[[bool], bool]
-    """Does poll() wait: (is a staging on its way)? (KIP-1289 "returns after enqueueing"; X25.)"""
+    """Does poll() wait: (is a transactional acknowledgement in flight)? (KIP-1289 "returns after enqueueing"; X25.)"""
 
     dropped_staging: Callable[[], bool]
-    """Does the consumer have its records back when a staging is refused, or given up with its
-    transaction? (KIP-1289 "Records will be re-delivered on next poll()"; finding X26.)"""
+    """Does the consumer get its records back when a staging is rejected, or abandoned with its transaction?
+
+    (KIP-1289 "Records will be re-delivered on next poll()"; finding X26.)
+    """
 
     prepare_waits: Callable[[bool], bool]
-    """Does prepareTransaction() wait: (is a staging unanswered)? (KIP-939 prepareTransaction, which
-    flushes; KIP-1289 Follow-up KIP, databases as participants.)"""
+    """Does prepareTransaction() wait:
+
+    (is a transactional acknowledgement unanswered)? (KIP-939 prepareTransaction, which flushes; KIP-1289 Follow-up KIP,
+    databases as participants.)
+    """
 
     drain: Callable[[], bool]
-    """Do decisions leave the consumer with acknowledgementsForTransaction()? (Pull request 22357; what stays is
-    sent as an ordinary acknowledgement.)"""
+    """Does acknowledgementsForTransaction() remove the acknowledgements from the consumer?
+
+    (Pull request 22357; those that stay are sent as ordinary acknowledgements.)
+    """
 
     staged_deliveries: Callable[[tuple[tuple[int, int], ...]], tuple[tuple[int, int], ...]]
-    """Which deliveries does a staging name beside the member: ((offset, delivery count) of its records)?
-    (KIP-1289 TxnShareAcknowledgeRequest, which names none.)"""
+    """Which deliveries does a transactional acknowledgement name beside the member:
+
+    ((offset, delivery count) of its records)? (KIP-1289 TxnShareAcknowledgeRequest, which names none.)
+    """

@@ -1,7 +1,7 @@
-"""The application thread: it enters a line, waits, comes back, and goes on where the line says.
+"""The application thread: it makes the call of a line, waits, returns, and continues with the next line.
 
-Source: the code around the clients (KIP-1289 "Pseudo code"); what a call throws is
-KafkaProducer's and KafkaShareConsumer's.
+Source: the code around the clients (KIP-1289 "Pseudo code"); the exceptions of the calls are those of KafkaProducer and
+KafkaShareConsumer.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING,
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
 
-# The calls of a share consumer in which its callback is called.
+# The calls of a share consumer that invoke its callback.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
-# What no catch block for a KafkaException catches.
+# Exceptions that a catch block for KafkaException does not catch.
 NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification", "NullPointer")
 
 
 def why_no_step(me: Application) -> str | None:
-    """Say why the application thread cannot go on now, or None when it can."""
+    """Return why the application thread cannot take a step now, or None."""
     if not me.alive:
         return f"{me.name} is down"
     if me.ended:
@@ -65,7 +65,7 @@ def why_no_step(me: Application) -> str | None:
 
 
 def why_no_time_out(me: Application) -> str | None:
-    """Say why max.block.ms cannot be over for a call of the application thread, or None when it can."""
+    """Return why no call of the application thread can time out after max.block.ms, or None."""
     line = me.program[me.line]
     client = client_of(me, line)
     if not me.alive or me.ended or not me.waiting:
@@ -79,17 +79,17 @@ def why_no_time_out(me: Application) -> str | None:
 
 
 def _is_over(me: Application, client: Client) -> bool:
-    """Say whether what the thread in front waits for is there."""
+    """Return whether the result that the current thread waits for is there."""
     result = results.of_thread(me, client)
     return client.done if result is None else result.ended
 
 
 def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
-    """Let a blocking call come back after max.block.ms; what it asked for goes on without it.
+    """Time out a blocking call after max.block.ms; its request continues without it.
 
-    The producer remembers the call: nothing but the same one may follow, and that waits for the same
-    result. It does not remember sendOffsetsToTransaction(): the transaction goes on, or is aborted, and
-    ends behind the offsets. A send() that waits for its topic or for room throws nothing. Source: KafkaProducer,
+    The producer remembers the call: only the same call may follow, and it waits for the same result. The producer does
+    not remember sendOffsetsToTransaction(): the transaction continues or is aborted, and its end waits for the offsets.
+    A send() that waits for its topic or for room throws nothing. Source: KafkaProducer,
     TransactionManager.handleCachedTransactionRequestResult.
     """
     line = me.program[me.line]
@@ -116,9 +116,9 @@ def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Eve
 
 
 def _awaited_again(me: Application, line: Line) -> Application | None:
-    """Give the application in the call that it makes again after a time-out, if it is that one.
+    """Return the application in the call that it repeats after a timeout, or None for another call.
 
-    Of several threads each may make it, whether or not the first one is still in it.
+    Each of several threads may repeat it, even while the first one is still in the call.
     """
     client = client_of(me, line)
     if not isinstance(client, Producer):
@@ -132,13 +132,13 @@ def _awaited_again(me: Application, line: Line) -> Application | None:
     return me.with_client(client.but(manager=manager.but(timed_out=""))).but(waiting=True)
 
 
-# A program is a loop: its calls start and return with the same words again and again, and a run keeps all.
+# A program is a loop: the same calls start and return again and again, and a run keeps all these events.
 _started = lru_cache(maxsize=4096)(CallStarted)
 _returned = lru_cache(maxsize=4096)(CallReturned)
 
 
 def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event, ...]]:
-    """Let the application thread enter the next line, or come back from a blocking call."""
+    """Let the application thread make the next call, or return from a blocking one."""
     line = me.program[me.line]
     if me.waiting:
         return _come_back(me, line)
@@ -170,7 +170,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
 def _called(
     me: Application, line: Line, rules: ClientRules, started: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
-    """Make a call that nothing is against, and come back from it at once if it does not block."""
+    """Make a legal call, and return from it at once if it does not block."""
     calling = CALLS[line.call]
     me, told = _called_back(me, line)
     before, me = me, calling.enter(me, line, rules)
@@ -182,7 +182,7 @@ def _called(
 
 
 def _raised_on_entry(me: Application, line: Line) -> str:
-    """Give the exception of a call that finds the producer in an error state."""
+    """Return the exception of a call on a producer in an error state."""
     client = client_of(me, line)
     if not isinstance(client, Holder):
         return ""
@@ -202,7 +202,7 @@ def _raised_on_entry(me: Application, line: Line) -> str:
 
 
 def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
-    """Give the exception of a call that is not legal in this state, or nothing."""
+    """Return the exception of a call that is illegal in this state, or ""."""
     client = client_of(me, line)
     if is_plain(client):
         return _why_not_plain(line)
@@ -227,7 +227,7 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
 
 
 def _why_not_plain(line: Line) -> str:
-    """A producer without a transactional id can send and wait, in whatever state."""
+    """Return the exception of a call on a producer without a transactional id, which can send and wait in any state."""
     if line.client == GIVEN:
         return f"NullPointerException: {GIVEN} is null: it is a non-transactional producer"
     if line.call in (Call.SEND, Call.FLUSH, Call.TRANSACTION_SESSION):
@@ -249,7 +249,7 @@ def _why_not_of_share(client: ShareConsumer, line: Line, rules: ClientRules) -> 
 
 
 def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
-    """Call the AcknowledgementCommitCallback for what is known: only these calls do so."""
+    """Invoke the AcknowledgementCommitCallback with the known results; only these calls do so."""
     client = client_of(me, line)
     if not isinstance(client, ShareConsumer) or line.call not in CALLED_BACK:
         return me, ()
@@ -294,7 +294,7 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
 def _with_result(
     me: Application, line: Line, client: Producer, result: Result
 ) -> tuple[Application, tuple[Event, ...]]:
-    """Come back with what one of several threads has waited for; a send() appends its records at last."""
+    """Return from the call of one of several threads with its result; a waiting send() appends its records now."""
     me = results.left(me, client, result)
     if line.call is not Call.SEND or not client.metadata.held:
         return _leave(me, line, result.error, ())
@@ -309,7 +309,7 @@ def _with_result(
 def _leave(
     me: Application, line: Line, raised: str, events: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
-    """Go to the next line, to the catch block, or end the program."""
+    """Go to the next line or to the catch block, or end the program."""
     returned = _returned(me.name, me.line, line.call.value, raised)
     caught = bool(raised) and is_caught(me, line, raised)
     me = me.but(waiting=False)

@@ -1,14 +1,14 @@
 """Further application threads of a process: they call the same clients, and their steps interleave.
 
 WHO: a client process with an executor. WHERE IN KAFKA: nowhere; KafkaProducer is thread-safe, KafkaConsumer and
-  KafkaShareConsumer are not, so a thread that reads has a consumer of its own; what a process with one share
-  consumer may do with it in several threads is in `kipviz.clients.groups.consumer_threads`.
-STATUS: what threads may do with one session is a word of a draft: `kipviz.clients.sessions.session_threads`.
-NOT MODELLED: two calls that wait for one client at the same time come back together, when the later one has its
-  result; at a KafkaProducer each has its own (`kipviz.clients.transactions.results`).
+KafkaShareConsumer are not, so a thread that reads has its own consumer. `kipviz.clients.groups.consumer_threads` says
+what several threads may do with one share consumer. STATUS: what threads may do with one session is a draft:
+`kipviz.clients.sessions.session_threads`. NOT MODELLED: two calls that wait for one client at the same time return
+together, when the later one has its result; on a KafkaProducer each has its own
+(`kipviz.clients.transactions.results`).
 
-A thread sees the process as if it were the only one: `seen_by` puts its place where that of the first
-thread is, and the same function puts it back.
+A thread sees the process as if it were the only one: `seen_by` exchanges its current line with that of the first
+thread, and the same function exchanges them back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kipviz.clients.rules import ClientRules
 
 
 def seen_by(me: Application, thread: str) -> Application:
-    """Give the process with the places of its first thread and of this one exchanged; "" is the first."""
+    """Return the process with its first thread and this one exchanged; "" is the first thread."""
     if not thread:
         return me
     mine = worker(me, thread)
@@ -39,31 +39,31 @@ def seen_by(me: Application, thread: str) -> Application:
 
 
 def every_thread(me: Application) -> Iterator[tuple[str, Application]]:
-    """Give each thread of a process by its name, "" the first, with the process as that thread sees it."""
+    """Yield each thread of a process by its name, "" the first, with the process as that thread sees it."""
     yield "", me
     for further in me.workers:
         yield further.name, seen_by(me, further.name)
 
 
 def worker(me: Application, name: str) -> Worker:
-    """Give a further thread of a process by its name."""
+    """Return a further thread of a process by its name."""
     return next(w for w in me.workers if w.name == name)
 
 
 def submit(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Start a thread at its first line, with the records that this one has in hand."""
+    """Start a thread at its first line, with the current records of this one."""
     before = worker(me, line.target)
     started = Worker(before.name, before.first, before.first, records=me.records, ended="")
     return me.but(workers=tuple(started if w is before else w for w in me.workers))
 
 
 def get(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Have what a thread came to: it was waited for, and what it threw is thrown again."""
+    """Return after another thread has ended; `why_not_now` throws its exception again."""
     return me
 
 
 def why_it_waits(me: Application) -> str | None:
-    """Say for which other thread one waits, or None."""
+    """Return the sentence that a thread waits for another one, or None."""
     line = me.program[me.line]
     if line.call is not Call.GET or worker(me, line.target).ended:
         return None
@@ -71,7 +71,7 @@ def why_it_waits(me: Application) -> str | None:
 
 
 def why_not_now(me: Application, line: Line) -> str:
-    """Give the exception of a call that is about another thread, or nothing."""
+    """Return the exception of a call about another thread, or ""."""
     if line.call not in (Call.SUBMIT, Call.GET):
         return ""
     ended = worker(me, line.target).ended

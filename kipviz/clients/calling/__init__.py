@@ -1,1 +1,1 @@
-"""What the calls of an application thread do, by the client whose method they are; `calls` has their table."""
+"""The calls of an application thread, grouped by the client whose method they are. `calls` has their table."""

@@ -1,4 +1,4 @@
-"""The calls of an admin client: each asks about what its line names."""
+"""The calls of an admin client. Each call is about the object that its line names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _admin_of(me: Application, line: Line) -> Admin:
 
 
 def asking(ask: Callable[[Admin, str], Admin]) -> Enter:
-    """Give the entry of a call that is about one thing: the line's target."""
+    """Return the function that enters a call about one object: the line's target."""
 
     def enter(me: Application, line: Line, rules: ClientRules) -> Application:
         return me.with_client(ask(_admin_of(me, line), line.target))

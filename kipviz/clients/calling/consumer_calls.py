@@ -1,7 +1,4 @@
-"""The calls of a consumer, of whichever kind it is.
-
-WHERE IN KAFKA: KafkaConsumer, KafkaShareConsumer.
-"""
+"""The calls of a consumer, of any kind."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from kipviz.messages.share_groups import (
 
 
 def poll(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Ask for records; what is in hand is done with."""
+    """Ask for records. The records of the previous batch count as processed."""
     consumer = named_client(me, line, me.consumer)
     if isinstance(consumer, ShareConsumer):
         stages = any(each.call in STAGING for each in me.program)
@@ -43,7 +40,7 @@ def poll(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def seek(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Read on from where the database stands."""
+    """Move the position to the one that the database stored."""
     consumer = named_client(me, line, me.consumer)
     assert isinstance(consumer, Consumer), "seek() is a call of a consumer"
     position = databases.position(database_of(me), consumer.partition)
@@ -51,14 +48,14 @@ def seek(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def acknowledge(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Say what became of records in hand."""
+    """Acknowledge records of the current batch."""
     consumer = named_client(me, line, me.consumer)
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     return me.with_client(sharing.acknowledge(consumer, verdicts_of(me, line)))
 
 
 def commit_sync(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Send what was said or read, and wait for the answer."""
+    """Send the acknowledgements or the offsets read so far, and wait for the response."""
     consumer = named_client(me, line, me.consumer)
     if isinstance(consumer, GroupConsumer):
         return me.with_client(member.commit_sync(consumer))
@@ -69,14 +66,14 @@ def commit_sync(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def commit_async(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Send what was said, and do not wait."""
+    """Send the acknowledgements without waiting for the response."""
     consumer = named_client(me, line, me.consumer)
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     return me.with_client(sharing.commit_async(consumer))
 
 
 def close_consumer(me: Application, line: Line, rules: ClientRules) -> Application:
-    """End a share consumer."""
+    """Close a share consumer."""
     consumer = named_client(me, line, me.consumer)
     assert isinstance(consumer, ShareConsumer), "it closes a share consumer"
     return me.with_client(sharing.close(consumer)).but(records=())
@@ -103,5 +100,5 @@ def subscribe(me: Application, line: Line, rules: ClientRules) -> Application:
 def _accept_all(
     batch: tuple[int, ...], staged: tuple[int, ...]
 ) -> tuple[AcknowledgementBatch, ...]:
-    """Say what a plain share consumer says in implicit mode: it has processed them all."""
+    """Accept every record of the batch, as a plain share consumer does in implicit mode."""
     return batches_of(batch, AcknowledgeType.ACCEPT)

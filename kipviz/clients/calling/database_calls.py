@@ -8,23 +8,23 @@ from kipviz.clients.transactions import external_database as databases
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 
-# What a line's target says of database.insert(): the state of Kafka's transaction goes with the rows.
+# The target of a database.insert() line: Kafka's transaction state is stored with the rows.
 WITH_STATE = "with state"
-# The same without rows: a checkpoint, which holds the state and nothing that is read from it.
+# The same without rows: a checkpoint, which stores the state only.
 CHECKPOINT = "checkpoint"
-# The same of a vote before Kafka's: the identity in which the session is, which resume() will want.
+# The same for a database that prepares before Kafka: the identity of the session, which resume() will need.
 WITH_IDENTITY = "with identity"
 
 
 def database_of(me: Application) -> ExternalDatabase:
-    """Give the database of a process that has one."""
+    """Return the database of a process that has one."""
     client = me.others[databases.NAME]
     assert isinstance(client, ExternalDatabase)
     return client
 
 
 def insert(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Write rows of the batch, with the state of the transaction if the line says so."""
+    """Write the rows of the batch, with the state of the transaction if the line asks for it."""
     rows = tuple(f"{r.partition}@{r.offset}" for r in me.records)
     if line.target == CHECKPOINT:
         rows = ()
@@ -41,7 +41,7 @@ def vote(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def database_commit(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Commit the database's transaction."""
+    """Commit the database transaction."""
     return me.with_client(databases.commit(database_of(me)))
 
 
@@ -52,5 +52,5 @@ def database_claim(me: Application, line: Line, rules: ClientRules) -> Applicati
 
 
 def database_rollback(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Roll the database's transaction back."""
+    """Roll back the database transaction."""
     return me.with_client(databases.rollback(database_of(me)))

@@ -1,4 +1,4 @@
-"""The client that a line of a program names, or the one that such a call is of without a name."""
+"""The client that a line of a program names, or the usual client for such a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kipviz.clients.sessions import session_calls
 
 
 def named_client(me: Application, line: Line, usual: Client) -> Client:
-    """Give the client whose method a line calls: the usual one, unless it names another."""
+    """Return the client whose method a line calls: the usual one, unless the line names another."""
     if line.client == session_calls.GIVEN:
         return session_calls.given(me) or me.producer
     return me.others[line.client] if line.client else usual

@@ -1,7 +1,4 @@
-"""The calls of a producer, or of the session that its transactions are in.
-
-WHERE IN KAFKA: KafkaProducer; TransactionSession of KIP-1310 (draft) has the transactional ones under other names.
-"""
+"""The calls of a producer, or of the session that holds its transactions."""
 
 from __future__ import annotations
 
@@ -30,16 +27,16 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups import GroupOffset
 from kipviz.records.batches import DataRecord
 
-# What a producer says of the member when it was told the group's id only.
+# The member that a producer sends when it knows only the group's id.
 NOBODY = ("", -1)
-# A sendOffsetsToTransaction() of all that was read, as Kafka Streams makes it, not of the last batch.
+# sendOffsetsToTransaction() with the offsets of every partition, as Kafka Streams calls it, not of the last batch.
 EVERY_PARTITION = "every partition"
-# What a line's target says of initTransactions(true).
+# The target of a line that calls initTransactions(true).
 KEEP_PREPARED_TXN = "keepPreparedTxn"
 
 
 def holder_of(me: Application, line: Line) -> Holder:
-    """Give the client that has the transactions which a line is about."""
+    """Return the client that holds the transactions that a line is about."""
     client = named_client(me, line, me.producer)
     assert isinstance(client, Holder), f"{line.call.value}() is a call of a producer or a session"
     return client
@@ -52,16 +49,16 @@ def _producer_of(me: Application, line: Line) -> Producer:
 
 
 def with_manager(me: Application, holder: Holder, manager: TransactionManager) -> Application:
-    """Give the process in which a producer or a session has another transaction manager."""
+    """Return the process with another transaction manager in its producer or session."""
     return me.with_client(holder.but(manager=manager))
 
 
 def init_transactions(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Ask for an identity, with what the consumer is a member of now."""
+    """Ask for a producer id and epoch, with the member id and epoch that the consumer has now."""
     holder = holder_of(me, line)
     manager = holder.manager
     if manager.group_id:
-        # KIP-447, first draft: an identity is for a generation, and there is none yet (our inference).
+        # KIP-447, first draft: an identity belongs to a generation, and there is none yet (our inference).
         return with_manager(me, holder, manager.but(done=True, error=""))
     keep = line.target == KEEP_PREPARED_TXN
     told = manager.heartbeat_interval_ms
@@ -91,7 +88,7 @@ def send(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def _outputs_of(me: Application, line: Line) -> tuple[str, tuple[DataRecord, ...]]:
-    """Give the outputs of the batch and where they go, or what a line says of it: "offsets-0 position"."""
+    """Return the output records of the batch and their topic, or the note that a line asks for: "offsets-0 position"."""
     to, _, note = (line.target or me.output).partition(" ")
     outputs = tuple(DataRecord(f"f({r.value})", f"{r.partition}@{r.offset}") for r in me.records)
     if note:
@@ -101,7 +98,7 @@ def _outputs_of(me: Application, line: Line) -> tuple[str, tuple[DataRecord, ...
 
 
 def left_behind(me: Application, line: Line) -> Application:
-    """Give what the send() of one thread of several leaves that threw: the records were appended before."""
+    """Return what a failed send() of one of several threads leaves: the records that it had appended before it threw."""
     producer = named_client(me, line, me.producer)
     if line.call is not Call.SEND or not me.workers or not isinstance(producer, Producer):
         return me
@@ -114,14 +111,14 @@ def left_behind(me: Application, line: Line) -> Application:
 
 
 def flush(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Wait until nothing is on the way."""
+    """Wait until no batch of the producer is in flight."""
     producer = _producer_of(me, line)
     assert not producer.is_transactional, "commitTransaction() does that for a transaction"
     return me.with_client(producing.flush(producer))
 
 
 def _reader(me: Application) -> Consumer | MemberConsumer | ShareConsumer:
-    """Give the consumer that read what a thread has in hand: a further thread may have its own."""
+    """Return the consumer that read the records of a thread; a further thread may have its own."""
     if not me.workers:
         return me.consumer
     read = me.records[-1].partition
@@ -130,7 +127,7 @@ def _reader(me: Application) -> Consumer | MemberConsumer | ShareConsumer:
 
 
 def send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Stage how far the batch was read."""
+    """Add the position after the batch to the transaction."""
     consumer = _reader(me)
     offsets: tuple[GroupOffset, ...]
     if line.target == EVERY_PARTITION and isinstance(consumer, MemberConsumer):
@@ -150,9 +147,9 @@ def send_offsets(me: Application, line: Line, rules: ClientRules) -> Application
 
 
 def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str, int]:
-    """Give consumer.groupMetadata(): the member, and its epoch as the consumer knows it now.
+    """Return consumer.groupMetadata(): the member id, and the epoch that the consumer knows now.
 
-    A classic consumer gives what it had with its last assignment, whatever it has heard since.
+    A classic consumer returns the values of its last assignment, whatever it has received since.
     """
     if isinstance(consumer, ClassicConsumer):
         return consumer.coordinator.metadata
@@ -160,12 +157,12 @@ def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str
 
 
 def commit_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Commit."""
+    """Commit the transaction."""
     return me.with_client(end_transaction(holder_of(me, line), committed=True))
 
 
 def abort_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Abort, and read on from where the group stands."""
+    """Abort the transaction, and read again from the committed offsets."""
     for each in me.clients:
         if isinstance(each, Consumer):
             me = me.with_client(regular.forget_position(each))
@@ -177,7 +174,7 @@ def abort_transaction(me: Application, line: Line, rules: ClientRules) -> Applic
 
 
 def prepare_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Prepare the transaction for a decision that a database makes (KIP-939)."""
+    """Prepare the transaction, so that a database can decide its outcome (KIP-939)."""
     holder = holder_of(me, line)
     if isinstance(holder, TransactionSession):
         return me.with_client(sessions.prepare(holder))
@@ -186,7 +183,7 @@ def prepare_transaction(me: Application, line: Line, rules: ClientRules) -> Appl
 
 
 def complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:
-    """End a prepared transaction as the database says (KIP-939)."""
+    """End a prepared transaction as the database's stored state says (KIP-939)."""
     holder = holder_of(me, line)
     stored = holder.manager.prepared
     if line.target == STORED:

@@ -1,4 +1,4 @@
-"""The calls that stage what a share consumer has read in a transaction (KIP-1289, draft; KIP-1310, draft)."""
+"""The calls that add a share consumer's acknowledgements to a transaction (KIP-1289, draft; KIP-1310, draft)."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from kipviz.messages.share_groups import (
     batches_of_each,
 )
 
-# What is said of the records of a partition.
+# The acknowledgements of a partition: offsets with their types.
 Said: TypeAlias = tuple[str, tuple[tuple[int, AcknowledgeType], ...]]
 
 
 def stage(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Stage what a line says of the records in hand, or what was taken out of the consumer."""
+    """Add acknowledgements to the transaction: those of a line, or those that were drained from the consumer."""
     consumer = draining.consumer_of(me, draining.drained_by(line))
     holder = holder_of(me, line)
     if line.target.partition(" ")[0] == draining.DRAINED:
         manager, consumer = draining.stage(holder.manager, consumer, rules)
         return with_manager(me, holder, manager).with_client(consumer)
     each_said = _verdicts_of_each(me, line, consumer)
-    if not each_said:  # as with offsets: nothing said is nothing sent
+    if not each_said:  # as with offsets: no acknowledgement, no request
         return me
     (partition, verdicts), *others = each_said
     manager = managing.send_share_acknowledgements(
@@ -59,20 +59,20 @@ def stage(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def _metadata_of(consumer: ShareConsumer) -> tuple[str, int]:
-    """Give the snapshot that the application took, or one of now: shareGroupMetadata() as an argument."""
+    """Return the snapshot that the application took, or a new one if shareGroupMetadata() is an argument."""
     taken = consumer.handover.snapshot
     return consumer.metadata if taken == NO_SNAPSHOT else taken
 
 
 def share_group_metadata(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Take a snapshot of the member and its epoch."""
+    """Take a snapshot of the member id and its epoch."""
     consumer = named_client(me, line, me.consumer)
     assert isinstance(consumer, ShareConsumer), "only a share consumer has such metadata"
     return me.with_client(sharing.share_group_metadata(consumer))
 
 
 def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> tuple[Said, ...]:
-    """Give what a line says of the records of each partition that the consumer holds some of."""
+    """Return the acknowledgements of a line for each partition of which the consumer holds records."""
     if not consumer.gathers:
         verdicts = verdicts_of(me, line)
         return ((consumer.partition, verdicts),) if verdicts else ()
@@ -88,7 +88,7 @@ def _verdicts_of_each(me: Application, line: Line, consumer: ShareConsumer) -> t
 
 
 def add_share_acks(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Stage what a line says over the session (KIP-1310)."""
+    """Add the acknowledgements of a line to the session's transaction (KIP-1310)."""
     consumer = me.consumer
     assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
     verdicts = verdicts_of(me, line)
@@ -107,9 +107,9 @@ def add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicati
 
 
 def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Stage acknowledgements in the transaction of a session. Returns at once.
+    """Send acknowledgements in the transaction of a session. Returns at once.
 
-    The consumer sends them on its own connection, with the identity that the session has now. Clause: KIP-1310 2.4 (draft).
+    The consumer sends them on its own connection, with the session's current identity. Clause: KIP-1310 2.4 (draft).
     """
     consumer, session = me.consumer, session_calls.session_of(me)
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
@@ -132,12 +132,12 @@ def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules)
         current_fetch=consumer.current_fetch.staging(offsets),
         transactional=consumer.transactional.added(request),
     )
-    # The session has to know that there is something to end.
+    # The session must know that it has something to end.
     return with_manager(me, session, manager.but(transaction_started=True)).but(consumer=staging)
 
 
 def verdicts_of(me: Application, line: Line) -> tuple[tuple[int, AcknowledgeType], ...]:
-    """Give what a line says of each record of the batch that it mentions."""
+    """Return the acknowledgement types of a line, one for each record of the batch that it mentions."""
     said = dict(line.verdicts)
     if line.target and line.call is Call.ACKNOWLEDGE:
         return ((int(line.target), line.verdicts[0][1]),)

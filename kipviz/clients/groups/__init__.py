@@ -1,1 +1,1 @@
-"""Consumers of regular groups, classic ones and those of KIP-848."""
+"""Consumers of regular groups: classic consumers and those of KIP-848."""

@@ -1,7 +1,4 @@
-"""How the leader of a classic group assigns: in ranges, or as its members have it already.
-
-WHERE IN KAFKA: RangeAssignor, CooperativeStickyAssignor, AbstractStickyAssignor. KIPS: KIP-429.
-"""
+"""The assignors of a classic group's leader: range and cooperative-sticky."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ KNOWN = (RANGE, COOPERATIVE_STICKY)
 
 
 def why_no_such_assignors(application: Any) -> str:
-    """Say why an application that is to be cannot have its assignors, in this life or a later one; "" if it can."""
+    """Return why an application cannot have the assignors that it names, now or in a later life; "" if it can."""
     for assignors in (application.assignors, *application.later_assignors):
         if not assignors or any(each not in KNOWN for each in assignors):
             known, said = ", ".join(KNOWN), ", ".join(assignors) or "none"
@@ -27,7 +24,7 @@ def why_no_such_assignors(application: Any) -> str:
 def assigned(
     protocol: str, topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
 ) -> tuple[Assigned, ...]:
-    """Give the assignment that the assignor of a generation makes."""
+    """Return the assignment that the assignor of a generation makes."""
     if protocol == COOPERATIVE_STICKY:
         return cooperative(topic_partitions, members)
     return ranges_of_topics(topic_partitions, members)
@@ -36,10 +33,10 @@ def assigned(
 def ranges_of_topics(
     topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
 ) -> tuple[Assigned, ...]:
-    """Give ranges of one topic after the other, each to those who subscribe to it; who comes first, gets more.
+    """Assign ranges of each topic in turn to its subscribers; the first members get more.
 
-    So with several topics the first members have one partition more of each of them, not of one.
-    Source: RangeAssignor.assignPartitions.
+    With several topics the first members therefore have one more partition of every topic. Source:
+    RangeAssignor.assignPartitions.
     """
     in_order = sorted(members, key=lambda m: _rank(m.member_id, m.instance_id))
     given: dict[str, tuple[str, ...]] = {m.member_id: () for m in in_order}
@@ -54,17 +51,17 @@ def ranges_of_topics(
 
 
 def _rank(member_id: str, instance_id: str) -> tuple[int, str]:
-    """Give where a member stands: in the order of their instance ids or ids, static ones first."""
+    """Return the sort key of a member: static members first by instance id, then the others by member id."""
     return (0, instance_id) if instance_id else (1, member_id)
 
 
 def ranges(
     topic_partitions: tuple[str, ...], members: tuple[tuple[str, str], ...]
 ) -> tuple[Assigned, ...]:
-    """Give each member a range of a topic's partitions, the first ones one more if it does not come out.
+    """Assign each member a range of a topic's partitions; the first ones get one more if the division leaves a rest.
 
-    `members` are (member id, group.instance.id); they stand in the order of their instance ids or
-    ids, static ones first. Source: RangeAssignor, AbstractPartitionAssignor.MemberInfo.compareTo.
+    `members` are (member id, group.instance.id). They are sorted by instance id or member id, static ones first.
+    Source: RangeAssignor, AbstractPartitionAssignor.MemberInfo.compareTo.
     """
     in_order = sorted(members, key=lambda m: _rank(*m))
     each, more = divmod(len(topic_partitions), len(in_order))
@@ -79,10 +76,10 @@ def ranges(
 def cooperative(
     topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
 ) -> tuple[Assigned, ...]:
-    """Give each member what it is to have, but nothing that another one has still to give up.
+    """Assign each member its target partitions, except those that another member must still revoke.
 
-    Who loses a partition joins once more when it has given it up; then it goes to its next owner.
-    Source: CooperativeStickyAssignor.assign, adjustAssignment.
+    A member that loses a partition joins again after revoking it; the partition then goes to its next owner. Source:
+    CooperativeStickyAssignor.assign, adjustAssignment.
     """
     owned = {m.member_id: m.subscription.owned for m in members}
     target = sticky(topic_partitions, members)
@@ -96,11 +93,11 @@ def cooperative(
 def sticky(
     topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
 ) -> dict[str, tuple[str, ...]]:
-    """Give each member as many partitions as any other, and as many of its own as that allows.
+    """Assign partitions evenly, and keep as many with their current owners as that allows.
 
-    What a member of an older generation says that it owns does not count: somebody else may have it.
-    Source: AbstractStickyAssignor.ConstrainedAssignmentBuilder; its GeneralAssignmentBuilder where members
-    do not all subscribe to the same topics.
+    The owned partitions that a member of an older generation reports do not count: another member may have them.
+    Source: AbstractStickyAssignor.ConstrainedAssignmentBuilder; its GeneralAssignmentBuilder where members do not all
+    subscribe to the same topics.
     """
     topics = {m.member_id: m.subscription.topics for m in members}
     newest = max(m.subscription.generation for m in members)

@@ -1,14 +1,13 @@
-"""A consumer of the classic protocol: it stops, joins, is told its share by the leader, and reads on.
+"""A consumer of the classic protocol: it joins, receives the leader's assignment, and reads on.
 
-WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator,
-  AbstractCoordinator. KIPS: KIP-62 (heartbeats in the background), KIP-429 (cooperative), KIP-345 (static
-  members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
-PARTS: `coordinator` is its membership, the others (`reading_member`) every member of a regular group has.
-DURABILITY: none; the next life of the process is another member, but for a static one's name.
-NOT MODELLED: other assignors than range and cooperative-sticky, automatic commits, fetching ahead of
-  poll(): one request at a time is on the wire, besides the JoinGroup or SyncGroup of a cooperative consumer.
-  To a broker that is coordinator and leader there is one connection (in Kafka two): there a fetch waits behind
-  the JoinGroup. The leader knows the partitions of the topic as they were when it was made.
+WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator, AbstractCoordinator. KIPS: KIP-62
+(heartbeats in the background), KIP-429 (cooperative), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447
+(stable offsets, groupMetadata()). PARTS: `coordinator` is its membership; every member of a regular group has the
+others (`reading_member`). DURABILITY: none; the next life of the process is another member, and only a static member
+keeps its instance id. NOT MODELLED: assignors other than range and cooperative-sticky, automatic commits, fetching
+ahead of poll(): one request at a time is in flight, besides the JoinGroup or SyncGroup of a cooperative consumer. A
+broker that is both coordinator and leader has one connection (in Kafka two), so a fetch waits behind the JoinGroup. The
+leader knows the partitions of the topic as they were when it was made.
 """
 
 from __future__ import annotations
@@ -43,50 +42,50 @@ from kipviz.messages.producing import FetchResponse
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
 from kipviz.records.placement import topic_of
 
-# What says that the member is none any more; only a wrong generation leaves it its name.
+# The errors after which the consumer is no member. Only an illegal generation leaves it its member id.
 OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
 NOT_IN_A_GROUP = "CommitFailedException: the consumer is UNJOINED"
 S = MemberState
 
 
 class ClassicConsumer(ReadingMember, frozen=True):
-    """A consumer that joins by the classic protocol: its coordinator beside what every member has."""
+    """A consumer that joins by the classic protocol: its coordinator, and the parts of every member."""
 
     coordinator: ConsumerCoordinator = ConsumerCoordinator("", ())
 
     @property
     def state(self) -> MemberState:
-        """Where it stands with its group."""
+        """The state of its membership."""
         return self.coordinator.state
 
     @property
     def member_id(self) -> str:
-        """What the coordinator of the group calls it."""
+        """The member id that the group coordinator assigned."""
         return self.coordinator.member_id
 
     @property
     def generation(self) -> int:
-        """The generation that it is in, -1 for none."""
+        """Its current generation, -1 without one."""
         return self.coordinator.generation
 
     @property
     def member_epoch(self) -> int:
-        """What stands for the member epoch: the generation."""
+        """The generation, in place of a member epoch."""
         return self.coordinator.generation
 
     @property
     def instance_id(self) -> str:
-        """Its group.instance.id, "" for none."""
+        """Its group.instance.id, "" without one."""
         return self.coordinator.instance_id
 
     @property
     def in_group(self) -> bool:
-        """Whether the thread that beats runs: it looks after max.poll.interval.ms, too."""
+        """Whether the heartbeat thread runs; it also checks max.poll.interval.ms."""
         return self.state is not S.UNJOINED
 
     @property
     def to_send(self) -> Message | None:
-        """What would go on the wire next."""
+        """The request that would be sent next."""
         return next_request(self)
 
 
@@ -94,11 +93,10 @@ class ClassicConsumer(ReadingMember, frozen=True):
 
 
 def poll(me: ClassicConsumer) -> ClassicConsumer:
-    """Join if that has to be, and ask for records. Blocks.
+    """Join if necessary, and ask for records. Blocks.
 
-    Only here it is looked at what JoinGroup and SyncGroup were answered, if poll() has come back meanwhile
-    with records of what the consumer keeps (KIP-429). Source: ConsumerCoordinator.poll with
-    waitForJoinGroup false, AbstractCoordinator.joinGroupIfNeeded.
+    If poll() returned records while a JoinGroup or SyncGroup was in flight (KIP-429), only the next poll() reads the
+    response. Source: ConsumerCoordinator.poll with waitForJoinGroup false, AbstractCoordinator.joinGroupIfNeeded.
     """
     mine = me.coordinator
     me = me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error="")
@@ -109,10 +107,10 @@ def poll(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
-    """Say how far everything that poll() gave was read, and wait for the answer. Blocks.
+    """Commit the positions after everything that poll() returned, and wait for the response. Blocks.
 
-    Between two generations it throws at once: RebalanceInProgressException, or CommitFailedException
-    for who is out of its group.
+    Between two generations it throws at once: RebalanceInProgressException, or CommitFailedException if the consumer is
+    out of its group.
     """
     offsets = me.subscription.read_so_far
     if offsets and me.state is S.UNJOINED:
@@ -124,19 +122,16 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def subscribe(me: ClassicConsumer, topics: tuple[str, ...]) -> ClassicConsumer:
-    """Subscribe to these topics and no others; the next poll() joins again if that is something new.
-
-    Source: ConsumerCoordinator.rejoinNeededOrPending (joinedSubscription).
-    """
+    """Subscribe to exactly these topics; the next poll() joins again if the topics changed."""
     again = me.coordinator.rejoin or topics != me.subscription.topics
     after = me.subscription.subscribed_to(topics)
     return me.but(subscription=after, coordinator=me.coordinator.but(rejoin=again))
 
 
 def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
-    """Give everything up and say so to the coordinator, without waiting for an answer.
+    """Revoke all partitions and send a LeaveGroup, without waiting for the response.
 
-    A static member says nothing: it is expected back.
+    A static member sends nothing, because it is expected back.
     """
     me = me.but(
         coordinator=me.coordinator.saying_goodbye(me.group_id),
@@ -148,7 +143,7 @@ def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def forget_positions(me: ClassicConsumer) -> ClassicConsumer:
-    """Go back to the committed offsets, as an application does after an abort."""
+    """Reset the positions to the committed offsets, as an application does after an abort."""
     return me.but(subscription=me.subscription.without_positions)
 
 
@@ -156,7 +151,7 @@ def forget_positions(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def next_request(me: ClassicConsumer) -> Message | None:
-    """Give what goes on the wire next: to be in the group, to stay in it, or to read."""
+    """Return the next request: to join the group, to stay in it, or to read."""
     mine = me.coordinator
     if me.on_wire is not None:
         return None
@@ -177,7 +172,7 @@ def next_request(me: ClassicConsumer) -> Message | None:
 
 
 def _next_to_join(me: ClassicConsumer) -> Message | None:
-    """Give what brings the consumer nearer to the next generation; the first of it only in poll()."""
+    """Return the next request of a rebalance. Only poll() sends the first one."""
     mine, reads = me.coordinator, me.subscription
     if me.polling and mine.state is S.PREPARING_REBALANCE and not me.backing_off:
         subscription = Subscription(reads.topic, reads.owned, mine.generation, reads.further_topics)
@@ -190,7 +185,10 @@ def _next_to_join(me: ClassicConsumer) -> Message | None:
 
 
 def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicConsumer, Message]:
-    """Note that a request is on the wire; while who joins waits for others, it goes on with what it has."""
+    """Note that a request is in flight.
+
+    A cooperative consumer keeps fetching while its JoinGroup waits for other members.
+    """
     mine = me.coordinator
     if isinstance(request, JoinGroup | SyncGroup) and me.owned:
         return me.but(coordinator=mine.but(joining=request, joining_broker=broker)), request
@@ -202,7 +200,7 @@ def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicCon
 
 
 def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
-    """Take an answer: a generation, an assignment, a committed offset, or records."""
+    """Handle a response: a generation, an assignment, a committed offset, or records."""
     mine = me.coordinator
     if mine.joining is None or not isinstance(answer, JoinGroupResponse | SyncGroupResponse):
         return _read(me.but(on_wire=None, on_wire_broker=-1), answer)
@@ -239,7 +237,7 @@ def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
 
 
 def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
-    """Ask again what was on a broken connection; who was joining joins again, after a back-off."""
+    """Retry the request of a broken connection; a consumer that was joining joins again after a back-off."""
     mine = me.coordinator
     if mine.joining is not None and mine.joining_broker == broker:
         me = me.but(coordinator=mine.answered)
@@ -254,7 +252,7 @@ def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
 
 
 def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
-    """Give the consumer of the process's next life: it has no id yet, a static one its old name."""
+    """Return the consumer of the process's next life: without a member id, but with its instance id if static."""
     return ClassicConsumer(
         me.source,
         me.group_id,
@@ -270,27 +268,27 @@ def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
 
 
 def on_missed_poll(me: ClassicConsumer) -> ClassicConsumer:
-    """Leave the group: the application has not called poll() for max.poll.interval.ms.
+    """Leave the group, because the application has not called poll() for max.poll.interval.ms.
 
-    The application is not told before its next call. A static member sends no LeaveGroup; it beats no
-    more, and its session runs out. Source: AbstractCoordinator.HeartbeatThread, maybeLeaveGroup.
+    The application learns it at its next call. A static member sends no LeaveGroup: it stops its heartbeats, and its
+    session times out. Source: AbstractCoordinator.HeartbeatThread, maybeLeaveGroup.
     """
     goodbye = me.coordinator.saying_goodbye(me.group_id)
     return _reset(me.but(coordinator=goodbye), forget=True)
 
 
 def timers(me: ClassicConsumer) -> tuple[str, ...]:
-    """Give the timers that are set: they cost nothing and may run out at any moment."""
+    """Return the timers that are set. They cost nothing, and each may fire at any moment."""
     return () if me.on_wire is not None or me.coordinator.beat else running(me)
 
 
 def running(me: ClassicConsumer) -> tuple[str, ...]:
-    """Give the timers whose time passes, also while a request is under way."""
+    """Return the timers that run, also while a request is in flight."""
     return (*((HEARTBEAT,) if me.state is S.STABLE else ()), *group_reading.timers(me))
 
 
 def on_timer(me: ClassicConsumer, timer: str) -> ClassicConsumer:
-    """Let a timer run out: beat, try again, or ask for new records."""
+    """Fire a timer: send a heartbeat, retry, or fetch new records."""
     if timer == HEARTBEAT:
         return me.but(coordinator=me.coordinator.but(beat=True))
     return group_reading.on_timer(me, timer)
@@ -300,10 +298,10 @@ def on_timer(me: ClassicConsumer, timer: str) -> ClassicConsumer:
 
 
 def _prepared(me: ClassicConsumer) -> ClassicConsumer:
-    """Stop: an eager consumer gives up all it has before it joins (onPartitionsRevoked, -Lost).
+    """Prepare to join: an eager consumer revokes all partitions first (onPartitionsRevoked, -Lost).
 
-    A cooperative one keeps it, unless it has lost its generation or its name, or does not subscribe to
-    the topic any more. Source: ConsumerCoordinator.onJoinPrepare.
+    A cooperative consumer keeps them, unless it has lost its generation or its member id, or no longer subscribes to
+    the topic. Source: ConsumerCoordinator.onJoinPrepare.
     """
     mine, reads = me.coordinator, me.subscription
     keeps = mine.generation != NO_GENERATION and mine.member_id != NO_MEMBER
@@ -317,14 +315,14 @@ def _prepared(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def _again(me: ClassicConsumer) -> ClassicConsumer:
-    """Join once more, after a back-off."""
+    """Join again after a back-off."""
     return _prepared(me).but(backing_off=True)
 
 
 def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
-    """Be in no generation any more, and without a name if that is not the coordinator's any more.
+    """Leave the generation, and forget the member id if the coordinator no longer knows it.
 
-    A commit that was not sent yet has nobody left in whose name it could be.
+    A commit that was not sent yet fails, because no member is left to commit it.
     """
     if me.offsets.committing and not isinstance(me.on_wire, OffsetCommit):
         none = me.offsets.but(committing=())
@@ -335,7 +333,7 @@ def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
 def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsumer:
     mine = me.coordinator
     if mine.state is not S.PREPARING_REBALANCE:
-        # It has left since it asked. Whoever is in poll() again asks anew.
+        # It has left since it sent the request. A consumer that is in poll() again joins again.
         return _prepared(me) if me.polling and mine.state is S.UNJOINED else me
     match answer.error:
         case Errors.NONE:
@@ -371,7 +369,7 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
             metadata=(mine.member_id, mine.generation), rejoin=bool(gone), to_bring=()
         )
         me = me.but(coordinator=stable, subscription=me.subscription.owning(answer.partitions))
-        # Only a cooperative consumer had anything left to give up; now it has, and says so by joining.
+        # Only a cooperative consumer had partitions left to revoke. It revokes them and joins again.
         return _prepared(me) if gone and me.polling else me
     if error is Errors.REBALANCE_IN_PROGRESS:
         return _prepared(me)
@@ -381,7 +379,7 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
 
 
 def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
-    """Learn that the group rebalances, or that one is out; poll() does what follows from that."""
+    """Learn that the group rebalances, or that the consumer is no longer a member; poll() acts on it."""
     if me.state is not S.STABLE or error is Errors.NONE or error in RETRIABLE:
         return me
     if error is Errors.REBALANCE_IN_PROGRESS:
@@ -405,7 +403,7 @@ def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicC
 
 
 def _thrown(me: ClassicConsumer, request: str, error: Errors) -> ClassicConsumer:
-    """Throw out of poll(); the next poll() tries again to join."""
+    """Throw out of poll(); the next poll() tries to join again."""
     if request not in {"Fetch", "OffsetFetch"}:
         me = _reset(me, forget=False)
     return me.but(polling=False, done=True, error=f"{request}: {error.name}")

@@ -1,11 +1,10 @@
-"""The consumer of a regular group: reads on from where its group left off.
+"""A consumer of a regular group with a fixed assignment: it reads on from the group's committed offset.
 
-WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetcher.
-KIPS: KIP-98 (isolation level), KIP-447 (stable offsets), KIP-848 (member epoch).
-DURABILITY: none; the group's offset is what lasts.
-NOT MODELLED: membership, assignment and rebalances (the member epoch is given; `group_consumer` is a
-  member that joins), several partitions, the position's metadata, auto.offset.reset=by_duration
-  (a member that joins has that). Unless a spec says what auto.offset.reset is, it is earliest, at once.
+WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetcher. KIPS: KIP-98 (isolation level),
+KIP-447 (stable offsets), KIP-848 (member epoch). DURABILITY: none; only the group's committed offset lasts. NOT
+MODELLED: membership, assignment and rebalances (the member epoch is fixed; `group_consumer` is a member that joins),
+several partitions, the position's metadata, auto.offset.reset=by_duration (a member that joins has that). Unless a spec
+states auto.offset.reset, it is earliest, without a request.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.messages.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
-# What auto.offset.reset may be; none throws.
+# The values of auto.offset.reset; "none" throws.
 NONE = "none"
 RESETS = (EARLIEST, LATEST, NONE)
 # poll() throws these, and may be called again.
@@ -35,7 +34,7 @@ NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAI
 
 
 def why_no_reset(application: Any, *, dated: bool) -> str:
-    """Say why a consumer cannot have its auto.offset.reset, or nothing; `dated` is whether records have times."""
+    """Return why a consumer cannot have its auto.offset.reset, or ""; `dated` says whether records have timestamps."""
     name, reset = application.name, application.auto_offset_reset
     by_duration = reset_duration_ms(reset) >= 0
     if application.share or (reset not in ("", *RESETS) and not by_duration):
@@ -57,10 +56,10 @@ def why_no_reset(application: Any, *, dated: bool) -> str:
 
 
 class Consumer(Part, frozen=True):
-    """What the consumer holds between two calls; a position of -1 is not known yet.
+    """What the consumer knows between two calls; position -1 means unknown.
 
-    `auto_offset_reset` is what it does without a position that the log has: "earliest", "latest", "none";
-    "" is earliest without a round trip. `resetting` says that it asks where the log begins or ends.
+    `auto_offset_reset` says what it does without a position inside the log: "earliest", "latest", "none"; "" is
+    earliest without a round trip. `resetting` is true while it asks where the log starts or ends.
     """
 
     source: str
@@ -82,27 +81,27 @@ class Consumer(Part, frozen=True):
 
 
 def poll(me: Consumer) -> Consumer:
-    """Ask for records from the position on; look the position up first if it is unknown. Blocks."""
+    """Ask for records from the position on; find the position first if it is unknown. Blocks."""
     return me.but(to_send=_next(me), records=(), done=False, error="")
 
 
 def forget_position(me: Consumer) -> Consumer:
-    """Go back to the committed offset, as an application does after an abort."""
+    """Reset the position to the committed offset, as an application does after an abort."""
     return me.but(position=-1, resetting=False)
 
 
 def next_request(me: Consumer) -> Message | None:
-    """Give what the network thread puts on the wire next, or None."""
+    """Return the request that the network thread sends next, or None."""
     return me.to_send
 
 
 def sent(me: Consumer, request: Message, broker: int) -> tuple[Consumer, Message]:
-    """Note that the request is on the wire."""
+    """Note that the request is in flight."""
     return me.but(to_send=None, on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: Consumer, answer: Message) -> Consumer:
-    """Take the committed offset, then the records; ask again while an offset is unstable."""
+    """Handle the committed offset, then the records; retry while an offset is unstable."""
     me = me.but(on_wire=None, on_wire_broker=-1)
     refused = error_in(answer) or Errors.NONE
     if refused in NOT_ALLOWED:
@@ -127,14 +126,14 @@ def on_response(me: Consumer, answer: Message) -> Consumer:
 
 
 def on_disconnected(me: Consumer, broker: int) -> Consumer:
-    """Ask again what was on a broken connection."""
+    """Retry the request of a broken connection."""
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     return me.but(to_send=me.on_wire, on_wire=None, on_wire_broker=-1)
 
 
 def restarted(me: Consumer, life: int) -> Consumer:
-    """Give the consumer of the process's next life: the same member, its position unknown."""
+    """Return the consumer of the process's next life: the same member with an unknown position."""
     return Consumer(
         me.source,
         me.group_id,
@@ -148,10 +147,7 @@ def restarted(me: Consumer, life: int) -> Consumer:
 
 
 def _reset(me: Consumer, error: str) -> Consumer:
-    """Look for another position, or throw: the application has to seek to one.
-
-    Source: FetchCollector.handleInitializeErrors, SubscriptionState.resetInitializingPositions.
-    """
+    """Ask for another position, or throw: then the application has to seek."""
     if me.auto_offset_reset == NONE:
         return me.but(done=True, error=error)
     me = me.but(resetting=True)
@@ -159,7 +155,7 @@ def _reset(me: Consumer, error: str) -> Consumer:
 
 
 def where_to(partition: str, policy: str, *, committed: bool) -> ListOffsets:
-    """Give the question where a log begins or ends, by what auto.offset.reset is, or how old it may be."""
+    """Return the ListOffsets request for an auto.offset.reset: where the log starts or ends, or an age."""
     duration_ms = reset_duration_ms(policy)
     if duration_ms >= 0:
         return ListOffsets(partition, BY_TIME, committed, duration_ms)

@@ -14,7 +14,7 @@ from kipviz.records.classic_groups import COOPERATIVE_STICKY, NO_GENERATION, RAN
 
 
 class MemberState(StrEnum):
-    """Where a consumer stands with its group (AbstractCoordinator.MemberState)."""
+    """The state of a consumer's membership (AbstractCoordinator.MemberState)."""
 
     UNJOINED = "UNJOINED"
     PREPARING_REBALANCE = "PREPARING_REBALANCE"
@@ -23,10 +23,10 @@ class MemberState(StrEnum):
 
 
 S = MemberState
-# Where the next generation is on its way: what is read in poll() goes on beside that.
+# The next generation is being made; poll() keeps reading meanwhile.
 BETWEEN = (S.PREPARING_REBALANCE, S.COMPLETING_REBALANCE)
 
-# state -> states it may go to, read from the code: Kafka has no table of them.
+# state -> allowed next states, read from the code: Kafka has no table of them.
 TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
     S.UNJOINED: (S.PREPARING_REBALANCE, S.UNJOINED),
     S.PREPARING_REBALANCE: (S.COMPLETING_REBALANCE, S.PREPARING_REBALANCE, S.UNJOINED),
@@ -36,17 +36,17 @@ TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
 
 
 class ConsumerCoordinator(Value, frozen=True):
-    """What the consumer knows of its group, and what it has to say there.
+    """What the consumer knows of its group, and what it still has to send.
 
-    `member_id` is what the coordinator of the group calls it, `generation` the one it is in, -1 for none. `topic_partitions`
-    are those of every topic that somebody in its group may subscribe to. `assignors` are those that it knows, `later_assignors`
-    those of the next lives of its process, `chosen` is that of its generation. `rejoin` says that it has to join again, in
-    poll() and not before. `metadata` is groupMetadata(): the member and generation of the last assignment, also when it has
-    lost them since. `to_bring` is the assignment that it made as the leader. `leaving` is a LeaveGroup that is not sent yet.
-    `joining` is the JoinGroup or SyncGroup that waits at `joining_broker` while a cooperative consumer fetches what it has,
-    `unread` the answer to it that no poll() has looked at yet. `beat` says that a heartbeat is due. `listening` says that it
-    joins and does not read yet: onPartitionsAssigned() has not returned, or initTransactions(consumer) has not (KIP-447,
-    drafts).
+    `member_id` is the id that the group coordinator assigned, `generation` the current one, -1 without one.
+    `topic_partitions` are those of every topic to which a member of its group may subscribe. `assignors` are those that
+    it supports, `later_assignors` those of the next lives of its process, `chosen` is the one of its generation.
+    `rejoin` says that the next poll() must join again. `metadata` is groupMetadata(): the member id and generation of
+    the last assignment, also after it has lost them. `to_bring` is the assignment that it made as the leader. `leaving`
+    is a LeaveGroup that is not sent yet. `joining` is the JoinGroup or SyncGroup that waits at `joining_broker` while a
+    cooperative consumer fetches from its partitions, `unread` the response to it that no poll() has read yet. `beat`
+    says that a heartbeat is due. `listening` says that it joins and does not read yet: onPartitionsAssigned() has not
+    returned, or initTransactions(consumer) has not (KIP-447, drafts).
     """
 
     client_id: str
@@ -70,12 +70,12 @@ class ConsumerCoordinator(Value, frozen=True):
 
     @property
     def cooperative(self) -> bool:
-        """Whether it keeps its partitions while it joins: all of its assignors have to allow that."""
+        """Whether it keeps its partitions while it joins: all of its assignors must allow that."""
         return all(each == COOPERATIVE_STICKY for each in self.assignors)
 
     @property
     def anew(self) -> ConsumerCoordinator:
-        """What the process's next life knows: it has no id yet, a static one its old name."""
+        """What the process's next life knows: no member id; a static member keeps its instance id."""
         return ConsumerCoordinator(
             self.client_id,
             self.topic_partitions,
@@ -86,16 +86,16 @@ class ConsumerCoordinator(Value, frozen=True):
 
     @property
     def answered(self) -> ConsumerCoordinator:
-        """The same when no JoinGroup or SyncGroup waits beside what is fetched."""
+        """The same without a JoinGroup or SyncGroup that waits beside the fetches."""
         return self.but(joining=None, joining_broker=-1)
 
     def to(self, state: MemberState) -> ConsumerCoordinator:
-        """Go to another state; the table says which ones there are from here."""
+        """Change the state; `TRANSITIONS` has the allowed next states."""
         assert state in TRANSITIONS[self.state], (self.state, state)
         return self.but(state=state)
 
     def reset(self, *, forget: bool) -> ConsumerCoordinator:
-        """Have no generation any more, and forget the member id if that is none either."""
+        """Leave the generation, and forget the member id if it is not valid either."""
         return self.to(S.UNJOINED).but(
             generation=NO_GENERATION,
             member_id=NO_MEMBER if forget else self.member_id,
@@ -105,7 +105,7 @@ class ConsumerCoordinator(Value, frozen=True):
         )
 
     def saying_goodbye(self, group_id: str) -> ConsumerCoordinator:
-        """Say to the coordinator that it is going; a static member says nothing: it is expected back."""
+        """Send a LeaveGroup before it leaves; a static member sends none, because it is expected back."""
         there = self.state is not S.UNJOINED and self.member_id != NO_MEMBER
         goes = there and not self.instance_id
         return self.but(leaving=LeaveGroup(group_id, self.member_id) if goes else None)

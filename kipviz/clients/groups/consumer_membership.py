@@ -1,8 +1,4 @@
-"""The membership of a consumer in its group by KIP-848: its state, its epoch, and what its heartbeat has to say.
-
-WHERE IN KAFKA: ConsumerMembershipManager, ConsumerHeartbeatRequestManager. KIPS: KIP-848, KIP-345 (static members).
-DURABILITY: none.
-"""
+"""The membership of a consumer in its group by KIP-848: its state, its epoch, and its next heartbeat."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ FENCING = (Errors.FENCED_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID)
 
 
 class MemberState(StrEnum):
-    """Where a member stands with its group (org.apache.kafka...consumer.internals.MemberState)."""
+    """The state of a member (org.apache.kafka...consumer.internals.MemberState)."""
 
     UNSUBSCRIBED = "UNSUBSCRIBED"
     JOINING = "JOINING"
@@ -36,8 +32,8 @@ class MemberState(StrEnum):
 
 S = MemberState
 
-# state -> states it may go to (MemberState.previousValidStates, the other way round). Left out are
-# PREPARE_LEAVING, in which callbacks run before a member leaves. STALE is who did not poll in time.
+# state -> allowed next states (MemberState.previousValidStates, reversed). PREPARE_LEAVING, in which callbacks run
+# before a member leaves, is left out. A STALE member did not poll in time.
 TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
     S.UNSUBSCRIBED: (S.JOINING, S.FATAL),
     S.JOINING: (S.STABLE, S.RECONCILING, S.FENCED, S.LEAVING, S.FATAL),
@@ -50,21 +46,21 @@ TRANSITIONS: dict[MemberState, tuple[MemberState, ...]] = {
     S.FATAL: (),
 }
 
-# Who is out of its group says no epoch any more (CommitRequestManager.onMemberEpochUpdated).
+# A member that is out of its group sends no epoch (CommitRequestManager.onMemberEpochUpdated).
 OUT = (S.FENCED, S.STALE)
 # The states in which a member has a group to leave.
 IN_GROUP = (S.JOINING, S.RECONCILING, S.ACKNOWLEDGING, S.STABLE)
 
 
 class ConsumerMembership(Value, frozen=True):
-    """What a member knows of itself and has told the coordinator.
+    """What a member knows of itself, and what it has reported to the coordinator.
 
-    `listener` says that it has a ConsumerRebalanceListener: then partitions come and go in poll() only, else as soon as the
-    coordinator says so. NOT MODELLED: that without one a partition is given up in poll() only, too, since KAFKA-20332
-    (AbstractMembershipManager.maybeReconcile, in trunk from April 2026). `rack` is its client.rack. `target` is the assignment
-    that it was told last, `told` what it has told the coordinator that it owns (None: tell all), `resubscribed` says that it
-    has not told its subscription yet. `beat` says that a heartbeat is due. `leaving` is a goodbye that is not sent yet, and
-    whose answer nobody waits for.
+    `listener` says that it has a ConsumerRebalanceListener: then partitions are assigned and revoked in poll() only,
+    else as soon as the coordinator says so. NOT MODELLED: since KAFKA-20332 a member without one also revokes a
+    partition in poll() only (AbstractMembershipManager.maybeReconcile, in trunk from April 2026). `rack` is its
+    client.rack. `target` is the assignment that it received last, `told` the partitions that it has reported as owned
+    (None: report all), `resubscribed` says that it has not sent its subscription yet. `beat` says that a heartbeat is
+    due. `leaving` is a last heartbeat that is not sent yet, and whose response the member does not wait for.
     """
 
     member_id: str
@@ -80,7 +76,7 @@ class ConsumerMembership(Value, frozen=True):
     leaving: ConsumerGroupHeartbeat | None = None
 
     def to(self, state: MemberState) -> ConsumerMembership:
-        """Go to another state; the table says which ones there are from here."""
+        """Change the state; `TRANSITIONS` has the allowed next states."""
         assert state in TRANSITIONS[self.state], (self.state, state)
         return self.but(state=state)
 
@@ -90,11 +86,11 @@ class ConsumerMembership(Value, frozen=True):
         return self.to(S.JOINING).but(member_epoch=JOINING, told=None, beat=True)
 
     def anew(self, life: int) -> ConsumerMembership:
-        """Return the membership of the process's next life: another member, of the same name if it is static."""
+        """Return the membership of the process's next life: another member, with the same instance id if it is static."""
         name = f"{self.member_id.partition('/')[0]}/{life}"
         return ConsumerMembership(name, self.listener, self.instance_id, self.rack)
 
     def goodbye(self, group_id: str) -> ConsumerGroupHeartbeat:
-        """Say that it goes; a static member says that it will be back."""
+        """Return the heartbeat with which it leaves; a static member announces that it will return."""
         epoch = LEAVING_STATIC if self.instance_id else LEAVING
         return ConsumerGroupHeartbeat(group_id, self.member_id, epoch, instance_id=self.instance_id)

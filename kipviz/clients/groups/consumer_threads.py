@@ -1,10 +1,11 @@
-"""Two threads at one consumer, which is not thread-safe: who throws, who waits, and what is promised to be safe.
+"""Two threads that share a consumer, which is not thread-safe: which call throws, which waits, and which is safe.
 
-WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl.acquire, ClassicKafkaConsumer.acquire and AsyncKafkaConsumer.acquire.
-KIPS: KIP-932; KIP-1289 (draft) promises that shareGroupMetadata() may be called beside poll() and acknowledge().
-A call throws ConcurrentModificationException while another thread is in one. One thing is otherwise in 4.4.0:
-  KafkaShareConsumer's poll() is a synchronized method, so that a second poll() waits for the first one and then goes in.
-NOT MODELLED: wakeup(), which is safe, too; a snapshot for each thread: the process has the last one that was taken.
+WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl.acquire, ClassicKafkaConsumer.acquire and
+AsyncKafkaConsumer.acquire. KIPS: KIP-932; KIP-1289 (draft) promises that shareGroupMetadata() may be called beside
+poll() and acknowledge(). A call throws ConcurrentModificationException while another thread is in one. There is one
+exception in 4.4.0: KafkaShareConsumer's poll() is a synchronized method, so a second poll() waits for the first one and
+then enters. NOT MODELLED: wakeup(), which is safe, too; a snapshot for each thread: the process has the last one that
+was taken.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 
 
 def why_refused(me: Application, line: Line) -> str:
-    """Give what a call of a consumer throws beside a call of another thread, or nothing."""
+    """Return the exception that a consumer's call throws beside a call of another thread, or ""."""
     if line.call is Call.SHARE_GROUP_METADATA or not _call_of_others(me, line):
         return ""
     kind = (
@@ -26,7 +27,7 @@ def why_refused(me: Application, line: Line) -> str:
 
 
 def why_it_waits(me: Application) -> str | None:
-    """Say that the poll() of a thread waits for the one of another thread, or None."""
+    """Return the sentence that a thread's poll() waits for the poll() of another thread, or None."""
     line = me.program[me.line]
     shares = isinstance(me.consumer, ShareConsumer) and line.call is Call.POLL
     if not shares or _call_of_others(me, line) is not Call.POLL:
@@ -35,7 +36,7 @@ def why_it_waits(me: Application) -> str | None:
 
 
 def _call_of_others(me: Application, line: Line) -> Call | None:
-    """Give the call in which another thread is at the same consumer, if one is."""
+    """Return the call that another thread is making on the same consumer, or None."""
     if not me.workers:
         return None
     client = client_of(me, line)

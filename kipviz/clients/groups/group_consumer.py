@@ -1,13 +1,12 @@
-"""A consumer that is a member of its group: it joins, beats, gives up partitions, and reads on.
+"""A consumer that is a member of its group: it joins, sends heartbeats, revokes partitions, and reads on.
 
 WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershipManager,
-  ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager.
-KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
-PARTS: `membership` is its own, the others (`reading_member`) every member of a regular group has.
-DURABILITY: none; the next life of the process is another member, of the same name if it is static.
-NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
-  commits; one request at a time is on the wire. The answer to
-  a Fetch without records comes at once, and fetch.max.wait.ms passes here.
+ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager. KIPS: KIP-848 (group.protocol=consumer),
+KIP-447 (stable offsets, groupMetadata()). PARTS: `membership` is its own; every member of a regular group has the
+others (`reading_member`). DURABILITY: none; the next life of the process is another member, with the same instance id
+if it is static. NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
+commits; one request at a time is in flight. A Fetch without records is answered at once, and fetch.max.wait.ms passes
+here.
 """
 
 from __future__ import annotations
@@ -43,38 +42,38 @@ S = MemberState
 
 
 class GroupConsumer(ReadingMember, frozen=True):
-    """A consumer that joins by KIP-848: its membership beside what every member has."""
+    """A consumer that joins by KIP-848: its membership, and the parts of every member."""
 
     membership: ConsumerMembership = ConsumerMembership("")
 
     @property
     def state(self) -> MemberState:
-        """Where it stands with its group."""
+        """The state of its membership."""
         return self.membership.state
 
     @property
     def member_id(self) -> str:
-        """Its own name in the group."""
+        """Its member id."""
         return self.membership.member_id
 
     @property
     def member_epoch(self) -> int:
-        """The epoch that it was told last."""
+        """The member epoch that it received last."""
         return self.membership.member_epoch
 
     @property
     def instance_id(self) -> str:
-        """Its group.instance.id, "" for none."""
+        """Its group.instance.id, "" without one."""
         return self.membership.instance_id
 
     @property
     def in_group(self) -> bool:
-        """Whether max.poll.interval.ms passes between two calls of poll()."""
+        """Whether max.poll.interval.ms runs between two calls of poll()."""
         return self.state in IN_GROUP
 
     @property
     def to_send(self) -> Message | None:
-        """What would go on the wire next."""
+        """The request that would be sent next."""
         return next_request(self)
 
 
@@ -82,7 +81,7 @@ class GroupConsumer(ReadingMember, frozen=True):
 
 
 def poll(me: GroupConsumer) -> GroupConsumer:
-    """Join if that was not done yet, take over a new assignment, and ask for records. Blocks."""
+    """Join if necessary, apply a new assignment, and ask for records. Blocks."""
     error = me.error if me.state is S.FATAL else ""
     me = me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error=error)
     if me.state is S.STALE:
@@ -93,15 +92,15 @@ def poll(me: GroupConsumer) -> GroupConsumer:
 
 
 def commit_sync(me: GroupConsumer) -> GroupConsumer:
-    """Say how far everything that poll() gave was read, and wait for the answer. Blocks."""
+    """Commit the positions after everything that poll() returned, and wait for the response. Blocks."""
     offsets = me.subscription.read_so_far
     return me.but(offsets=me.offsets.but(committing=offsets), done=not offsets, error="")
 
 
 def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> GroupConsumer:
-    """Subscribe to these topics and no others, or to those that the broker finds for an expression.
+    """Subscribe to exactly these topics, or to those that the broker finds for a regular expression.
 
-    The next heartbeat says so, whenever that is due. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
+    The next heartbeat that is due carries the subscription. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
     """
     told = regex or (None if me.subscription.regex is None else "")
     after = me.subscription.subscribed_to(topics or ("",)).but(regex=told)
@@ -111,10 +110,10 @@ def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> Gr
 
 
 def unsubscribe(me: GroupConsumer) -> GroupConsumer:
-    """Give everything up and leave the group. Blocks until the coordinator knows.
+    """Revoke all partitions and leave the group. Blocks until the coordinator knows.
 
-    Who is out of the group already says nothing to the coordinator: a fenced member is unsubscribed at once, and a
-    stale one stays stale until it polls again. Source: AbstractMembershipManager.leaveGroup, isNotInGroup.
+    A member that is already out of the group sends nothing: a fenced member is unsubscribed at once, and a stale one
+    stays stale until it polls again. Source: AbstractMembershipManager.leaveGroup, isNotInGroup.
     """
     membership = me.membership.but(target=())
     me = me.but(
@@ -131,7 +130,7 @@ def unsubscribe(me: GroupConsumer) -> GroupConsumer:
 
 
 def forget_positions(me: GroupConsumer) -> GroupConsumer:
-    """Go back to the committed offsets, as an application does after an abort."""
+    """Reset the positions to the committed offsets, as an application does after an abort."""
     return me.but(subscription=me.subscription.without_positions)
 
 
@@ -139,7 +138,7 @@ def forget_positions(me: GroupConsumer) -> GroupConsumer:
 
 
 def next_request(me: GroupConsumer) -> Message | None:
-    """Give what goes on the wire next: a heartbeat that is due, an offset to look up, a fetch."""
+    """Return the next request: a heartbeat that is due, an OffsetFetch, or a Fetch."""
     mine = me.membership
     if me.on_wire is not None:
         return None
@@ -159,7 +158,7 @@ def next_request(me: GroupConsumer) -> Message | None:
 
 
 def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
-    """Note that a request is on the wire."""
+    """Note that a request is in flight."""
     mine = me.membership
     if mine.leaving is not None:
         me = me.but(membership=mine.but(leaving=None))
@@ -171,9 +170,9 @@ def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsume
 
 
 def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
-    """Take an answer: an epoch and an assignment, a committed offset, or records.
+    """Handle a response: an epoch and an assignment, a committed offset, or records.
 
-    A heartbeat's is of no interest any more if the member has left, or is leaving, since it was sent.
+    The response to a heartbeat is ignored if the member has left, or began to leave, since it was sent.
     """
     asked, me = me.on_wire, me.but(on_wire=None, on_wire_broker=-1)
     match answer:
@@ -199,7 +198,7 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
 
 
 def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
-    """Ask again what was on a broken connection; a heartbeat then tells everything again."""
+    """Retry the request of a broken connection; the next heartbeat then reports everything."""
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     if isinstance(me.on_wire, ConsumerGroupHeartbeat) and not _is_forgotten(me, me.on_wire):
@@ -208,7 +207,7 @@ def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
 
 
 def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
-    """Give the consumer of the process's next life: another member, who has not joined or subscribed anew."""
+    """Return the consumer of the process's next life: another member, which has not joined or subscribed yet."""
     return GroupConsumer(
         me.source,
         me.group_id,
@@ -224,30 +223,30 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
 
 
 def timers(me: GroupConsumer) -> tuple[str, ...]:
-    """Give the timers that are set: they cost nothing; untimed they may run out at any moment."""
+    """Return the timers that are set. They cost nothing; without a clock each may fire at any moment."""
     return () if me.on_wire is not None or me.membership.beat else running(me)
 
 
 def running(me: GroupConsumer) -> tuple[str, ...]:
-    """Give the timers whose time passes, also while a request is under way."""
+    """Return the timers that run, also while a request is in flight."""
     if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
         return ()
     return (HEARTBEAT, *group_reading.timers(me))
 
 
 def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
-    """Let a timer run out: beat, try again, or ask for new records."""
+    """Fire a timer: send a heartbeat, retry, or fetch new records."""
     if timer == HEARTBEAT:
         return me.but(membership=me.membership.but(beat=True))
     return group_reading.on_timer(me, timer)
 
 
 def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
-    """Leave the group: the application has not called poll() for max.poll.interval.ms.
+    """Leave the group, because the application has not called poll() for max.poll.interval.ms.
 
-    The member says so at once, and does not wait for the answer. What it owned is lost: a listener is
-    told in the next poll(), and until then the application can go on as if it had it.
-    Source: AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
+    The member sends its last heartbeat at once and does not wait for the response. It loses its partitions: a listener
+    is called in the next poll(), and until then the application can go on as if it still owned them. Source:
+    AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
     """
     mine = me.membership
     stale = mine.to(S.LEAVING).to(S.STALE)
@@ -262,7 +261,7 @@ def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
 
 
 def _is_forgotten(me: GroupConsumer, asked: Message | None) -> bool:
-    """Say whether a heartbeat was sent in another life: before the member left, or to leave."""
+    """Return whether a heartbeat belongs to an earlier membership: sent before the member left, or to leave."""
     said = isinstance(asked, ConsumerGroupHeartbeat) and asked.member_epoch < JOINING
     return me.state in OUT or said != (me.state is S.LEAVING)
 
@@ -306,7 +305,7 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
         error = f"ConsumerGroupHeartbeat: {answer.error.name}"
         me = me.but(done=True, error=error)
         if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
-            # poll() throws it, and the member stays what it is: somebody may yet give it the right.
+            # poll() throws it, and the member keeps its state: an operator may still grant the right.
             return me.but(membership=mine.but(told=None), polling=False)
         return me.but(membership=mine.to(S.FATAL))
     mine = mine.but(member_epoch=answer.member_epoch)
@@ -319,7 +318,7 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
 
 
 def _reconcile(me: GroupConsumer) -> GroupConsumer:
-    """Give up what is not in the assignment any more, take over what is new, and say so."""
+    """Revoke the partitions that are no longer assigned, add the new ones, and acknowledge the assignment."""
     mine = me.membership
     if mine.state is not S.RECONCILING:
         return me
@@ -332,7 +331,7 @@ def _reconcile(me: GroupConsumer) -> GroupConsumer:
 
 
 def _fenced(me: GroupConsumer) -> GroupConsumer:
-    """Lose everything; join again, in poll() if there is a listener to be told of the loss."""
+    """Lose all partitions and join again; with a listener, which must learn of the loss, in poll()."""
     mine = me.membership.to(S.FENCED).but(target=(), beat=False)
     again = mine.joining if me.polling or not mine.listener else mine
     return me.but(
@@ -344,9 +343,9 @@ def _fenced(me: GroupConsumer) -> GroupConsumer:
 
 
 def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
-    """Read on from the committed offset; wait before asking again for what is not stable yet."""
+    """Read on from the committed offset. Back off before a retry while the offset is not stable."""
     known = group_reading.on_offset(me, answer)
     if known is not None:
         return known
-    # A stale member: the heartbeat finds out.
+    # A stale member: the next heartbeat finds out.
     return me.but(backing_off=True, membership=me.membership.but(beat=True))

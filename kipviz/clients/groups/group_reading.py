@@ -1,8 +1,8 @@
-"""How a member of a regular group reads, by whichever protocol it came in: topics, offsets, records, commits.
+"""How a member of a regular group reads, in either protocol: topics, offsets, records, commits.
 
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
 (classic). Both kinds of members have the parts of `reading_member`.
-Unless a spec says what auto.offset.reset is, a member without a position goes to the earliest record at once.
+Unless a spec states auto.offset.reset, a member without a position starts at the earliest record at once.
 NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer.
 """
 
@@ -24,23 +24,23 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchResponse
 
 HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
-# Until a partition is asked again in which no record was young enough: request.timeout.ms.
+# The wait before a partition is asked again in which every record was too old: request.timeout.ms.
 RESET_WAIT = "the wait for another reset"
-# The versions of OffsetFetch that ask for stable offsets, and that say who asks.
+# The OffsetFetch versions that first ask for stable offsets, and that first name the member.
 FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
-# What is tried again only after a while: it takes somebody else to resolve it.
+# Errors that are retried only after a back-off, because another process must resolve them.
 PENDING = (
     Errors.UNSTABLE_OFFSET_COMMIT,
     Errors.PENDING_TRANSACTION,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
 )
-# In whose name offsets are asked for: nobody's.
+# The member that an OffsetFetch names when it names no member.
 NOBODY = ("", -1)
 M = TypeVar("M", bound=ReadingMember)
 
 
 def next_read(me: ReadingMember, who: tuple[str, int] = NOBODY) -> Message | None:
-    """Give the next question of poll(): an offset that is not known, or records."""
+    """Return the next request of poll(): for an unknown position, or for records."""
     mine, committed = me.subscription, not me.fetcher.read_uncommitted
     for partition in mine.owned:
         if partition not in mine.positions:
@@ -61,7 +61,7 @@ def next_read(me: ReadingMember, who: tuple[str, int] = NOBODY) -> Message | Non
 
 
 def _ask_for_offset(me: ReadingMember, partition: str, who: tuple[str, int]) -> Message:
-    """Ask where the group left off: as a member if the version has a place for it (9, KIP-848)."""
+    """Ask for the committed offset, as a member if the version has a field for it (9, KIP-848)."""
     version = me.offsets.fetch_version
     stable = version >= FIRST_STABLE
     if version < FIRST_WITH_MEMBER:
@@ -70,9 +70,9 @@ def _ask_for_offset(me: ReadingMember, partition: str, who: tuple[str, int]) -> 
 
 
 def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
-    """Read on from the committed offset; wait before asking again for what is not stable yet.
+    """Read on from the committed offset. Back off before a retry while the offset is not stable.
 
-    None is an answer about the member itself.
+    None means that the response is an error about the member itself.
     """
     mine, partition = me.subscription, answer.partition
     if partition not in mine.owned:
@@ -87,11 +87,11 @@ def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
 
 
 def on_told(me: M, answer: ListOffsetsResponse) -> M:
-    """Read on where the log begins or ends; whoever is told nothing asks again.
+    """Read on where the log starts or ends; a member without an offset asks again.
 
-    Where no record is young enough (by_duration) there is no position, and the partition is asked again when
-    request.timeout.ms is over: for a later time. What is too old by then is passed over.
-    Source: OffsetsRequestManager.sendListOffsetsRequestsAndResetPositions, OffsetFetcherUtils.handleListOffsetResponse.
+    If every record is too old (by_duration), there is no position. The partition is asked again after
+    request.timeout.ms, for a later time, and records that are too old by then are skipped. Source:
+    OffsetsRequestManager.sendListOffsetsRequestsAndResetPositions, OffsetFetcherUtils.handleListOffsetResponse.
     """
     mine, partition = me.subscription, answer.partition
     waits = mine.positions.get(partition) == ASKED
@@ -112,7 +112,7 @@ def _reset(me: M, partition: str, error: str) -> M:
 
 
 def on_committed(me: M, answer: OffsetCommitResponse) -> M:
-    """Come back, ask again, or throw CommitFailedException: the partitions are somebody else's."""
+    """End commitSync(), retry, or throw CommitFailedException, because other members own the partitions."""
     if answer.error in RETRIABLE:
         return me
     failed = answer.error is not Errors.NONE
@@ -121,7 +121,7 @@ def on_committed(me: M, answer: OffsetCommitResponse) -> M:
 
 
 def on_records(me: M, answer: FetchResponse) -> M:
-    """Give records to poll(), or leave a partition that has none alone for a while."""
+    """Return records to poll(), or stop asking an empty partition for a while."""
     mine, partition = me.subscription, answer.partition
     if answer.error is Errors.OFFSET_OUT_OF_RANGE and partition in mine.positions:
         return _reset(me, partition, "OffsetOutOfRangeException")
@@ -135,7 +135,7 @@ def on_records(me: M, answer: FetchResponse) -> M:
 
 
 def timers(me: ReadingMember) -> tuple[str, ...]:
-    """Give the timers that are set besides the heartbeat."""
+    """Return the timers that are set, besides the heartbeat."""
     mine, resting = me.subscription, me.fetcher.resting
     idle = set(mine.owned) <= {*resting, *mine.unfound}
     rests = bool(me.polling and mine.owned and resting and idle)
@@ -145,7 +145,7 @@ def timers(me: ReadingMember) -> tuple[str, ...]:
 
 
 def on_timer(me: M, timer: str) -> M:
-    """Let one of them run out: try again, or ask for new records."""
+    """Fire one of these timers: retry, or fetch new records."""
     if timer == BACK_OFF:
         return me.but(backing_off=False)
     if timer == FETCH_WAIT:

@@ -1,7 +1,4 @@
-"""What every consumer that joins its group consists of, by whichever protocol it is a member.
-
-WHERE IN KAFKA: AsyncKafkaConsumer and ClassicKafkaConsumer, which have the same parts beside their membership.
-"""
+"""The parts of every consumer that joins its group, in either protocol."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from kipviz.messages.producing import FetchedRecord
 
 
 class Fetcher(Value, frozen=True):
-    """What is fetched (FetchRequestManager, Fetcher): at most `max_records` for a poll().
+    """The fetches of a consumer (FetchRequestManager, Fetcher): at most `max_records` for a poll().
 
-    `read_uncommitted` is its isolation.level. `resting` are the partitions that had nothing new for this poll().
+    `read_uncommitted` is its isolation.level. `resting` are the partitions without new records for this poll().
     """
 
     max_records: int
@@ -24,14 +21,15 @@ class Fetcher(Value, frozen=True):
 
     @property
     def anew(self) -> Fetcher:
-        """What the next life of the process begins with, and every poll()."""
+        """The initial state for the next life of the process, and for every poll()."""
         return Fetcher(self.max_records, self.read_uncommitted)
 
 
 class OffsetRequests(Value, frozen=True):
-    """Offsets of the group (CommitRequestManager, ConsumerCoordinator).
+    """The requests for offsets of the group (CommitRequestManager, ConsumerCoordinator).
 
-    `fetch_version` is the newest OffsetFetch that the client knows, `committing` what commitSync() waits for.
+    `fetch_version` is the newest OffsetFetch version of the client, `committing` the offsets for which commitSync()
+    waits.
     """
 
     fetch_version: int = 10
@@ -39,10 +37,10 @@ class OffsetRequests(Value, frozen=True):
 
 
 class ReadingMember(Part, frozen=True):
-    """A consumer's parts beside its membership, and what it is doing.
+    """A consumer's parts beside its membership, and its current work.
 
-    `partition` is where the records of the last poll() are from. `polling` says that the application is in poll(),
-    `backing_off` that something is asked again after a while.
+    `partition` is the partition of the last poll()'s records. `polling` says that the application is in poll(),
+    `backing_off` that a request waits for the retry back-off.
     """
 
     source: str
@@ -71,5 +69,5 @@ class ReadingMember(Part, frozen=True):
 
     @property
     def position(self) -> int:
-        """From where it reads on in the partition of its last records; -1 is not known."""
+        """The position in the partition of its last records; -1 means unknown."""
         return self.subscription.positions.get(self.partition, -1)

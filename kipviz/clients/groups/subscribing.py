@@ -1,8 +1,4 @@
-"""What subscribe() is given: names of topics, or an expression that a broker resolves (SubscriptionPattern).
-
-WHERE IN KAFKA: KafkaConsumer.subscribe(Collection), subscribe(SubscriptionPattern). KIPS: KIP-848.
-NOT MODELLED: subscribe(java.util.regex.Pattern), which the client resolves by itself and keeps resolving.
-"""
+"""The argument of subscribe(): topic names, or an expression that a broker resolves (SubscriptionPattern)."""
 
 from __future__ import annotations
 
@@ -18,10 +14,10 @@ MODERN = "consumer"
 
 
 def subscription_of(target: str) -> tuple[tuple[str, ...], str]:
-    """Read the topics and the expression of a subscription: "src, old" or "pattern src.*".
+    """Parse the topics and the expression of a subscription: "src, old" or "pattern src.*".
 
     Raises:
-        ValueError: if there is neither a topic nor an expression, in one sentence.
+        ValueError: if there is neither a topic nor an expression, explained in one sentence.
     """
     topics: tuple[str, ...] = ()
     regex = ""
@@ -37,9 +33,9 @@ def subscription_of(target: str) -> tuple[tuple[str, ...], str]:
 
 
 def why_not_subscribed(application: Any, placed: Iterable[str]) -> str:
-    """Say why an application that is to be cannot subscribe to what its program says, "" if it can.
+    """Return why an application cannot subscribe to what its program names, "" if it can.
 
-    `placed` are the partitions of the cluster. With its subscription a member says in which rack it is.
+    `placed` are the partitions of the cluster. A member reports its rack with its subscription.
     """
     if application.rack and (application.protocol != MODERN or application.share):
         return (

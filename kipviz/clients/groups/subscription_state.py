@@ -1,6 +1,6 @@
-"""What a member of a group subscribes to, what it owns of that, and how far it has read there.
+"""A member's subscription, the partitions that it owns, and its positions in them.
 
-WHERE IN KAFKA: SubscriptionState. DURABILITY: none; the group's offsets are what lasts.
+WHERE IN KAFKA: SubscriptionState. DURABILITY: none; only the group's committed offsets last.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.groups import GroupOffset
 
-# The position of a partition that the log is asked for, by auto.offset.reset.
+# The position of a partition while auto.offset.reset asks the log for one.
 ASKED = -1
 
 
 class SubscriptionState(Value, frozen=True):
     """The subscription of a consumer that joins its group, its partitions and their positions.
 
-    `further_topics` and `regex` are what it subscribes to besides `topic`; an expression of "" is one that it has to take
-    back. `first_topic` is the topic that it began with where that is not `topic` any more: the next life of its process
-    begins with it again. `owned` are its partitions. `auto_offset_reset` is what it does without a position that the log has;
-    "" is earliest without a round trip. `unfound` are partitions in which no record was young enough (by_duration): they
-    are asked again after a while.
+    `further_topics` and `regex` are what it subscribes to besides `topic`; the expression "" is one that it still has
+    to withdraw. `first_topic` is the topic that it began with if that is no longer `topic`: the next life of its
+    process begins with it again. `owned` are its partitions. `auto_offset_reset` says what it does without a position
+    inside the log; "" is earliest without a round trip. `unfound` are partitions in which every record was too old
+    (by_duration): they are asked again after a while.
     """
 
     topic: str
@@ -46,17 +46,17 @@ class SubscriptionState(Value, frozen=True):
 
     @property
     def without_partitions(self) -> SubscriptionState:
-        """The same when it owns nothing any more."""
+        """The same without partitions."""
         return self.but(owned=(), positions=Table.of())
 
     @property
     def without_positions(self) -> SubscriptionState:
-        """The same when it has to ask where its group left off."""
+        """The same without positions: it must ask for the committed offsets."""
         return self.but(positions=Table.of())
 
     @property
     def read_so_far(self) -> tuple[GroupOffset, ...]:
-        """How far every partition was read; one whose position is asked for is not among them."""
+        """The position of every partition, except those whose position the log is still asked for."""
         return tuple(GroupOffset(p, at) for p, at in self.positions.items() if at != ASKED)
 
     def subscribed_to(self, topics: tuple[str, ...]) -> SubscriptionState:
@@ -69,10 +69,10 @@ class SubscriptionState(Value, frozen=True):
         )
 
     def owning(self, partitions: tuple[str, ...]) -> SubscriptionState:
-        """Own these partitions; where it goes on reading it knows its position."""
+        """Own these partitions, and keep the positions of those that it already had."""
         kept = {p: at for p, at in self.positions.items() if p in partitions}
         return self.but(owned=partitions, positions=Table.of(kept))
 
     def at(self, partition: str, position: int) -> SubscriptionState:
-        """Read on from a position."""
+        """Set the position of a partition."""
         return self.but(positions=self.positions.set(partition, position))

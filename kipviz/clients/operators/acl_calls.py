@@ -1,4 +1,4 @@
-"""The calls of an operator about ACLs, and how their targets are read (kafka-acls.sh)."""
+"""The calls of an operator about ACLs, and how their targets are parsed (kafka-acls.sh)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FILTERS = ("resource", "name", "pattern", "principal", "operation", "permission"
 
 
 def filter_of(text: str) -> AclFilter:
-    """Read a filter: "resource=TOPIC name=src pattern=MATCH principal=app-1 permission=ALLOW".
+    """Parse a filter: "resource=TOPIC name=src pattern=MATCH principal=app-1 permission=ALLOW".
 
     Raises:
-        ValueError: a word that is no part of a filter.
+        ValueError: if a word is not part of a filter.
     """
     found = AclFilter()
     for word in text.split():
@@ -47,15 +47,15 @@ def filter_of(text: str) -> AclFilter:
 
 
 def filters_of(text: str) -> tuple[AclFilter, ...]:
-    """Read several filters, with ";" between them."""
+    """Parse several filters, separated by ";"."""
     return tuple(map(filter_of, text.split(";")))
 
 
 def entry_of(text: str) -> AclEntry:
-    """Read an ACL as it is said: "app-1 may READ TOPIC src", "* must not WRITE TOPIC out*".
+    """Parse an ACL: "app-1 may READ TOPIC src", "* must not WRITE TOPIC out*".
 
     Raises:
-        ValueError: it is not said like that.
+        ValueError: if the text does not have this form.
     """
     words = text.replace("must not", "must-not").split()
     if len(words) != len(("who", "may", "what", "of", "name")) or words[1] not in (
@@ -69,22 +69,22 @@ def entry_of(text: str) -> AclEntry:
 
 
 def entries_of(text: str) -> tuple[AclEntry, ...]:
-    """Read several ACLs, with ";" between them."""
+    """Parse several ACLs, separated by ";"."""
     return tuple(map(entry_of, text.split(";")))
 
 
 def describe_acls(me: Admin, target: str) -> Admin:
-    """Ask for the ACLs that a filter means. Blocks."""
+    """Ask for the ACLs that match a filter. Blocks."""
     return ask(me, DescribeAcls(filter_of(target))).but(acls=())
 
 
 def create_acls(me: Admin, target: str) -> Admin:
-    """Have ACLs created. Blocks."""
+    """Create ACLs. Blocks."""
     return ask(me, CreateAcls(entries_of(target)))
 
 
 def delete_acls(me: Admin, target: str) -> Admin:
-    """Have all ACLs deleted that some filters mean. Blocks."""
+    """Delete all ACLs that match one of the filters. Blocks."""
     return ask(me, DeleteAcls(filters_of(target))).but(acls=())
 
 

@@ -1,14 +1,12 @@
-"""The admin client: what an operator asks about transactions and share groups, and does to them.
+"""The admin client: an operator's queries about transactions and groups, and the changes to them.
 
-WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler,
-  FenceProducersHandler, TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler,
-  AlterShareGroupOffsetsHandler, DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler
-  (kafka-share-groups.sh).
-KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs).
-DURABILITY: none; an answer is what a broker knew when it was asked.
-NOT MODELLED: FindCoordinator and Metadata (who leads what is known at once), the time limit of a
-  call (it asks again as long as a broker says to come back), the operator's own clock; that find-hanging
-  always has a --max-transaction-timeout (15 minutes): without one every open transaction is old enough.
+WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler, FenceProducersHandler,
+TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler, AlterShareGroupOffsetsHandler,
+DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler (kafka-share-groups.sh). KIPS: KIP-664, KIP-360 (fencing),
+KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs). DURABILITY: none; a response is what the broker knew at
+that moment. NOT MODELLED: FindCoordinator and Metadata (every leader and coordinator is known at once), the timeout of
+a call (it retries as long as the error is retriable), the operator's own clock; that find-hanging always has a
+--max-transaction-timeout (15 minutes): without one every open transaction is old enough.
 """
 
 from __future__ import annotations
@@ -70,23 +68,22 @@ from kipviz.messages.transactions import (
 
 NAME = "admin"
 
-# What a coordinator says of a regular group, by whichever protocol.
+# A coordinator's description of a regular group, in either protocol.
 GroupDescription: TypeAlias = DescribeGroupsResponse | ConsumerGroupDescribeResponse
 
 
 class Admin(Part, frozen=True):
-    """What the admin client holds between two calls: what it still has to ask, and what it heard.
+    """What the admin client keeps between two calls: the requests still to send, and the responses.
 
-    `brokers` are bootstrap.servers. `producers` are those of `partition`; `descriptions` are what
-    coordinators said of `listings`. `candidates` are the producers whose open transaction in
-    `partition` abortTransaction() may end: after describeProducers() every open one, after
-    find-hanging those that nobody else will end. `finding` says that these are still being found.
-    `silent_for_ms` is its --max-transaction-timeout: it looks at what is silent for longer.
-    `share_group` is what the coordinator last said of a share group, `share_offsets` where it stands.
-    `groups` are those of the last list, `group` is the regular group that was described last; `removing`
-    says that all of its members are to be taken out. `acls` are those that were listed or deleted last.
-    `several` says that the call is about several groups, of which one may fail and not the others;
-    `described` are what coordinators said of those.
+    `brokers` are bootstrap.servers. `producers` are those of `partition`; `descriptions` are the coordinators' answers
+    about `listings`. `candidates` are the producers whose open transaction in `partition` abortTransaction() may end:
+    after describeProducers() every open one, after find-hanging those that no coordinator will end. `finding` says that
+    find-hanging still looks for these. `silent_for_ms` is its --max-transaction-timeout: it considers producers that
+    have been silent for longer. `share_group` is the coordinator's last description of a share group, `share_offsets`
+    its start offsets. `groups` are those of the last list, `group` is the regular group that was described last;
+    `removing` says that all of its members are to be removed. `acls` are those that were listed or deleted last.
+    `several` says that the call is about several groups, of which one may fail and the others not; `described` are the
+    coordinators' answers about those.
     """
 
     source: str
@@ -115,7 +112,7 @@ class Admin(Part, frozen=True):
 
 
 class Filters(Value, frozen=True):
-    """What of a list of transactions is wanted; empty, or a duration of -1, is everything."""
+    """The filters of a list of transactions; empty, or a duration of -1, selects everything."""
 
     states: tuple[str, ...] = ()
     producer_ids: tuple[int, ...] = ()
@@ -124,10 +121,10 @@ class Filters(Value, frozen=True):
 
 
 def filters_of(text: str) -> Filters:
-    """Read filters as the command line takes them: "state=Ongoing producer=9 id=my-.* duration=9000".
+    """Parse filters in the form of the command line: "state=Ongoing producer=9 id=my-.* duration=9000".
 
     Raises:
-        ValueError: a word that is no filter.
+        ValueError: if a word is not a filter.
     """
     states: tuple[str, ...] = ()
     producer_ids: tuple[int, ...] = ()
@@ -153,10 +150,10 @@ def filters_of(text: str) -> Filters:
 
 
 def starts_of(text: str) -> AlterShareGroupOffsets:
-    """Read a group and where it is to begin: "g1 src-0=100 src-1=5".
+    """Parse a group and its new start offsets: "g1 src-0=100 src-1=5".
 
     Raises:
-        ValueError: there is no group, no partition, or no offset from 0 on.
+        ValueError: if the group, a partition, or an offset of at least 0 is missing.
     """
     group_id, *words = text.split() or [""]
     starts: tuple[tuple[str, int], ...] = ()
@@ -171,10 +168,10 @@ def starts_of(text: str) -> AlterShareGroupOffsets:
 
 
 def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
-    """Read a group and the topic in which it is to forget where it stands: "g1 src".
+    """Parse a group and the topic whose start offsets it deletes: "g1 src".
 
     Raises:
-        ValueError: it is not these two words.
+        ValueError: if the text is not these two words.
     """
     words = text.split()
     if len(words) != len(("group", "topic")):
@@ -186,23 +183,23 @@ def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
 
 
 def list_transactions(me: Admin, filters: Filters) -> Admin:
-    """Ask every broker for its transactional ids. Blocks."""
+    """Ask every broker for the transactional ids that it coordinates. Blocks."""
     return ask(me, *_to_every_broker(me, filters)).but(listings=())
 
 
 def describe_transactions(me: Admin, transactional_id: str) -> Admin:
-    """Ask the coordinator of a transactional id what it knows. Blocks."""
+    """Ask the coordinator of a transactional id to describe its transaction. Blocks."""
     return ask(me, DescribeTransactions(transactional_id)).but(descriptions=())
 
 
 def describe_producers(me: Admin, partition: str) -> Admin:
-    """Ask the leader of a partition which producers its log knows. Blocks."""
+    """Ask the leader of a partition for the producers in its log. Blocks."""
     asked = ask(me, DescribeProducers(partition))
     return asked.but(partition=partition, producers=(), candidates=())
 
 
 class Hanging(Value, frozen=True):
-    """Where find-hanging looks, and for how long a producer has to be silent; -1 is no matter."""
+    """The partition that find-hanging examines, and how long a producer must be silent; -1 for any time."""
 
     partition: str
     silent_for_ms: int = -1
@@ -213,10 +210,10 @@ MAX_TIMEOUT = "max-transaction-timeout="
 
 
 def hanging_of(text: str) -> Hanging:
-    """Read what find-hanging is asked: "out-0 max-transaction-timeout=15", in minutes.
+    """Parse the target of find-hanging: "out-0 max-transaction-timeout=15", in minutes.
 
     Raises:
-        ValueError: a word that is neither.
+        ValueError: if a word is neither.
     """
     partition, _, limit = text.partition(" ")
     minutes = limit.removeprefix(MAX_TIMEOUT)
@@ -228,11 +225,11 @@ def hanging_of(text: str) -> Hanging:
 
 
 def find_hanging(me: Admin, target: str) -> Admin:
-    """Find the open transactions of a partition that nobody will end. Blocks.
+    """Find the open transactions of a partition that no coordinator will end. Blocks.
 
-    With a limit it looks only at those whose producer has written nothing for longer: what may still be under
-    way is not worth a question. First the producers of the partition, then the names of those with an open
-    transaction, then what their coordinators know of them. Source: FindHangingTransactionsCommand.
+    With a limit it considers only those whose producer has written nothing for longer, because a younger one may still
+    be in progress. First it asks for the producers of the partition, then for the transactional ids of those with an
+    open transaction, then for the coordinators' descriptions. Source: FindHangingTransactionsCommand.
     """
     wanted = hanging_of(target)
     asked = describe_producers(me, wanted.partition)
@@ -240,11 +237,11 @@ def find_hanging(me: Admin, target: str) -> Admin:
 
 
 def abort_transaction(me: Admin, partition: str) -> Admin:
-    """End the oldest open transaction of a partition by a marker of one's own. Blocks.
+    """End the oldest open transaction of a partition with a marker of the operator. Blocks.
 
-    The producer is what describeProducers() or find-hanging said last; kafka-transactions.sh
-    looks there by the transaction's first offset. The marker goes to the partition's leader and
-    past the coordinator, with the epoch that the log knows and as of transaction version 0.
+    The producer is the one that describeProducers() or find-hanging returned last; kafka-transactions.sh finds it by
+    the transaction's first offset. The marker goes directly to the partition's leader, not through the coordinator,
+    with the epoch in the log and as of transaction version 0.
     """
     if partition != me.partition:
         return _failed(me, f"IllegalArgumentException: describeProducers({partition}) comes first")
@@ -263,75 +260,75 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
 
 
 def fence_producers(me: Admin, transactional_id: str) -> Admin:
-    """Take the identity of a transactional id away from whoever has it. Blocks.
+    """Fence every producer of a transactional id. Blocks.
 
-    An open transaction of it is aborted first: the coordinator says to come back until then.
+    Its open transaction is aborted first: until then the coordinator returns a retriable error.
     """
     return ask(me, InitProducerId(transactional_id))
 
 
 def describe_share_group(me: Admin, groups: str) -> Admin:
-    """Ask the coordinator of a share group, or of each of several, who is in it: "g1 g2". Blocks."""
+    """Ask the coordinators for the members of one or several share groups: "g1 g2". Blocks."""
     return _of_groups(me, ShareGroupDescribe, groups).but(share_group=None)
 
 
 def list_share_group_offsets(me: Admin, group_id: str) -> Admin:
-    """Ask where a share group stands, in every partition that it has state of. Blocks."""
+    """Ask for a share group's start offset in every partition for which it has state. Blocks."""
     return ask(me, DescribeShareGroupOffsets(group_id)).but(share_offsets=())
 
 
 def alter_share_group_offsets(me: Admin, starts: str) -> Admin:
-    """Have a share group begin elsewhere: "g1 src-0=100". Nobody may be in it. Blocks."""
+    """Set the start offsets of an empty share group: "g1 src-0=100". Blocks."""
     return ask(me, starts_of(starts))
 
 
 def delete_share_group_offsets(me: Admin, topic: str) -> Admin:
-    """Have a share group forget where it stands in a topic: "g1 src". Blocks."""
+    """Delete a share group's start offsets in a topic: "g1 src". Blocks."""
     return ask(me, topic_offsets_of(topic))
 
 
 def delete_share_group(me: Admin, groups: str) -> Admin:
-    """Delete share groups and what is durable of them: "g1 g2". Nobody may be in them. Blocks."""
+    """Delete empty share groups and their durable state: "g1 g2". Blocks."""
     return _of_groups(me, DeleteGroups, groups)
 
 
 def list_groups(me: Admin, filters: str) -> Admin:
-    """Ask every broker for its groups: "state=Empty type=share", or all of them. Blocks."""
+    """Ask every broker for its groups, all or filtered: "state=Empty type=share". Blocks."""
     wanted = group_targets.group_filters_of(filters)
     return ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
 
 
 def describe_consumer_group(me: Admin, groups: str) -> Admin:
-    """Ask the coordinator who is in a regular group, by whichever protocol, or in each of several. Blocks.
+    """Ask the coordinators for the members of one or several regular groups, in either protocol. Blocks.
 
-    First as a group of KIP-848; a coordinator that has none of that kind is asked for a classic one.
+    The request is for a group of KIP-848 first; if the coordinator has no such group, it is for a classic one.
     """
     return _of_groups(me, ConsumerGroupDescribe, groups).but(group=None)
 
 
 def delete_consumer_group(me: Admin, groups: str) -> Admin:
-    """Delete regular groups with all their offsets: "g1 g2". Nobody may be in them. Blocks."""
+    """Delete empty regular groups with all their offsets: "g1 g2". Blocks."""
     return _of_groups(me, DeleteGroups, groups)
 
 
 def delete_consumer_group_offsets(me: Admin, partitions: str) -> Admin:
-    """Have a group forget its offsets: "g1 src-0". Nobody in it may read that topic. Blocks."""
+    """Delete a group's offsets: "g1 src-0". No member of it may subscribe to that topic. Blocks."""
     return ask(me, group_targets.group_offsets_of(partitions))
 
 
 def list_consumer_group_offsets(me: Admin, groups: str) -> Admin:
-    """Ask what is committed of a regular group, or of each of several: "g1 g2 requireStable=true". Blocks.
+    """Ask for the committed offsets of one or several regular groups: "g1 g2 requireStable=true". Blocks.
 
-    A partition whose offset is not stable is left out of what the call gives back, without an error.
-    Source: ListConsumerGroupOffsetsHandler.
+    The result leaves out a partition whose offset is not stable, without an error. Source:
+    ListConsumerGroupOffsetsHandler.
     """
     return ask(me, group_targets.committed_of(groups)).but(several=True)
 
 
 def remove_members(me: Admin, members: str) -> Admin:
-    """Take members out of a group: "g1 C1.1 instance=i2", or all of them: "g1". Blocks.
+    """Remove members from a group: "g1 C1.1 instance=i2", or all of them: "g1". Blocks.
 
-    For all of them it asks first who they are. Source: RemoveMembersFromConsumerGroupHandler,
+    To remove all, it first asks for the members. Source: RemoveMembersFromConsumerGroupHandler,
     KafkaAdminClient.getMembersFromGroup.
     """
     group_id, leavers = group_targets.members_of(members)
@@ -344,18 +341,18 @@ def remove_members(me: Admin, members: str) -> Admin:
 
 
 def next_request(me: Admin) -> Message | None:
-    """Give what the network thread puts on the wire next, or None."""
+    """Return the request that the network thread sends next, or None."""
     return me.queue[0] if me.queue and me.on_wire is None else None
 
 
 def sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
-    """Note that a request is on the wire."""
+    """Note that a request is in flight."""
     rest = several_groups.left_over(me.queue[0], request)
     return me.but(queue=(*rest, *me.queue[1:]), on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: Admin, answer: Message) -> Admin:
-    """Take an answer: keep what it says, ask again, or fail the call."""
+    """Handle a response: keep its contents, retry, or fail the call."""
     request = me.on_wire
     if request is None:
         return me
@@ -409,10 +406,10 @@ def on_response(me: Admin, answer: Message) -> Admin:
 
 
 def on_disconnected(me: Admin, broker: int) -> Admin:
-    """Ask again what was on a broken connection, unless it was a broker that has nothing to say.
+    """Retry the request of a broken connection, unless only that broker could answer it.
 
-    Which transactional ids a broker coordinates nobody else is asked: if it is gone, others have
-    taken over, and are asked themselves.
+    Only the broker itself can list the transactional ids that it coordinates. If it is gone, other brokers coordinate
+    them and are asked anyway.
     """
     request = me.on_wire
     if request is None or me.on_wire_broker != broker:
@@ -424,7 +421,7 @@ def on_disconnected(me: Admin, broker: int) -> Admin:
 
 
 def restarted(me: Admin, life: int) -> Admin:
-    """Give the admin client of the process's next life: it knows the brokers."""
+    """Return the admin client of the process's next life: it knows only the brokers."""
     return Admin(me.source, me.brokers)
 
 
@@ -432,19 +429,19 @@ def restarted(me: Admin, life: int) -> Admin:
 
 
 def ask(me: Admin, *requests: Message) -> Admin:
-    """Begin a call: these requests go out one after the other."""
+    """Begin a call: these requests are sent one after the other."""
     me = me.but(queue=requests, done=False, error="", finding=False, removing=False)
     return me.but(several=False, described=())
 
 
 def _of_groups(me: Admin, kind: type[Any], target: str) -> Admin:
-    """Ask about one group, or about several."""
+    """Send a request about one group or several."""
     first, *further = several_groups.named(target)
     return ask(me, kind(first, tuple(further))).but(several=bool(further))
 
 
 def _heard(me: Admin, request: Message, answer: Message) -> Admin:
-    """Keep what is said of each of several groups; the call is over when nothing is left to ask."""
+    """Keep the response for each of several groups; the call ends when no request is left."""
     heard = several_groups.heard(request, answer, _repeated_after(request))
     told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
     me = me.but(
@@ -465,7 +462,7 @@ def _leave(group_id: str, leavers: tuple[Leaver, ...]) -> LeaveGroup:
 
 
 def _described(me: Admin, answer: GroupDescription) -> Admin:
-    """Keep what is known of a group, or go on to take its members out: static ones by their names."""
+    """Keep the description of a group, or remove its members next: static ones by their instance ids."""
     me = me.but(group=answer)
     leavers = tuple(
         Leaver(NO_MEMBER, m.instance_id) if m.instance_id else Leaver(m.member_id)
@@ -510,12 +507,12 @@ def _error_of(answer: Message) -> Errors:
 
 
 def _is_an_answer(me: Admin, error: Errors) -> bool:
-    """Say whether an error is what find-hanging wants to know: nobody has that transaction."""
+    """Return whether an error is the result that find-hanging looks for: no coordinator has that transaction."""
     return me.finding and error is Errors.TRANSACTIONAL_ID_NOT_FOUND
 
 
 def _next_of_finding(me: Admin, answer: Message) -> Admin:
-    """End the call, or go on to what find-hanging asks next."""
+    """End the call, or send the next request of find-hanging."""
     if not me.finding:
         return me.but(done=True)
     open_here = _open(me.producers)

@@ -1,4 +1,4 @@
-"""Which calls of an operator are about a group, of which kind, and how their targets are read."""
+"""The calls of an operator about groups: the kind of group, and how their targets are parsed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.several_groups import named
 from kipviz.messages import message
 
-# The calls of an operator that are about a share group, whose id is the first word of their target.
+# The calls of an operator about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (
     Call.DESCRIBE_SHARE_GROUPS,
     Call.LIST_SHARE_GROUP_OFFSETS,
@@ -18,9 +18,9 @@ OF_SHARE_GROUPS = (
     Call.DELETE_SHARE_GROUP_OFFSETS,
     Call.DELETE_SHARE_GROUPS,
 )
-# Those of them that change where the group stands.
+# Those that change the group's start offsets.
 RESETTING = OF_SHARE_GROUPS[2:]
-# Those about a regular group, likewise.
+# The calls about a regular group, likewise.
 OF_REGULAR_GROUPS = (
     Call.DESCRIBE_CONSUMER_GROUPS,
     Call.DELETE_CONSUMER_GROUPS,
@@ -29,7 +29,7 @@ OF_REGULAR_GROUPS = (
     Call.LIST_CONSUMER_GROUP_OFFSETS,
 )
 
-# Those of both that take several groups at once.
+# The calls of both kinds that take several groups at once.
 OF_SEVERAL_GROUPS = (
     Call.DESCRIBE_SHARE_GROUPS,
     Call.DELETE_SHARE_GROUPS,
@@ -37,7 +37,7 @@ OF_SEVERAL_GROUPS = (
     Call.DELETE_CONSUMER_GROUPS,
 )
 
-# What the admin client does in those about groups of any kind, or about regular ones.
+# The admin client's function for each call about groups of any kind, or about regular ones.
 OF_ANY_GROUP: dict[Call, Callable[[Admin, str], Admin]] = {
     Call.LIST_GROUPS: admin.list_groups,
     Call.DESCRIBE_CONSUMER_GROUPS: admin.describe_consumer_group,
@@ -49,7 +49,7 @@ OF_ANY_GROUP: dict[Call, Callable[[Admin, str], Admin]] = {
 
 
 def groups_of(line: Line) -> tuple[str, ...]:
-    """Give the groups that a line of an operator's program is about: the first word, or all of them."""
+    """Return the groups that a line of an operator's program is about: the first word, or all of them."""
     if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
         return ()
     if line.call is Call.LIST_CONSUMER_GROUP_OFFSETS:
@@ -58,7 +58,7 @@ def groups_of(line: Line) -> tuple[str, ...]:
     return names if line.call in OF_SEVERAL_GROUPS else names[:1]
 
 
-# How the target of an operator's call is read, where it is more than a name.
+# How the target of an operator's call is parsed, where it is more than a name.
 READ_BY_OPERATORS: dict[Call, Callable[[str], object]] = {
     **dict.fromkeys(OF_SEVERAL_GROUPS, named),
     Call.LIST_TRANSACTIONS: admin.filters_of,

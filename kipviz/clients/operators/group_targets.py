@@ -1,4 +1,4 @@
-"""How the targets of an operator's calls about groups are read, where they are more than names."""
+"""How the targets of an operator's calls about groups are parsed, where they are more than names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete, OffsetFetchOf
 
 
 def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Read filters of a list of groups: "state=Stable type=classic" gives (states, types).
+    """Parse the filters of a list of groups, "state=Stable type=classic", into (states, types).
 
     Raises:
-        ValueError: a word that is no filter.
+        ValueError: if a word is not a filter.
     """
     states: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -30,10 +30,10 @@ def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def group_offsets_of(text: str) -> OffsetDelete:
-    """Read a group and the partitions of which it is to forget its offsets: "g1 src-0 src-1".
+    """Parse a group and the partitions whose offsets it deletes: "g1 src-0 src-1".
 
     Raises:
-        ValueError: there is no group or no partition.
+        ValueError: if the group or the partitions are missing.
     """
     group_id, *partitions = text.split() or [""]
     if not partitions:
@@ -45,10 +45,10 @@ REQUIRE_STABLE = "requireStable="
 
 
 def committed_of(text: str) -> OffsetFetchOfGroups:
-    """Read the groups whose offsets are asked for, each of them once: "g1 g2 requireStable=true".
+    """Parse the groups of an OffsetFetch, each of them once: "g1 g2 requireStable=true".
 
     Raises:
-        ValueError: there is no group, or requireStable is neither true nor false.
+        ValueError: if there is no group, or requireStable is neither true nor false.
     """
     words = text.split()
     said = [word for word in words if word.startswith(REQUIRE_STABLE)]
@@ -62,10 +62,10 @@ def committed_of(text: str) -> OffsetFetchOfGroups:
 
 
 def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:
-    """Read a group and the members that are to go: "g1 C1.1 instance=i2"; without any it is all.
+    """Parse a group and the members to remove: "g1 C1.1 instance=i2"; no member means all of them.
 
     Raises:
-        ValueError: there is no group, or an instance without a name.
+        ValueError: if there is no group, or an instance without a name.
     """
     group_id, *words = text.split() or [""]
     leavers: tuple[Leaver, ...] = ()

@@ -1,7 +1,7 @@
-"""The command lines with which an operator ends a transaction or asks about it, each with all its arguments.
+"""The complete command lines with which an operator ends a transaction or asks about it.
 
-Whatever shows an open transaction takes its words from here: the logs in the stepper (`kipviz log --open`), the audit
-(`kipviz audit --logs`) and the running cluster (`kipviz watch`).
+Every view of an open transaction uses these texts: the logs in the stepper (`kipviz log --open`), the audit (`kipviz
+audit --logs`) and the running cluster (`kipviz watch`).
 
 Source: TransactionsCommand (KIP-664, KIP-939).
 """
@@ -16,9 +16,9 @@ from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import index_of, topic_of
 from kipviz.records.transaction_state import TransactionState
 
-# What stands for the cluster's address where only its logs are known.
+# The placeholder for the cluster's address where only its logs are known.
 SERVERS = "HOST:PORT"
-# Whether a transaction hangs: a coordinator shows it, or only coordinators that could not be asked might deny it.
+# Whether a transaction hangs. It may hang if only coordinators that could not be asked might know it.
 HANGING, MAY_HANG, NOT_HANGING = "hanging", "perhaps hanging", ""
 # A coordinator looks for overdue transactions every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms).
 LOOKS_EVERY_MS = 10_000
@@ -26,7 +26,7 @@ NO_COORDINATOR = "No coordinator knows the producer id."
 
 
 class Owner(Value, frozen=True):
-    """What a coordinator says about the transaction of a producer id; `timeout_ms` is transaction.timeout.ms."""
+    """A coordinator's description of a producer id's transaction; `timeout_ms` is transaction.timeout.ms."""
 
     transactional_id: str
     state: TransactionState
@@ -44,17 +44,17 @@ def abort_of(partition: str, offset: int, servers: str = SERVERS) -> str:
 
 
 def find_hanging_of(partition: str, servers: str = SERVERS) -> str:
-    """Return the command line that asks all coordinators about one partition."""
+    """Return the command line that asks all coordinators about the transactions of one partition."""
     return f"{transactions_tool(servers)} find-hanging {_place(partition)}"
 
 
 def producers_of(partition: str, servers: str = SERVERS) -> str:
-    """Return the command line that shows the producers that a partition's leader knows."""
+    """Return the command line that lists the producers in a partition leader's log."""
     return f"{transactions_tool(servers)} describe-producers {_place(partition)}"
 
 
 def describe_of(transactional_id: str, servers: str = SERVERS) -> str:
-    """Return the command line that shows what the coordinator knows of a transactional id."""
+    """Return the command line that shows the coordinator's state of a transactional id."""
     name = shlex.quote(transactional_id)
     return f"{transactions_tool(servers)} describe --transactional-id {name}"
 
@@ -90,8 +90,8 @@ def ways_out(
         partition: a partition in which it is open.
         first: the offset at which it begins there.
         hanging: HANGING, MAY_HANG or NOT_HANGING.
-        owner: what its coordinator says, None where no coordinator knows it.
-        otherwise: what ends it where neither an operator nor a client does, "" for nothing.
+        owner: the coordinator's description, None if no coordinator knows it.
+        otherwise: what ends it without an operator or a client, "" if nothing does.
         servers: the cluster's address for the command lines.
         overdue: whether its coordinator should have aborted it by now.
 
@@ -108,7 +108,7 @@ def ways_out(
 
 
 def _of_owner(owner: Owner, servers: str, *, overdue: bool) -> Iterator[str]:
-    """Yield the ways to end a transaction that its coordinator has ONGOING, the gentlest first."""
+    """Yield the ways to end a transaction that its coordinator has as ONGOING, the gentlest first."""
     if overdue:
         yield describe_of(owner.transactional_id, servers)
     yield "its producer commits or aborts it, if it still runs"

@@ -1,4 +1,4 @@
-"""Several groups in one call of an operator: whose coordinator is the same is asked together, and each fails alone.
+"""Several groups in one call of an operator: one request for each coordinator, and each group can fail alone.
 
 WHERE IN KAFKA: AdminApiDriver, AdminApiHandler.Batched, DescribeConsumerGroupsHandler, DeleteConsumerGroupsHandler.
 KIPS: KIP-229, KIP-848, KIP-932.
@@ -16,7 +16,7 @@ from kipviz.messages.several_groups import about, names_several
 
 
 class Heard(Value, frozen=True):
-    """What came of a request: what is asked next, what is known now, and the first error of a group."""
+    """The result of a response: the next requests, the new descriptions, and the first error of a group."""
 
     asks: tuple[Message, ...]
     told: tuple[Any, ...]
@@ -24,10 +24,10 @@ class Heard(Value, frozen=True):
 
 
 def named(target: str) -> tuple[str, ...]:
-    """Give the groups that a call names, each of them once: "g1 g2".
+    """Return the groups that a call names, each of them once: "g1 g2".
 
     Raises:
-        ValueError: there is none.
+        ValueError: if it names no group.
     """
     groups = tuple(dict.fromkeys(target.split()))
     if not groups:
@@ -36,7 +36,7 @@ def named(target: str) -> tuple[str, ...]:
 
 
 def left_over(asked: Message, sent: Message) -> tuple[Message, ...]:
-    """Give what is still to be asked if of a request about several groups only those of one broker were sent."""
+    """Return what is left of a request about several groups after one broker's groups were sent."""
     if not names_several(asked):
         return ()
     rest = tuple(group for group in groups_of(asked) if group not in groups_of(sent))
@@ -44,10 +44,7 @@ def left_over(asked: Message, sent: Message) -> tuple[Message, ...]:
 
 
 def heard(request: Any, answer: Any, again: tuple[Errors, ...]) -> Heard:
-    """Sort the answers for each group: to ask again, to ask as a classic group, to keep, or an error.
-
-    Source: DescribeConsumerGroupsHandler.handledConsumerGroupResponse, DeleteConsumerGroupsHandler.
-    """
+    """Sort the answers for each group: retry, ask as a classic group, keep, or error."""
     later: list[str] = []
     classic: list[str] = []
     told: list[Any] = []

@@ -1,1 +1,1 @@
-"""What leaves a producer: its sender, its batches, and who waits for room or for metadata."""
+"""The sending side of a producer: its sender, its batches, and its waits for room or for metadata."""

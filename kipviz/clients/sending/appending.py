@@ -1,11 +1,11 @@
-"""What send() does once the topic is known: it appends the records to the accumulator, and may wait for room there.
+"""The second half of send(), once the topic is known: it appends the records, and may wait for room.
 
 WHERE IN KAFKA: KafkaProducer.doSend, RecordAccumulator.append, BufferPool.allocate.
-KafkaProducer.doSend appends first and asks the TransactionManager after it (maybeAddPartition), which throws where no
-transaction is open. So records of a send() that threw are in the accumulator, and a later transaction takes them along:
+KafkaProducer.doSend appends first and calls the TransactionManager afterwards (maybeAddPartition), which throws if no
+transaction is open. So the records of a send() that threw are in the accumulator, and a later transaction sends them:
 RecordAccumulator.drainBatchesForOneNode skips a partition that is in no transaction (isSendToPartitionAllowed),
-Sender.maybeSendAndPollTransactionalRequest drops what is left in an abort, and sends no EndTxn while something is left.
-A process with one thread ends at such an exception, so that nobody sees what it leaves; only the others of several do.
+Sender.maybeSendAndPollTransactionalRequest drops them in an abort, and sends no EndTxn while some are left. A process
+with one thread ends at such an exception, so these records matter only with several threads.
 NOT MODELLED: such records of a producer that is bound to a session (draft).
 """
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound="Producer")
 S = ProducerState
-# Where nothing is kept: the sender drops it at once, or the call threw before it came to the accumulator.
+# States in which nothing is kept: the sender drops it at once, or the call threw before it appended.
 DROPPING = (S.ABORTABLE_ERROR, S.FATAL_ERROR, S.PREPARED_TRANSACTION)
 Records = tuple[DataRecord, ...]
-# What stands for the number of a batch that is in no transaction.
+# The serial number of a batch that is in no transaction.
 NO_SERIAL = -1
 
 
 def appended(me: P, partition: str, records: Records) -> P:
-    """Put records into the accumulator; without room send() waits until a batch is through.
+    """Append records to the accumulator; without room, send() waits until a batch completes.
 
-    What was left behind in the partition is in the same batch, in front.
+    Records that an earlier send() left in the partition are in the same batch, in front.
     """
     me, records = _taken_along(me, partition, records)
     kept = me.accumulator
@@ -47,7 +47,7 @@ def appended(me: P, partition: str, records: Records) -> P:
 
 
 def with_room(me: P) -> P:
-    """Let a send() go on for which there is room now; after an error it throws that, with nothing sent."""
+    """Continue a send() for which there is room now; after an error it throws that error and sends nothing."""
     kept = me.accumulator
     if not kept.blocked or kept.is_full:
         return me
@@ -59,7 +59,7 @@ def with_room(me: P) -> P:
 
 
 def left_behind(me: P, partition: str, records: Records) -> P:
-    """Keep the records of a send() that was not legal, unless the sender drops them."""
+    """Keep the records of an illegal send(), unless the sender drops them."""
     state = me.manager.state
     if state in DROPPING or (state is S.ABORTING_TRANSACTION and _is_ending(me)):
         return me
@@ -68,10 +68,7 @@ def left_behind(me: P, partition: str, records: Records) -> P:
 
 
 def goes_along(me: Producer, partition: str) -> bool:
-    """Say whether a record of a send() that threw is sent all the same, with the transaction that ends.
-
-    Its partition is in that transaction, and EndTxn waits for it.
-    """
+    """Return whether a record of a send() that threw is still sent with the transaction that ends."""
     manager = me.manager
     known = (
         *me.partition_map.sequences.keys(),
@@ -82,7 +79,7 @@ def goes_along(me: Producer, partition: str) -> bool:
 
 
 def _taken_along(me: P, partition: str, records: Records) -> tuple[P, Records]:
-    """Give what goes out with a send(), with what was left behind in its partition."""
+    """Return the records to send, including those that an earlier send() left in the partition."""
     if not me.accumulator.stray:
         return me, records
     return _with_stray(me, _of_others(me, partition)), (*_of(me, partition), *records)

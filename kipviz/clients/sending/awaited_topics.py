@@ -1,10 +1,10 @@
-"""What a producer does in send() before it knows the partitions of a topic: it waits.
+"""The wait of send() until the producer knows the partitions of a topic.
 
 WHERE IN KAFKA: KafkaProducer.waitOnMetadata, ProducerMetadata.
-Only a producer of a cluster whose topics come and go (`later_topics`, `deletable_topics` of a spec) looks
-the topics up to which it writes; the others know every one.
-NOT MODELLED: metadata.max.age.ms, after which a topic that is deleted leaves the cache: here it does when a
-  batch of it fails; that the back-off between two looks grows (KIP-580).
+Only a producer of a cluster whose topics come and go (`later_topics`, `deletable_topics` of a spec) looks up the topics
+to which it writes; the others know all of them.
+NOT MODELLED: metadata.max.age.ms, after which a deleted topic leaves the cache: here it leaves when one of its batches
+fails; that the back-off between two lookups grows (KIP-580).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer
 
 P = TypeVar("P", bound="Producer")
-# What a batch fails with if its topic may be gone.
+# The errors of a batch whose topic may be deleted.
 NOBODY_LEADS = (EXPIRED, Errors.UNKNOWN_TOPIC_ID, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 class KnownTopics(Value, frozen=True):
-    """The topics of which a producer knows the partitions: `topics`, or all of them if it never looks.
+    """The topics whose partitions a producer knows: `topics`, or all of them if it never looks them up.
 
-    `held` is what a send() waits with until its topic is known: a partition and the records for it.
-    `resting` says that the topic was not there, and is asked for again after the back-off.
+    `held` is what a send() holds until its topic is known: a partition and the records for it. `resting` says that the
+    topic did not exist, and is looked up again after the back-off.
     """
 
     looks_up: bool = False
@@ -42,22 +42,22 @@ class KnownTopics(Value, frozen=True):
 
     @property
     def awaited(self) -> str:
-        """The topic that a send() waits for, or nothing."""
+        """The topic that a send() waits for, or ""."""
         return topic_of(self.held[0][0]) if self.held else ""
 
     @property
     def anew(self) -> KnownTopics:
-        """What the next life of the producer knows."""
+        """What the producer knows in its next life."""
         return KnownTopics(self.looks_up)
 
 
 def is_unknown(me: KnownTopics, partition: str) -> bool:
-    """Say whether send() has to wait for the metadata of a partition's topic."""
+    """Return whether send() has to wait for the metadata of a partition's topic."""
     return me.looks_up and topic_of(partition) not in me.topics
 
 
 def asking(me: P, partition: str, records: tuple[DataRecord, ...]) -> P:
-    """Let a send() wait, and ask for its topic."""
+    """Let a send() wait, and look up its topic."""
     question = Metadata((topic_of(partition),))
     return me.but(
         metadata=me.metadata.but(held=((partition, records),)),
@@ -66,16 +66,13 @@ def asking(me: P, partition: str, records: tuple[DataRecord, ...]) -> P:
 
 
 def asks(me: Producer) -> bool:
-    """Say whether the question for a topic goes out next: it waits for no other request, as in Kafka."""
+    """Return whether the metadata request is sent next: it waits for no other request, as in Kafka."""
     queue = me.manager.queue
     return bool(me.metadata.held) and bool(queue) and isinstance(queue[0], Metadata)
 
 
 def told(me: P, answer: MetadataResponse) -> P:
-    """Take an answer: the awaited topic is known, or it is asked for again after the back-off.
-
-    Clause: KafkaProducer.waitOnMetadata; Metadata.handleMetadataResponse.
-    """
+    """Handle a response: the awaited topic is known, or it is looked up again after the back-off."""
     known = me.metadata
     if not known.held:
         return me
@@ -88,7 +85,7 @@ def told(me: P, answer: MetadataResponse) -> P:
 
 
 def why_refused(me: KnownTopics, answer: MetadataResponse) -> Errors:
-    """Say why nobody tells this producer of the awaited topic, NONE if that is not so."""
+    """Return the error that the brokers return for the awaited topic, or NONE."""
     refused = (t.error for t in answer.topics if me.held and t.topic == me.awaited)
     return next(refused, Errors.NONE)
 
@@ -104,7 +101,7 @@ def released(me: P) -> P:
 
 
 def after_failure(me: P, about: Message, error: Errors) -> P:
-    """End the wait of a send(), and forget a topic whose batch has failed because nobody leads it."""
+    """End the wait of a send(), and forget a topic whose batch failed because no broker leads it."""
     me = released(me)
     if not isinstance(about, ProduceResponse) or error not in NOBODY_LEADS:
         return me
@@ -113,7 +110,7 @@ def after_failure(me: P, about: Message, error: Errors) -> P:
 
 
 def asked_again(me: P) -> P:
-    """Ask again for the awaited topic: the back-off is over."""
+    """Look up the awaited topic again after the back-off."""
     if not me.metadata.resting:
         return me
     question = Metadata((me.metadata.awaited,))
@@ -124,5 +121,5 @@ def asked_again(me: P) -> P:
 
 
 def why_timed_out(me: KnownTopics) -> str:
-    """Say what the Future of a send() has after max.block.ms without its topic."""
+    """Return the exception of a send()'s Future when its topic is still unknown after max.block.ms."""
     return f"TimeoutException: Topic {me.awaited} not present in metadata after max.block.ms"

@@ -1,12 +1,12 @@
-"""A producer without a transactional id: idempotent, as it is by default, or not even that.
+"""A producer without a transactional id: idempotent, which is the default, or not.
 
-WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, TransactionManager (isTransactional() is false).
-KIPS: KIP-98 (idempotence), KIP-360 (the client bumps its own epoch), KIP-185, KIP-679 (on by default).
-DURABILITY: none; the next process gets another producer id, and nobody knows it as the same one.
-NOT MODELLED: the identity is asked for with the first batch, in Kafka when the sender starts.
+WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, TransactionManager (isTransactional() is false). KIPS:
+KIP-98 (idempotence), KIP-360 (the client bumps its own epoch), KIP-185, KIP-679 (on by default). DURABILITY: none; the
+next process gets another producer id, and no broker recognises it. NOT MODELLED: here the sender asks for the identity
+with the first batch, in Kafka when it starts.
 
-A batch that fails is its Future's affair: the producer goes on. Where a leader may lack what the producer has counted,
-the epoch is bumped without asking anybody, and each partition counts anew from 0.
+A failed batch fails only its Future, and the producer continues. If a leader may lack records that the producer has
+numbered, the producer bumps its epoch by itself, and each partition starts again at sequence 0.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ ASKING = InitProducerId(None, NO_TIME_LIMIT)
 
 
 def lacks_identity(me: Producer) -> bool:
-    """Say whether a producer needs an identity before it sends, and nobody but its sender asks for one."""
+    """Return whether a producer needs an identity that only its sender asks for."""
     return not me.is_transactional and me.idempotence and me.manager.producer_id < 0
 
 
 def asked(me: P, request: Message, broker: int) -> P:
-    """Note that the request for an identity is on the wire."""
+    """Note that the request for an identity is in flight."""
     return _managed(me, on_wire=request, on_wire_broker=broker, state=S.INITIALIZING)
 
 
 def on_identity(me: P, message: Message) -> P:
-    """Take an identity, ask again, or give up what waits for one.
+    """Handle an identity: use it, retry, or fail the batches that wait for it.
 
     Clause: KIP-98 "Idempotent producer", KIP-360; TransactionManager.InitProducerIdHandler.
     """
@@ -73,17 +73,14 @@ def on_identity(me: P, message: Message) -> P:
 
 
 def on_disconnected(me: P, broker: int) -> P:
-    """Ask again for an identity that was asked for on a broken connection."""
+    """Ask again for an identity whose request was on a broken connection."""
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     return _managed(me, on_wire=None, on_wire_broker=-1, state=S.UNINITIALIZED)
 
 
 def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
-    """Send a batch again, bump the epoch, or give it up.
-
-    Source: TransactionManager.canRetry, handleFailedBatch.
-    """
+    """Retry a rejected batch, bump the epoch, or fail the batch."""
     again, bumps = _may_be_sent_again(me, batch, error)
     if again:
         me = in_flight.taken_back(me, (batch,))
@@ -95,12 +92,12 @@ def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
 
 
 def failed(me: P, batches: tuple[OutgoingBatch, ...], error: Errors) -> P:
-    """Give batches up; their Futures have the error, and the producer goes on."""
+    """Fail batches: their Futures get the error, and the producer continues."""
     return _managed(_given_up(me, batches), error=f"Produce: {error.name}")
 
 
 def settled(me: P) -> P:
-    """Resolve what was open once nothing of a partition is on the way; flush() may be over."""
+    """Resolve sequences once no batch of a partition is in flight; flush() may end."""
     for partition in me.partition_map.unresolved:
         if tracked(me, partition):
             continue
@@ -119,10 +116,10 @@ def _given_up(me: P, gone: tuple[OutgoingBatch, ...]) -> P:
 
 
 def _may_be_sent_again(me: Producer, batch: OutgoingBatch, error: Errors) -> tuple[bool, bool]:
-    """Say whether a refused batch is sent again, and whether the epoch is bumped before that.
+    """Return whether a rejected batch is sent again, and whether the epoch is bumped before that.
 
-    If it did not merely come early, the leader lacks what it once had: the batch would never fit, and
-    gets a new epoch and sequence 0.
+    If the batch did not merely arrive early, the leader has lost records: the batch would never fit, and gets a new
+    epoch and sequence 0.
     """
     if error is not Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or not me.idempotence:
         return error in RETRIABLE, False
@@ -133,10 +130,10 @@ def _may_be_sent_again(me: Producer, batch: OutgoingBatch, error: Errors) -> tup
 
 
 def _bumped(me: P, partition: str) -> P:
-    """Take the next epoch without asking anybody, and count a partition anew from 0 with it.
+    """Bump the epoch without a request, and restart a partition's sequences at 0.
 
-    Other partitions follow when nothing of theirs is on the way. Behind the last epoch the producer
-    asks for another id. Source: TransactionManager.bumpIdempotentProducerEpoch.
+    Other partitions follow when none of their batches is in flight. After the last epoch the producer asks for another
+    id. Source: TransactionManager.bumpIdempotentProducerEpoch.
     """
     manager = me.manager
     if manager.producer_epoch == EPOCH_MAX:

@@ -1,9 +1,9 @@
-"""The batches of a producer that are on the way: their numbers, and the order that they keep.
+"""The batches of a producer that are in flight: their sequences, and the order that they keep.
 
 WHERE IN KAFKA: RecordAccumulator, TransactionManager, TxnPartitionMap, TxnPartitionEntry; InFlightRequests.
-Every producer has it, however many requests max.in.flight.requests.per.connection lets it have on the wire; with one,
+Every producer has it, whatever its max.in.flight.requests.per.connection; with one,
 a partition waits for its batch (guaranteeMessageOrder).
-NOT MODELLED: that the batch of another broker goes out while the one whose turn it is finds no room on its
+NOT MODELLED: that the batch of another broker is sent while the one whose turn it is finds no room on its
   connection; that a partition which may not send ends the broker's round, so that those behind it go in the next
   request.
 """
@@ -30,14 +30,15 @@ from kipviz.records.sequences import as_java_int, sequence_after
 if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer
 
-# The most that an idempotent producer may have on the way: a leader knows its last five batches.
+# The maximum for an idempotent producer: a leader keeps its last five batches.
 MAX_IN_FLIGHT = 5
 
 
 def why_no_such_producer(application: Any) -> str:
-    """Say why a spec's application cannot have the producer that it asks for, or nothing.
+    """Return why an application of a spec cannot have its producer, or "".
 
-    It has half of a transactional id, or more batches on the way than leaders know.
+    The transactional id and the plain producer may contradict each other, or it may have more batches in flight than
+    leaders keep.
     """
     name, plain = application.name, application.plain
     if (plain is not None) != (not application.transactional_id) and not application.admin:
@@ -62,10 +63,10 @@ S = ProducerState
 
 
 def has_room(me: Producer, broker: int) -> bool:
-    """Say whether one more request may go out on the connection to a broker.
+    """Return whether one more request may be sent on the connection to a broker.
 
-    Transactional requests are among them: the sender waits for room before it sends one. The request of a batch
-    that expired is one until it is answered. Source: InFlightRequests.canSendMore, NetworkClientUtils.awaitReady.
+    Transactional requests count: the sender waits for room before it sends one. The request of an expired batch counts
+    until its response arrives. Source: InFlightRequests.canSendMore, NetworkClientUtils.awaitReady.
     """
     kept = me.accumulator
     flying = {b.request for b in kept.batches if b.broker == broker}
@@ -75,14 +76,14 @@ def has_room(me: Producer, broker: int) -> bool:
 
 
 def tracked(me: Producer, partition: str) -> tuple[OutgoingBatch, ...]:
-    """Give the batches of a partition that were sent and are not through."""
+    """Return the batches of a partition that were sent and are not complete."""
     return tuple(b for b in me.accumulator.batches if b.partition == partition and b.sent)
 
 
 def number_of(me: Producer, batch: OutgoingBatch) -> int:
-    """Say which batch of its partition one is; the same as long as it is on its way.
+    """Return the number that identifies a batch within its partition, as long as it is in the accumulator.
 
-    Where none has a number it is the sequence that it has, or will have when it is sent.
+    Without serial numbers it is the sequence that the batch has, or will have when it is sent.
     """
     if me.numbers_batches or batch.serial < 0:
         return batch.serial
@@ -95,18 +96,18 @@ def number_of(me: Producer, batch: OutgoingBatch) -> int:
 
 
 def next_batches(me: Producer, partitions: Iterable[str]) -> tuple[OutgoingBatch, ...]:
-    """Give the batches that are sent next to some partitions, one of each, with their numbers.
+    """Return the batches to send next, at most one for each partition, with their sequences.
 
-    Of a partition several may be on the way. One that has to be sent again waits until all before
-    it are through, and everything waits behind it and behind one that backs off. Source:
-    RecordAccumulator.drainBatchesForOneNode, shouldStopDrainBatchesForPartition, shouldBackoff.
+    A partition may have several batches in flight. A batch to retry waits until all batches before it are complete, and
+    everything waits behind it and behind one that backs off. Source: RecordAccumulator.drainBatchesForOneNode,
+    shouldStopDrainBatchesForPartition, shouldBackoff.
     """
     found = (_next_of(me, partition) for partition in partitions)
     return tuple(_numbered(me, batch) for batch in found if batch is not None)
 
 
 def request_of(me: Producer, batch: OutgoingBatch, version: int) -> Produce:
-    """Give the request that carries one batch."""
+    """Return the request that carries one batch."""
     return Produce(
         me.manager.transactional_id,
         batch.partition,
@@ -119,14 +120,14 @@ def request_of(me: Producer, batch: OutgoingBatch, version: int) -> Produce:
 
 
 def put_on_wire(me: P, request: Produce, broker: int) -> P:
-    """Note that the next batch of each partition of a request is on the wire, under its correlation id."""
+    """Note that the next batch of each partition of a request is in flight, under its correlation id."""
     for part in request.parts:
         me = _put_on_wire(me, part.partition, broker, request.correlation_id)
     return me
 
 
 def _put_on_wire(me: P, partition: str, broker: int, request: int) -> P:
-    """Note that the next batch of a partition is on the wire; a new one has its number now."""
+    """Note that the next batch of a partition is in flight; a new batch gets its sequence now."""
     batch = _next_of(me, partition)
     assert batch is not None, partition
     numbered = _numbered(me, batch)
@@ -142,10 +143,10 @@ def _put_on_wire(me: P, partition: str, broker: int, request: int) -> P:
 
 
 def acknowledged(me: P, batch: OutgoingBatch) -> P:
-    """Take a batch as written.
+    """Note that a batch was written.
 
-    The last sequence of a batch does not wrap here, so behind 2147483647 nothing counts as acknowledged
-    any more. Source: ProducerBatch.lastSequence, TxnPartitionEntry.maybeUpdateLastAckedSequence.
+    The last sequence of a batch does not wrap here, so after 2147483647 no batch counts as acknowledged. Source:
+    ProducerBatch.lastSequence, TxnPartitionEntry.maybeUpdateLastAckedSequence.
     """
     me = without(me, batch)
     if not me.idempotence:
@@ -157,9 +158,9 @@ def acknowledged(me: P, batch: OutgoingBatch) -> P:
 
 
 def taken_back(me: P, batches: Iterable[OutgoingBatch]) -> P:
-    """Put batches that were on the wire back, to be sent again with the numbers that they have.
+    """Put batches that were in flight back, to be sent again with the same sequences.
 
-    They rest before that if the producer backs off.
+    They wait first if the producer backs off.
     """
     if not me.tells_sent:
         return _as_never_sent(me, tuple(batches))
@@ -172,10 +173,10 @@ def taken_back(me: P, batches: Iterable[OutgoingBatch]) -> P:
 
 
 def _as_never_sent(me: P, batches: tuple[OutgoingBatch, ...]) -> P:
-    """Put batches back, each alone on the way in its partition, as if they had not been sent.
+    """Put batches back as if they had not been sent; each is the only one of its partition in flight.
 
-    Each gives its number back, and has the same one when it is sent again. After an error, and in an abort, they are
-    dropped with what was not sent.
+    Each returns its sequence, and gets the same one when it is sent again. After an error, and in an abort, they are
+    dropped with the unsent batches.
     """
     sequences = me.partition_map.sequences
     for batch in batches:
@@ -187,7 +188,7 @@ def _as_never_sent(me: P, batches: tuple[OutgoingBatch, ...]) -> P:
 
 
 def expired(me: P, batch: OutgoingBatch) -> P:
-    """Give up a batch; if it is on the wire, its request goes on, and takes its place there."""
+    """Drop an expired batch; if it is in flight, its request keeps its place on the connection."""
     me = without(me, batch)
     if batch.broker < 0:
         return me
@@ -197,14 +198,14 @@ def expired(me: P, batch: OutgoingBatch) -> P:
 
 
 def answered(me: P, answer: ProduceResponse) -> P:
-    """Take the answer for a batch that expired: nobody waits for it any more."""
+    """Handle the response for a batch that expired: no caller waits for it."""
     asked, kept = (answer.correlation_id, answer.partition), me.accumulator
     left = tuple(each for each in kept.unanswered if (each.request, each.partition) != asked)
     return me.but(accumulator=kept.but(unanswered=left)) if kept.unanswered else me
 
 
 def on_disconnected(me: P, broker: int) -> P:
-    """Take back what was on a broken connection; with their numbers, leaders recognise them."""
+    """Put the batches of a broken connection back; leaders recognise them by their sequences."""
     kept = me.accumulator
     if kept.unanswered:
         left = tuple(each for each in kept.unanswered if each.broker != broker)
@@ -213,9 +214,9 @@ def on_disconnected(me: P, broker: int) -> P:
 
 
 def comes_early(me: Producer, batch: OutgoingBatch, error: Errors) -> bool:
-    """Say whether a batch was refused only because one before it is not through yet.
+    """Return whether a batch was rejected only because an earlier one is not complete yet.
 
-    A gap in the sequences is none as long as that is so. Source: TransactionManager.canRetry.
+    Until then a gap in the sequences is no error. Source: TransactionManager.canRetry.
     """
     known = me.partition_map
     is_next = batch.base_sequence == known.acked.get(batch.partition, -1) + 1
@@ -224,12 +225,12 @@ def comes_early(me: Producer, batch: OutgoingBatch, error: Errors) -> bool:
 
 
 def closed_up(me: P, gone: OutgoingBatch) -> P:
-    """Give the sequences of a batch that a leader failed for good to those behind it.
+    """Shift the sequences of later batches down by those of a batch that a leader rejected for good.
 
-    They are in the same transaction, which can only be aborted; but they are sent until a leader has
-    them. Where the numbers began again at 0 between the two nothing is adjusted: Kafka throws an
-    IllegalStateException there, which its sender logs. Source: TxnPartitionEntry.adjustSequencesDueToFailedBatch,
-    TxnPartitionEntry.decrementSequence, Sender.failBatch.
+    They are in the same transaction, which can only be aborted; but they are sent until a leader has them. If the
+    sequences restarted at 0 between the two, nothing is adjusted: Kafka throws an IllegalStateException there, which
+    its sender logs. Source: TxnPartitionEntry.adjustSequencesDueToFailedBatch, TxnPartitionEntry.decrementSequence,
+    Sender.failBatch.
     """
     count = len(gone.records)
     sequences = me.partition_map.sequences
@@ -243,15 +244,15 @@ def closed_up(me: P, gone: OutgoingBatch) -> P:
 
 
 def _counted_to(sequences: Table[str, int], partition: str, following: int) -> Table[str, int]:
-    """Give the sequences in which one partition was counted so far; at 0 it was not counted at all."""
+    """Return the sequences after one partition's count was set; a partition at 0 has no entry."""
     return sequences.set(partition, following) if following else sequences.without(partition)
 
 
 def left_open(me: P, batch: OutgoingBatch) -> P:
-    """Note that a batch was given up of which nobody knows whether a leader has it.
+    """Note that a batch was dropped which a leader may or may not have.
 
-    Its partition sends nothing new until what is on the way shows it. Source:
-    Sender.failExpiredBatches, TransactionManager.markSequenceUnresolved.
+    Its partition sends nothing new until the batches in flight show it. Source: Sender.failExpiredBatches,
+    TransactionManager.markSequenceUnresolved.
     """
     behind = as_java_int(batch.base_sequence + len(batch.records))
     known = me.partition_map
@@ -261,13 +262,13 @@ def left_open(me: P, batch: OutgoingBatch) -> P:
 
 
 def is_resolved(me: Producer, partition: str) -> bool:
-    """Say whether the batches behind one that was given up showed that a leader has it."""
+    """Return whether later batches showed that a leader has a dropped one."""
     known = me.partition_map
     return known.sequences.get(partition, 0) == known.acked.get(partition, -1) + 1
 
 
 def replaced(me: P, changes: list[tuple[OutgoingBatch, OutgoingBatch]]) -> P:
-    """Change batches where they stand; equal ones are told apart by which object they are."""
+    """Replace batches in place; equal batches are distinguished by object identity."""
     if not changes:
         return me
     by_id = {id(before): after for before, after in changes}
@@ -275,7 +276,7 @@ def replaced(me: P, changes: list[tuple[OutgoingBatch, OutgoingBatch]]) -> P:
 
 
 def _next_of(me: Producer, partition: str) -> OutgoingBatch | None:
-    """Give the batch of a partition that may be sent now, if there is one."""
+    """Return the batch of a partition that may be sent now, or None."""
     own = [b for b in me.accumulator.batches if b.partition == partition]
     batch = next((b for b in own if b.broker < 0), None)
     flying = sum(b.broker >= 0 for b in own)
@@ -291,7 +292,7 @@ def _next_of(me: Producer, partition: str) -> OutgoingBatch | None:
 
 
 def _numbered(me: Producer, batch: OutgoingBatch) -> OutgoingBatch:
-    """Give a batch its sequence, and its identity where that may change under way, if it has none yet."""
+    """Give a batch its sequence, and its identity if a plain producer may change that, unless it has them."""
     if not me.idempotence or batch.base_sequence >= 0:
         return batch
     known, identity = me.partition_map, me.manager.identity

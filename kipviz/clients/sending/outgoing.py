@@ -18,13 +18,13 @@ Identity = tuple[int, int]
 
 
 class OutgoingBatch(Value, frozen=True):
-    """One batch on its way to a partition leader; it gets its sequence when it is first sent, -1 before.
+    """One batch for a partition leader. Its sequence is -1 until it is first sent.
 
-    `broker` is -1 while it is not on the wire. `sent` says that it was on the wire once, so that a leader may have
-    it: an abort must not drop it. `serial` tells it from the other batches of a producer that may have several in
-    flight, and `request` is the correlation id of the request that it is in. `retried` says that it had to be sent again, `attempts` how often
-    it was refused, `rests` that it backs off, `reset` that its sequence was given anew. `identity` is that with
-    which it counts where a producer changes its epoch by itself; else it is the producer's.
+    `broker` is -1 while it is not in flight. `sent` says that it was in flight once, so that a leader may have it: an
+    abort must not drop it. `serial` distinguishes it from the other batches of a producer that may have several in
+    flight, and `request` is the correlation id of its request. `retried` says that it had to be sent again, `attempts`
+    how often it was rejected, `rests` that it backs off, `reset` that its sequence was assigned again. `identity` is
+    the one that its sequence belongs to, if a producer changes its epoch by itself; otherwise the producer's applies.
     """
 
     partition: str
@@ -42,12 +42,12 @@ class OutgoingBatch(Value, frozen=True):
 
 
 def with_batches(me: P, batches: tuple[OutgoingBatch, ...]) -> P:
-    """Give the same producer with other batches."""
+    """Return the producer with other batches."""
     return me.but(accumulator=me.accumulator.but(batches=batches))
 
 
 def without(me: P, *dropped: OutgoingBatch) -> P:
-    """Take batches out of the accumulator: they are through, or have failed."""
+    """Remove batches from the accumulator: they are complete, or have failed."""
     left = tuple(b for b in me.accumulator.batches if not any(b is each for each in dropped))
     return with_batches(me, left)
 

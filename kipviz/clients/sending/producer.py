@@ -1,14 +1,12 @@
-"""The producer: an application thread that calls, a sender that talks.
+"""The producer: an application thread makes its calls, and a sender thread sends its requests.
 
-WHO: a client process. WHERE IN KAFKA: KafkaProducer.
-KIPS: KIP-98, KIP-360, KIP-447, KIP-890, KIP-939, KIP-1289; what each adds is in `transaction_manager`.
-PARTS: `manager` has the identity and the transactions, `accumulator` the batches, `partition_map` their sequences,
-  `metadata` the topics that it knows. What goes out and comes back is the `sender`'s.
-SETTINGS: with a transactional.id or without, idempotent or not, one request in flight or several: one producer, whose
-  parts ask its settings.
-DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: the futures of send(): a record that an abort drops has a
-  TransactionAbortedException there (RecordAccumulator.abortUndrainedBatches).
+WHO: a client process. WHERE IN KAFKA: KafkaProducer. KIPS: KIP-98, KIP-360, KIP-447, KIP-890, KIP-939, KIP-1289;
+`transaction_manager` says what each adds. PARTS: `manager` has the identity and the transactions, `accumulator` the
+batches, `partition_map` their sequences, `metadata` the topics that it knows. The `sender` handles requests and
+responses. SETTINGS: with a transactional.id or without, idempotent or not, one request in flight or several: one
+producer, whose parts ask its settings. DURABILITY: none; a crash loses everything, and the next process fences the old
+producer. NOT MODELLED: the futures of send(): a record that an abort drops has a TransactionAbortedException there
+(RecordAccumulator.abortUndrainedBatches).
 """
 
 from __future__ import annotations
@@ -33,18 +31,17 @@ from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
 
 S = ProducerState
-# The timer of a batch that backs off, before its number.
+# The timer of a batch that backs off, followed by its number.
 BATCH_BACK_OFF = "the retry back-off of batch"
 
 
 class Producer(ManagedClient, frozen=True):
     """A producer's parts and settings.
 
-    Where it is bound to a session (KIP-1310, draft) its `manager` is what it has heard of the session's.
-    `max_in_flight` is max.in.flight.requests.per.connection, `idempotence` enable.idempotence.
-    `network` is the producer of whose sender and connections this is one transactional id more (KIP-447,
-    a rejected alternative), "" for one that has its own. `failed` are the values of records that a producer without
-    a transactional id has given up.
+    If it is bound to a session (KIP-1310, draft), its `manager` is its view of the session's. `max_in_flight` is
+    max.in.flight.requests.per.connection, `idempotence` enable.idempotence. `network` names the producer whose sender
+    and connections this one shares as a further transactional id (KIP-447, a rejected alternative), "" for a producer
+    with its own. `failed` are the values of the records that a producer without a transactional id has failed to send.
     """
 
     accumulator: RecordAccumulator = RecordAccumulator()
@@ -62,18 +59,18 @@ class Producer(ManagedClient, frozen=True):
 
     @property
     def tells_sent(self) -> bool:
-        """Whether it tells a batch that came back from one that was never sent.
+        """Whether it distinguishes a batch that was put back from one that was never sent.
 
-        NOT MODELLED: that one does which has a single request in flight, under transaction version 2. In Kafka it
-        sends such a batch again in an abort, too; here it drops it, as it drops what was never sent. Producers that
-        count together tell them apart: another one may have counted on, so a number cannot be given back.
+        NOT MODELLED: that a producer with a single request in flight does so under transaction version 2. In Kafka it
+        sends such a batch again, even in an abort; here it drops it like an unsent one. Producers that share sequences
+        do distinguish them: another one may have used later sequences, so a sequence cannot be returned.
         """
         alone = self.is_transactional and self.manager.implicit and not self.partition_map.shared
         return self.max_in_flight > 1 or not alone
 
     @property
     def numbers_batches(self) -> bool:
-        """Whether a batch and its request have a number; one that goes alone is known by its sequence."""
+        """Whether batches and requests have a number; a batch that is alone in flight is identified by its sequence."""
         return self.max_in_flight > 1 or not self.is_transactional
 
 
@@ -81,11 +78,11 @@ P = TypeVar("P", bound=Producer)
 
 
 def is_plain(me: object) -> bool:
-    """Say whether a client is a producer without a transactional id."""
+    """Return whether a client is a producer without a transactional id."""
     return isinstance(me, Producer) and not me.is_transactional
 
 
-# The sender's part, which every client has under these names.
+# The sender's functions, under the names that every client has.
 next_request, sent = sender.next_request, sender.sent
 on_response, on_disconnected = sender.on_response, sender.on_disconnected
 
@@ -93,10 +90,9 @@ on_response, on_disconnected = sender.on_response, sender.on_disconnected
 
 
 def send(me: P, partition: str, records: tuple[DataRecord, ...]) -> P:
-    """Put records into the accumulator; the sender takes them from there, and numbers them.
+    """Append records to the accumulator; the sender takes them from there, and numbers them.
 
-    It waits for the metadata of a topic of which the producer knows nothing, and for room in buffer.memory,
-    max.block.ms at most.
+    send() waits for the metadata of an unknown topic, and for room in buffer.memory, for max.block.ms at most.
     """
     if awaited_topics.is_unknown(me.metadata, partition):
         return awaited_topics.asking(me, partition, records)
@@ -104,12 +100,12 @@ def send(me: P, partition: str, records: tuple[DataRecord, ...]) -> P:
 
 
 def send_waits(me: object) -> bool:
-    """Say whether a client is a producer whose send() waits for its topic, or for room; else it returns at once."""
+    """Return whether a client is a producer whose send() waits for its topic or for room."""
     return isinstance(me, Producer) and bool(me.accumulator.blocked or me.metadata.held)
 
 
 def send_goes_on(me: P) -> P:
-    """Let a send() go on whose topic is known now: its records go where those of others go."""
+    """Continue a send() whose topic is known now."""
     partition, records = me.metadata.held[0]
     return send(awaited_topics.released(me), partition, records)
 
@@ -117,8 +113,8 @@ def send_goes_on(me: P) -> P:
 def why_no_error_state(me: Producer) -> str:
     """Return what send() throws if its error cannot end the transaction, or "".
 
-    Another thread has ended the transaction meanwhile. The application's thread poisons nothing: the producer
-    goes on. Source: KafkaProducer.doSend, TransactionManager.transitionTo.
+    Another thread has ended the transaction meanwhile. The application's thread causes no error state: the producer
+    continues. Source: KafkaProducer.doSend, TransactionManager.transitionTo.
     """
     state, target = me.manager.state, S.ABORTABLE_ERROR
     if state is S.ABORTING_TRANSACTION or target in TRANSITIONS[state]:
@@ -127,10 +123,10 @@ def why_no_error_state(me: Producer) -> str:
 
 
 def send_timed_out(me: P) -> P:
-    """Give up a send() after max.block.ms, which waits for its topic or for room.
+    """Time out a send() that waited for its topic or for room for max.block.ms.
 
-    It throws nothing, but its transaction is over: the exception is in its Future, and thrown by the
-    next call. Source: KafkaProducer.doSend, BufferPool.allocate, TransactionManager.maybeTransitionToErrorState.
+    It throws nothing, but its transaction fails: the exception is in its Future, and the next call throws it. Source:
+    KafkaProducer.doSend, BufferPool.allocate, TransactionManager.maybeTransitionToErrorState.
     """
     held, blocked = me.metadata.held, me.accumulator.blocked
     (partition, _), *_ = held or blocked
@@ -148,7 +144,7 @@ def send_timed_out(me: P) -> P:
 
 
 def flush(me: P) -> P:
-    """Wait until every batch is acknowledged or given up. Blocks, and throws nothing."""
+    """Wait until every batch is acknowledged or has failed. Blocks, and throws nothing."""
     return me.but(manager=me.manager.but(done=not me.accumulator.batches))
 
 
@@ -156,7 +152,7 @@ def flush(me: P) -> P:
 
 
 def prepare_transaction(me: P, *, votes_first: bool = False) -> P:
-    """Flush, and then accept no more records (KIP-939). Blocks."""
+    """Flush, and accept no more records afterwards (KIP-939). Blocks."""
     incomplete = me.accumulator.has_incomplete
     return me.but(
         manager=managing.prepare_transaction(
@@ -166,15 +162,15 @@ def prepare_transaction(me: P, *, votes_first: bool = False) -> P:
 
 
 def complete_transaction(me: P, stored: PreparedTxnState) -> P:
-    """End a prepared transaction as the database says: commit if it has this one's state, else abort.
+    """End a prepared transaction as the database says: commit if it stored this one's state, else abort.
 
-    There is no third outcome: what the database has not heard of is aborted (KIP-939).
+    There is no third outcome: a transaction that the database did not store is aborted (KIP-939).
     """
     return end_transaction(me, committed=stored == me.manager.prepared)
 
 
 def end_transaction(me: P, *, committed: bool) -> P:
-    """Commit or abort. Blocks. An abort drops what was not sent yet."""
+    """Commit or abort. Blocks. An abort drops the batches that were not sent yet."""
     if not committed:
         me = me.but(accumulator=me.accumulator.but(stray=()))
         me = me if managing.ends_at_once(me.manager) else without_unsent(me)
@@ -188,12 +184,12 @@ def end_transaction(me: P, *, committed: bool) -> P:
 
 
 def connected(me: P, features: Features) -> P:
-    """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
+    """Learn the finalized feature levels from a new connection (ApiVersions)."""
     return me.but(manager=managing.connected(me.manager, features))
 
 
 def restarted(me: P, life: int) -> P:
-    """Give the producer of the process's next life: it has the transactional id, no identity."""
+    """Return the producer of the process's next life: with its transactional id, without an identity."""
     return type(me)(
         me.source,
         managing.restarted(me.manager),
@@ -209,19 +205,19 @@ def restarted(me: P, life: int) -> P:
 
 
 def timers(me: Producer) -> tuple[str, ...]:
-    """Give the timers that are set: those of its manager, and one for each batch that backs off."""
+    """Return the timers that are set: those of its manager, and one for each batch that backs off."""
     mine = producer_timers.timers(me.manager, resting=me.metadata.resting)
     return (*mine, *_resting(me)) if me.accumulator.backs_off else mine
 
 
 def running(me: Producer) -> tuple[str, ...]:
-    """Give the timers whose time passes."""
+    """Return the timers that run."""
     mine = producer_timers.running(me.manager, resting=me.metadata.resting)
     return (*mine, *_resting(me)) if me.accumulator.backs_off else mine
 
 
 def on_timer(me: P, timer: str) -> P:
-    """Let one of them run out: a batch may go out again, or its manager goes on."""
+    """Fire a timer: a batch may be sent again, or its manager continues."""
     if timer.startswith(BATCH_BACK_OFF):
         batches = me.accumulator.batches
         return replaced(me, [(b, b.but(rests=False)) for b in batches if _name(b) == timer])
@@ -230,9 +226,9 @@ def on_timer(me: P, timer: str) -> P:
 
 
 def back_off(me: Producer, timer: str, first_ms: int, most_ms: int) -> int:
-    """Give how long a batch rests, in ms: twice as long each time (KIP-580).
+    """Return how long a batch backs off, in ms: twice as long each time (KIP-580).
 
-    NOT MODELLED: the jitter of 20 %; that a batch does not rest whose leader has changed (KIP-951).
+    NOT MODELLED: the jitter of 20 %; that a batch does not back off if its leader has changed (KIP-951).
     """
     attempts = next(b.attempts for b in me.accumulator.batches if _name(b) == timer)
     doubled: int = first_ms * 2 ** (attempts - 1)

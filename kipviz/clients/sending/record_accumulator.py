@@ -1,8 +1,4 @@
-"""The record accumulator: what send() has put in and the sender takes out.
-
-WHERE IN KAFKA: RecordAccumulator, BufferPool; the correlation ids are NetworkClient's.
-NOT MODELLED: batching by size and time (what one send() brings is one batch), compression.
-"""
+"""The record accumulator: send() appends batches, and the sender drains them."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from kipviz.records.batches import DataRecord
 
 
 class Unanswered(Value, frozen=True):
-    """A request on the wire whose batch for a partition expired: its answer is nobody's, but takes its place."""
+    """A request in flight whose batch expired: its response is ignored, but it occupies its connection."""
 
     broker: int
     request: int
@@ -20,12 +16,12 @@ class Unanswered(Value, frozen=True):
 
 
 class RecordAccumulator(Value, frozen=True):
-    """The batches that are not through, in the order in which they came; those on the wire are among them.
+    """The batches that are not complete, in the order of send(), including those in flight.
 
-    `stray` is what a send() that threw has left (`kipviz.clients.sending.appending`), `unanswered` what is
-    left on the wire of batches that expired there. `buffer` is how many batches buffer.memory has room for, 0 for
-    as many as come; `blocked` is what a send() waits with for room. With `backs_off` a batch that was refused rests
-    before it is sent again, each time longer.
+    `stray` are the records of a send() that threw (`kipviz.clients.sending.appending`), `unanswered` the requests of
+    batches that expired in flight. `buffer` is the number of batches that fit into buffer.memory, 0 for no limit;
+    `blocked` are the records of a send() that waits for room. With `backs_off` a rejected batch waits before it is sent
+    again, longer each time.
     """
 
     batches: tuple[OutgoingBatch, ...] = ()
@@ -37,24 +33,24 @@ class RecordAccumulator(Value, frozen=True):
 
     @property
     def has_incomplete(self) -> bool:
-        """Whether a batch is not through yet."""
+        """Whether a batch is not complete yet."""
         return bool(self.batches or self.stray)
 
     @property
     def has_flying(self) -> bool:
-        """Whether a batch is on the wire."""
+        """Whether a batch is in flight."""
         return any(batch.broker >= 0 for batch in self.batches)
 
     @property
     def is_full(self) -> bool:
-        """Whether one more batch has no room in buffer.memory."""
+        """Whether buffer.memory has no room for one more batch."""
         return bool(self.buffer) and len(self.batches) + len(self.stray) >= self.buffer
 
     @property
     def next_serial(self) -> int:
-        """The number of the next batch: the first that neither a batch nor a request goes by, nor a later one.
+        """The number of the next batch: the first one above those of all batches and requests.
 
-        Kafka counts on for ever. Here equal situations have equal numbers, whatever was sent before them.
+        Kafka counts forever. Here equal situations have equal numbers, whatever was sent before them.
         """
         taken = [n for batch in self.batches for n in (batch.serial, batch.request)]
         return 1 + max((*taken, *(each.request for each in self.unanswered)), default=0)

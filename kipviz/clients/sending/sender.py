@@ -1,12 +1,12 @@
-"""The sender: what a producer puts on the wire next, and what it makes of the answers.
+"""The sender: it chooses the producer's next request, and handles the responses.
 
-WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, with the TransactionManager's handlers of batches.
-KIPS: KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms), KAFKA-5494 (several requests in flight).
-NOT MODELLED: what `in_flight` leaves out.
+WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, with the TransactionManager's handlers of batches. KIPS:
+KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms), KAFKA-5494 (several requests in flight). NOT MODELLED: see
+`in_flight`.
 
-A transactional request goes before a batch, and no batch goes while one is on the wire. EndTxn waits until no batch
-is left. A batch that a leader can have is sent until it is through or its time is over, in an abort, too. What a batch
-that fails comes to is a transaction's affair, or, without a transactional id, `idempotent_epoch`'s.
+A transactional request is sent before a batch, and no batch is sent while one is in flight. EndTxn waits until no batch
+is left. A batch that a leader may have is sent until it is complete or expires, even in an abort. A failed batch fails
+its transaction or, without a transactional id, is handled by `idempotent_epoch`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ S = ProducerState
 
 
 def next_request(me: Producer) -> Message | None:
-    """Give what the sender puts on the wire next, or None when it has nothing to send.
+    """Return the request that the sender sends next, or None when it has nothing to send.
 
-    After an error of the transaction, and in an abort, only those batches are left that a leader
-    can have. Source: Sender.runOnce, RecordAccumulator.abortUndrainedBatches.
+    After an error of the transaction, and in an abort, only the batches that a leader may have are left. Source:
+    Sender.runOnce, RecordAccumulator.abortUndrainedBatches.
     """
     manager = me.manager
     if manager.state is S.FATAL_ERROR or manager.rests:
@@ -55,9 +55,9 @@ def next_request(me: Producer) -> Message | None:
 
 
 def _next_transactional(me: Producer) -> Message | None:
-    """Give the transactional request that goes out next, if none is on the wire.
+    """Return the transactional request to send next, if none is in flight.
 
-    The question for a topic that a send() waits for goes before all of them: it waits for none, as in Kafka.
+    The metadata request of a send() that waits for its topic comes first: it waits for no other request, as in Kafka.
     """
     manager, batches = me.manager, me.accumulator
     if manager.on_wire is not None or not (manager.queue or manager.to_add):
@@ -70,9 +70,9 @@ def _next_transactional(me: Producer) -> Message | None:
 
 
 def _next_produce(me: Producer) -> Produce | None:
-    """Give the batches that go out next, one of each partition, in one request.
+    """Return the batches to send next, one for each partition, in one request.
 
-    The first one says to which broker; what another one leads is left out when it is known who leads. Below
+    The first batch determines the broker; the batches for other leaders are removed once the leaders are known. Below
     transaction version 2 a batch waits until its partition is added. Source: Sender.sendProduceRequest.
     """
     manager = me.manager
@@ -85,7 +85,7 @@ def _next_produce(me: Producer) -> Produce | None:
 
 
 def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
-    """Note that a request is on the wire to a broker; a new batch has its number now."""
+    """Note that a request to a broker is in flight; a new batch gets its sequence now."""
     if isinstance(request, Produce):
         return in_flight.put_on_wire(me, request, broker), request
     if not me.is_transactional:
@@ -97,10 +97,7 @@ def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
 
 
 def on_response(me: P, message: Message) -> P:
-    """Take an answer: go on, send again, or enter an error state.
-
-    Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
-    """
+    """Handle a response: continue, retry, or enter an error state."""
     if isinstance(message, ProduceResponse):
         for part in message.parts:
             me = _on_produced(me, part)
@@ -112,7 +109,7 @@ def on_response(me: P, message: Message) -> P:
 
 
 def _on_produced(me: P, answer: ProduceResponse) -> P:
-    """Take the answer to a batch; one that was given up has none any more."""
+    """Handle the response for a batch; a dropped batch ignores it."""
     asked = (answer.partition, answer.correlation_id)
     flying = (b for b in me.accumulator.batches if b.broker >= 0)
     batch = next((b for b in flying if (b.partition, b.request) == asked), None)
@@ -129,7 +126,7 @@ def _on_produced(me: P, answer: ProduceResponse) -> P:
 
 
 def _on_answer(me: P, message: Message) -> P:
-    """Take the answer to what the transaction manager has asked; a new identity begins to count anew."""
+    """Handle the response to a request of the transaction manager; a new identity restarts the sequences."""
     before = me.manager
     manager, failure = managing.on_answer(before, message, incomplete=me.accumulator.has_incomplete)
     me = me.but(manager=manager)
@@ -150,7 +147,7 @@ def _on_metadata(me: P, answer: MetadataResponse) -> P:
 
 
 def on_disconnected(me: P, broker: int) -> P:
-    """Send again what was on a broken connection; with their numbers, leaders recognise batches."""
+    """Retry the requests of a broken connection; leaders recognise batches by their sequences."""
     me = in_flight.on_disconnected(me, broker)
     if not me.is_transactional:
         return idempotent_epoch.on_disconnected(me, broker)
@@ -161,11 +158,11 @@ def on_disconnected(me: P, broker: int) -> P:
 
 
 def expiring(me: Producer) -> OutgoingBatch | None:
-    """Give the batch for which delivery.timeout.ms may be over: the oldest, on the wire or not.
+    """Return the oldest batch whose delivery.timeout.ms may have expired, in flight or not.
 
-    NOT MODELLED: that it may be over on the wire where one request is in flight at a time, as searches have it. Its
-    request times out before that there (request.timeout.ms is shorter), and then the batch waits. With it a search
-    whose batches expire has three to five times as many states.
+    NOT MODELLED: that a batch in flight expires if there is one request in flight at a time, as in searches. There its
+    request times out first (request.timeout.ms is shorter), and then the batch waits. With it, a search whose batches
+    expire has three to five times as many states.
     """
     kept = me.accumulator
     late = (b for b in (*kept.stray, *kept.batches) if b.broker < 0 or me.max_in_flight > 1)
@@ -173,12 +170,12 @@ def expiring(me: Producer) -> OutgoingBatch | None:
 
 
 def expired(me: P) -> P:
-    """Give a batch up after delivery.timeout.ms: its transaction, if it is in one, can only be aborted.
+    """Fail a batch after delivery.timeout.ms: its transaction, if it has one, can only be aborted.
 
-    Its sequence is not given again, because a leader may have it. If it had to be sent again before, its
-    partition sends nothing new until that is known; below transaction version 2 the client bumps its
-    epoch when the transaction is over, so that its sequences can begin anew (KIP-360). Source:
-    Sender.getExpiredInflightBatches, Sender.failExpiredBatches, TransactionManager.maybeResolveSequences.
+    Its sequence is not used again, because a leader may have it. If it had been sent again before, its partition sends
+    nothing new until that is known; below transaction version 2 the client bumps its epoch when the transaction ends,
+    so that its sequences can restart (KIP-360). Source: Sender.getExpiredInflightBatches, Sender.failExpiredBatches,
+    TransactionManager.maybeResolveSequences.
     """
     batch = expiring(me)
     assert batch is not None
@@ -198,7 +195,7 @@ def expired(me: P) -> P:
 
 
 def fail(me: P, failure: Failure) -> P:
-    """Enter an error state, and drop what no broker can have."""
+    """Enter an error state, and drop the batches that no broker can have."""
     manager = managing.failed(me.manager, failure)
     if manager is me.manager or manager.state is S.ABORTING_TRANSACTION:
         return me.but(manager=manager)
@@ -215,11 +212,10 @@ def prepared_when_flushed(me: P) -> P:
 
 
 def settled(me: P) -> P:
-    """Resolve what was open once nothing of a partition is on the way; nothing outlives a producer.
+    """Resolve sequences once no batch of a partition is in flight; a fatal error drops everything.
 
-    If what was given up is in no log, the transaction can only be aborted, which it can only be
-    already; below version 2 the epoch is bumped after it. Source:
-    TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
+    If a dropped batch is in no log, the transaction can only be aborted, which is already the case; below version 2 the
+    epoch is bumped afterwards. Source: TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
     """
     if not me.is_transactional:
         return idempotent_epoch.settled(me)
@@ -238,7 +234,7 @@ def settled(me: P) -> P:
 
 
 def _ended_locally(me: P) -> P:
-    """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
+    """End a transaction that the coordinator never learned of (transaction versions 0 and 1)."""
     if not me.manager.queue:
         return me
     manager = managing.ended_locally(me.manager, incomplete=me.accumulator.has_incomplete)

@@ -1,7 +1,7 @@
-"""How far a producer has counted in each partition.
+"""The sequences of a producer in each partition.
 
 WHERE IN KAFKA: TxnPartitionMap, TxnPartitionEntry. They are in the TransactionManager there; here a TransactionSession
-(KIP-1310, draft) has none, because its page leaves the sequences with the producers.
+(KIP-1310, draft) has none, because the KIP leaves the sequences with the producers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from kipviz.core.values import Value
 
 
 class TxnPartitionMap(Value, frozen=True):
-    """By partition: the sequence that follows, and the last acknowledged one.
+    """By partition: the next sequence, and the last acknowledged one.
 
-    `of` is the identity with which a partition is counted, where a producer without a transactional id changes its
-    epoch by itself; the transactional one begins all of them anew with its next identity. `unresolved` has the
-    sequence behind a batch that was sent and expired: whether a leader has it is open. `shared` says that other
-    producers of the session write with the same identity (KIP-1310, draft), so that a number cannot be given back.
+    `of` is the identity to which a partition's sequences belong, for a producer without a transactional id, which
+    changes its epoch by itself; a transactional producer restarts all of them with its next identity. `unresolved` has
+    the sequence after a batch that was sent and expired, while it is unknown whether a leader has it. `shared` says
+    that other producers of the session write with the same identity (KIP-1310, draft), so that a sequence cannot be
+    returned.
     """
 
     sequences: Table[str, int] = Table.of()
@@ -28,5 +29,5 @@ class TxnPartitionMap(Value, frozen=True):
 
     @property
     def begun_anew(self) -> TxnPartitionMap:
-        """What there is to know with the next identity."""
+        """What is still known with the next identity."""
         return TxnPartitionMap(unresolved=self.unresolved, shared=self.shared)

@@ -1,12 +1,11 @@
-"""What a TransactionSession and the clients that are bound to it owe each other.
+"""How a TransactionSession and the clients that are bound to it inform each other.
 
-WHO: a client process. STATUS: draft (KIP-1310); what the page leaves open is asked of
-`ClientRules`. WHERE IN KAFKA: today one object has both halves, and one lock (TransactionManager,
-  Sender), so that the questions do not come up.
+WHO: a client process. STATUS: draft (KIP-1310); `ClientRules` decides what the KIP leaves open. WHERE IN KAFKA: today
+one object has both parts and one lock (TransactionManager, Sender), so these questions do not arise.
 
-A session and its clients are objects of one process, so what one says to another needs no message.
-After every step of a process `settle` carries over what they say: a producer tells its session that
-something was sent, and what failed; the session tells the producers its identity and its state.
+A session and its clients are objects of one process, so they need no messages to each other. After every step of a
+process `settle` passes on their changes: a producer reports to its session what was sent and what failed; the session
+passes its identity and its state to the producers.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ ENDING = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
 
 
 def bound_producers(me: Application) -> tuple[Producer, ...]:
-    """Give the producers that are bound to the session of a process, in the order of its clients."""
+    """Return the producers that are bound to the session of a process, in the order of its clients."""
     return tuple(c for c in me.clients if isinstance(c, Producer) and c.manager.session)
 
 
 def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
-    """Give the IllegalStateException of a call on a session or on a bound client, or nothing.
+    """Return the IllegalStateException of a call on a session or on a bound client, or "".
 
-    Clause: KIP-1310 2.3 "Lifecycle methods throw IllegalStateException". The page leaves a bound
-    producer nothing but send().
+    Clause: KIP-1310 2.3 "Lifecycle methods throw IllegalStateException". The KIP leaves a bound producer nothing but
+    send().
     """
     session, client = me.session, client_of(me, line)
     if session is None:
@@ -70,7 +69,7 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
 
 
 def legal_besides(client: object, line: Line, rules: ClientRules) -> tuple[ProducerState, ...]:
-    """Give the states in which a call is legal on a session that was resumed, besides the usual ones.
+    """Return the additional states in which a call is legal on a resumed session.
 
     Clause: KIP-1310 7.1 lets it start IN_TRANSACTION, KIP-939 lets PREPARED_TRANSACTION be completed.
     """
@@ -80,7 +79,7 @@ def legal_besides(client: object, line: Line, rules: ClientRules) -> tuple[Produ
 
 
 def _memberships(me: Application) -> Application:
-    """Let the share consumers of a process, its own and those of further members, hear of their memberships."""
+    """Exchange the changes between all share consumers of a process and their memberships."""
     own = () if not isinstance(me.consumer, ShareConsumer) else ("",)
     others = (name for name, client in me.others.items() if isinstance(client, ShareConsumer))
     for member in (*own, *others):
@@ -89,10 +88,10 @@ def _memberships(me: Application) -> Application:
 
 
 def _membership(me: Application, name: str) -> Application:
-    """Let one consumer of a share group and its membership hear of each other (KIP-932).
+    """Exchange the changes between one share consumer and its membership (KIP-932).
 
-    The consumer wants to be a member from its first poll() until it is closed, and reads what the
-    membership is told; a poll() that waits for an assignment throws what the membership is refused.
+    The consumer wants to be a member from its first poll() until it is closed, and reads the assignments of the
+    membership. A poll() that waits for an assignment throws the membership's errors.
     """
     member = me.others.get(share_member.name_of(name))
     if not isinstance(member, ShareMember):
@@ -114,13 +113,13 @@ def _membership(me: Application, name: str) -> Application:
 
 
 def settle(me: Application, rules: ClientRules) -> Application:
-    """Carry over between the clients of a process what they have to say to each other."""
+    """Pass on the changes of one step between the clients of a process."""
     me = group_identity.settle(_memberships(me))
     return results.settle(staged_records.settle(_session_settled(me, rules), rules))
 
 
 def _session_settled(me: Application, rules: ClientRules) -> Application:
-    """Let a session and the clients that are bound to it hear of each other."""
+    """Pass on changes between a session and the clients that are bound to it."""
     session = me.session
     if session is None:
         return me
@@ -151,14 +150,14 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
 def _votes(
     manager: TransactionManager, me: Application, rules: ClientRules
 ) -> tuple[TransactionManager, Application]:
-    """Let the session have the error of acknowledgements that the consumer sent for it."""
+    """Report the error of acknowledgements that the consumer sent for the session to that session."""
     consumer = me.consumer
     if not isinstance(consumer, ShareConsumer) or consumer.transactional.error is Errors.NONE:
         return manager, me
     answer = TxnShareAcknowledgeResponse(consumer.transactional.error, consumer.partition)
     told = consumer.transactional.but(error=Errors.NONE)
     me = me.but(consumer=consumer.but(transactional=told))
-    # A session that did not wait for the vote may have no transaction any more that could fail.
+    # A session that did not wait for the acknowledgement may have no transaction left that could fail.
     if not rules.session_failure() or manager.state in (S.READY, S.PREPARED_TRANSACTION):
         return manager, me
     return _failed(manager, managing.failed(manager, Failure(answer, answer.error))), me
@@ -167,18 +166,18 @@ def _votes(
 def _failures(
     manager: TransactionManager, producers: tuple[Producer, ...], rules: ClientRules
 ) -> TransactionManager:
-    """Let the session have the failure of a batch, if the rules say that it is its business."""
+    """Report the failure of a batch to the session, if the rules say that it fails, too."""
     for client in producers:
         told = client.manager
         if told.state in IN_ERROR and rules.session_failure():
             manager = _failed(manager, manager.but(state=told.state, error=told.error))
-            # Below transaction version 2 a batch that failed leaves a gap: the next epoch closes it.
+            # Below transaction version 2 a failed batch leaves a gap: the next epoch closes it.
             manager = manager.but(bump=manager.bump or told.bump)
     return manager
 
 
 def _failed(manager: TransactionManager, failed: TransactionManager) -> TransactionManager:
-    """Give a session's manager in its error state, unless it was in one, aborts, or has asked to end."""
+    """Return a session's manager in its error state, unless it has an error, aborts, or has sent its EndTxn."""
     over = manager.state in IN_ERROR or manager.state is S.ABORTING_TRANSACTION
     if over or isinstance(manager.on_wire, EndTxn):
         return manager
@@ -190,8 +189,8 @@ def _enlisting(
 ) -> tuple[TransactionManager, tuple[Producer, ...]]:
     """Let a session add the partitions that its producers send to (below transaction version 2).
 
-    A batch waits for a partition that is being added, and for no other one. Clause: KIP-1310 3.3 has
-    the session send AddPartitionsToTxn; who tells it of the partitions is not on the page.
+    A batch waits for a partition that is being added, and for no other one. Clause: KIP-1310 3.3 has the session send
+    AddPartitionsToTxn; the KIP does not say how the session learns of the partitions.
     """
     if manager.implicit:
         return manager, producers
@@ -203,14 +202,14 @@ def _enlisting(
 
 
 def _allowed(me: Producer, added: tuple[str, ...], waits: set[str]) -> Producer:
-    """Let a producer send to what its session has added, and to what that does not wait for."""
+    """Let a producer send to the partitions that its session has added, and to those that it is not adding."""
     others = (b.partition for b in me.accumulator.batches)
     free = dict.fromkeys(p for p in others if p not in waits and p not in added)
     return me.but(manager=me.manager.but(to_add=(), partitions=(*added, *free)))
 
 
 def _told(me: Producer, manager: TransactionManager, rules: ClientRules) -> Producer:
-    """Tell a bound producer the identity and the state of its session."""
+    """Pass the identity and the state of its session to a bound producer."""
     me = me.but(manager=me.manager.but(version=manager.version))
     if me.manager.identity != manager.identity:
         me = _next_identity(me, manager.identity, rules)
@@ -228,10 +227,10 @@ def _told(me: Producer, manager: TransactionManager, rules: ClientRules) -> Prod
 
 
 def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:
-    """Let a producer take over the next identity of its session, as far as the rules let it.
+    """Let a producer adopt the next identity of its session, as far as the rules allow.
 
-    A batch gets its sequence when it is drained, so one that waits counts anew with the
-    rest (RecordAccumulator.drainBatchesForOneNode).
+    A batch gets its sequence when it is drained, so a waiting batch restarts with the others
+    (RecordAccumulator.drainBatchesForOneNode).
     """
     first = me.manager.producer_id < 0
     refused = me.manager.state in IN_ERROR
@@ -246,7 +245,7 @@ def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) 
 
 
 def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
-    """Give the clients with work of the session's transaction that is not done yet."""
+    """Return the clients with unfinished work of the session's transaction."""
     waiting = tuple(p.source for p in producers if p.accumulator.batches)
     consumer = me.consumer
     if isinstance(consumer, ShareConsumer) and (

@@ -1,6 +1,6 @@
-"""The calls of a TransactionSession alone (KIP-1310, draft): how it is made, and what it is told.
+"""The calls that only a TransactionSession has (KIP-1310, draft): its constructors and its own methods.
 
-What it has in common with a producer is in `kipviz.clients.calling.producer_calls`.
+The calls that it shares with a producer are in `kipviz.clients.calling.producer_calls`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.core.model import Event
 from kipviz.messages.events import SessionGiven
 
-# What a line says of the client whose method it calls: producer.transactionSession().commitTransaction().
+# How a line names the client whose method it calls: producer.transactionSession().commitTransaction().
 GIVEN = "producer.transactionSession()"
-# What can be called on it: the calls of a session that its producer's own session has, too.
+# The calls of a session that a producer's own session has, too.
 ON_GIVEN = (
     Call.INITIALIZE,
     Call.BEGIN_TRANSACTION,
@@ -31,23 +31,23 @@ ON_GIVEN = (
     Call.COMMIT_TRANSACTION,
     Call.ABORT_TRANSACTION,
 )
-# How a token tells the transaction version of its transaction.
+# How a token names the transaction version of its transaction.
 VERSIONS = {"v0": 0, "v1": 1, "v2": 2}
-# What the TransactionSession of an application is called among its clients, and a bound producer calls it.
+# The name of an application's TransactionSession among its clients, which a bound producer uses, too.
 NAME_OF_SESSION = "session"
 
 
 def session_of(me: Application) -> TransactionSession:
-    """Give the session of a process that has one."""
+    """Return the session of a process that has one."""
     session = me.session
     assert session is not None, f"{me.name} has no TransactionSession"
     return session
 
 
 class Resumed(NamedTuple):
-    """What resume() is given: an identity, and in which transaction version the transaction was begun.
+    """The arguments of resume(): an identity, and the transaction version in which the transaction began.
 
-    No text has the version; a token that remembers it is what FLINK-40689 asks for. -1 says that it does not.
+    Released tokens do not contain the version; FLINK-40689 asks for one that does. -1 means an unknown version.
     """
 
     transactional_id: str
@@ -57,10 +57,10 @@ class Resumed(NamedTuple):
 
 
 def resumed_identity(target: str) -> Resumed:
-    """Read what resume() is given: "my-txn 9 0", or "my-txn 9 0 v2" of a token that remembers its version.
+    """Parse the target of resume(): "my-txn 9 0", or "my-txn 9 0 v2" of a token that contains its version.
 
     Raises:
-        ValueError: if it is anything but a name, two whole numbers from 0, and perhaps v0, v1 or v2.
+        ValueError: if it is anything but a name, two whole numbers from 0, and optionally v0, v1 or v2.
     """
     words = target.split()
     version = VERSIONS.get(words[3], -1) if len(words) == 4 else -1
@@ -74,16 +74,12 @@ def resumed_identity(target: str) -> Resumed:
 
 
 def resume_target(target: str) -> Resumed | None:
-    """Read what a line says of resume(): an identity, or None where the database has it.
-
-    Raises:
-        ValueError: if it is neither.
-    """
+    """Parse the target of a resume() line: an identity, or None if the database stores it."""
     return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
 
 
 def _kept(me: Application, line: Line) -> PreparedTxnState:
-    """Give the identity that a database has for the transaction that resume() is to take up."""
+    """Return the identity that a database stored for the transaction that resume() continues."""
     database = me.others[NAME]
     assert isinstance(database, ExternalDatabase)
     if line.target == STORED:
@@ -92,9 +88,9 @@ def _kept(me: Application, line: Line) -> PreparedTxnState:
 
 
 def why_no_resume(me: Application, line: Line) -> str:
-    """Give the exception of resume() where the database has no identity to resume, or nothing.
+    """Return the exception of resume() if the database has no identity to resume, or "".
 
-    The page does not say what resume() makes of numbers below 0: our inference.
+    The KIP does not say what resume() does with numbers below 0: our inference.
     """
     if line.call is not Call.RESUME or line.target not in (STORED, IN_DOUBT):
         return ""
@@ -106,7 +102,7 @@ def why_no_resume(me: Application, line: Line) -> str:
 
 
 def resume(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Make a session, or set up a producer, with an identity that somebody has kept."""
+    """Create a session, or set up a producer, with an identity that another process stored."""
     client = me.others[line.client] if line.client else me.producer
     assert isinstance(client, Producer | TransactionSession), (
         "resume() is a call of a session, or of a producer by reflection"
@@ -123,23 +119,23 @@ def resume(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def resumed_by_reflection(me: Producer, identity: Resumed) -> Producer:
-    """Set a producer up with an identity, as Flink does today.
+    """Set up a producer with an identity, as Flink does today.
 
-    Such a producer has never been told by an InitProducerId that brokers enlist, so it ends the transaction as
-    version 1 does, unless a token has remembered another one.
+    No InitProducerId response has told such a producer that brokers add partitions by themselves, so it ends the
+    transaction as version 1 does, unless a token contains another version.
     """
     version = identity.version if identity.version >= 0 else 1
     return me.but(manager=managing.resume(me.manager, identity[:3], version))
 
 
 def _made_anew(session: TransactionSession, life: int) -> TransactionSession:
-    """Give another session in the same process; its connection goes on, with what it was told."""
+    """Return another session in the same process; it keeps the connection and its feature levels."""
     fresh = sessions.restarted(session, life)
     return fresh.but(manager=fresh.manager.but(finalized=session.manager.finalized))
 
 
 def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Make a session, and for it the producers that were bound to the one before."""
+    """Create a session, and new producers for it in place of those that were bound to the previous one."""
     for client in me.clients:
         if isinstance(client, Producer) and client.manager.session:
             me = me.with_client(producing.restarted(client, me.life))
@@ -147,7 +143,7 @@ def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
-    """Give the exception of a producer's constructor that is given two identities, or nothing."""
+    """Return the exception of a producer's constructor that gets two identities, or ""."""
     if line.call is not Call.NEW_PRODUCER or _identity_of(me, line, rules):
         return ""
     return (
@@ -157,16 +153,16 @@ def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
 
 
 def _identity_of(me: Application, line: Line, rules: ClientRules) -> str:
-    """Give the transactional id that a producer goes by: the session's, if its configurations have none."""
+    """Return the transactional id of a producer: the session's, if its configurations have none."""
     bound = session_of(me).manager.transactional_id
     return rules.session_and_id(bound, line.target) if line.target else bound
 
 
 def new_producer(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Make a producer for the session, or one with an identity of its own beside it.
+    """Create a producer for the session, or one with an identity of its own beside it.
 
     The line's target is the transactional.id in its configurations, "" for none. Clause: KIP-1310 2.3, which has a
-    sentence for a session and one for a transactional.id, and none for both.
+    sentence for a session and one for a transactional.id, but none for both.
     """
     name = _identity_of(me, line, rules)
     bound = name == session_of(me).manager.transactional_id
@@ -176,23 +172,19 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
 
 
 def given(me: Application) -> Producer | TransactionSession | None:
-    """Give what transactionSession() of the producer is: an external session, its own, or null.
-
-    A producer with a transactional.id is its own session here, because it has that one's state and calls.
-    Clause: KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
-    """
+    """Return the result of the producer's transactionSession(): an external session, its own, or null."""
     if not me.producer.is_transactional:
         return None
     return me.session if me.producer.manager.session else me.producer
 
 
 def transaction_session(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Ask a producer for its session; what it is, is told by an event."""
+    """Get the session of a producer; an event shows the result."""
     return me
 
 
 def session_told(me: Application, line: Line) -> tuple[Event, ...]:
-    """Say what transactionSession() has given."""
+    """Return the event with the result of transactionSession()."""
     if line.call is not Call.TRANSACTION_SESSION:
         return ()
     session = given(me)
@@ -200,12 +192,12 @@ def session_told(me: Application, line: Line) -> tuple[Event, ...]:
 
 
 def add_partitions(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Add the partitions that a line names, by default the output; returns at once.
+    """Add the partitions that a line names, by default the output. Returns at once.
 
-    Below transaction version 2 the session sends AddPartitionsToTxn. From 2 on brokers enlist and no
-    client sends it; what the call is for then is not on the page. A producer has no such call in any text: here it
-    sends what it is told, for a design whose brokers leave the participant to the client (study B5).
-    Clause: KIP-1310 2.1, 3.3; that the call does not wait is our inference.
+    Below transaction version 2 the session sends AddPartitionsToTxn. From version 2 on brokers add the partitions and
+    no client sends it; the KIP does not say what the call is for then. No KIP gives a producer such a call: here it
+    sends the request, for a design whose brokers leave it to the client to add the participant (study B5). Clause:
+    KIP-1310 2.1, 3.3; that the call does not wait is our inference.
     """
     partitions = tuple((line.target or me.output).split())
     if me.session is None:
@@ -219,11 +211,11 @@ def add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicati
 
 
 def heartbeat(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Let the session say that it is alive."""
+    """Let the session send a heartbeat."""
     return me.with_client(sessions.heartbeat(session_of(me)))
 
 
 def close(me: Application, line: Line, rules: ClientRules) -> Application:
-    """End the session, and what is open of it if the rules say so."""
+    """Close the session, and abort its open transaction if the rules say so."""
     session = session_of(me)
     return me.with_client(sessions.close(session, aborts=rules.session_close(session.resumed)))

@@ -1,11 +1,11 @@
-"""Several application threads at one TransactionSession: what a call finds while another one is under way.
+"""Several application threads on one TransactionSession: what a call does while another one is in progress.
 
-WHO: a client process. STATUS: draft (KIP-1310 2.1 "thread-safe"); what the word means is asked of
-`ClientRules`. WHERE IN KAFKA: a producer of today has one lock for the state and for what hangs on it
-  (TransactionManager, synchronized methods), and holds none while a call waits for its result.
+WHO: a client process. STATUS: draft (KIP-1310 2.1 "thread-safe"); `ClientRules` decides what the word means. WHERE IN
+KAFKA: today's producer has one lock for the state and for what depends on it (TransactionManager, synchronized
+methods), and holds none while a call waits for its result.
 
-A call on the session, or on a producer that is bound to it, is one step unless a rule says otherwise: it may
-be kept waiting, refused, or look at the state first and act in a step of its own.
+A call on the session, or on a producer that is bound to it, is one step unless a rule says otherwise: it may wait, be
+rejected, or check the state first and act in a later step.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Holder
 from kipviz.clients.rules import ClientRules, Entry
 
-# Where a thread stands that has begun a call and has not made it.
+# The state of a thread that has begun a call and has not made it.
 PARKED, LOOKED = "waits for the lock", "has looked"
 
 
 def entry(me: Application, line: Line, rules: ClientRules) -> Entry:
-    """Say what a call finds; it goes in wherever there is no session, or no other thread is at work."""
+    """Return how a call enters; it enters at once without a session, or without another active thread."""
     alone = all(other.ended for other in me.workers)
     if alone or me.session is None or not isinstance(client_of(me, line), Holder):
         return Entry.ENTERS
@@ -29,7 +29,7 @@ def entry(me: Application, line: Line, rules: ClientRules) -> Entry:
 
 
 def why_it_waits(me: Application) -> str | None:
-    """Say what a thread waits for that is in no call, or None."""
+    """Return what a thread outside every call waits for, or None."""
     if me.gate == PARKED and (other := _call_of_others(me)):
         call = me.program[me.line].call.value
         return f"{call}() of {me.name} waits until {other}() of another thread is over"
@@ -37,12 +37,12 @@ def why_it_waits(me: Application) -> str | None:
 
 
 def refused(me: Application) -> str:
-    """Give what a call throws that is not let in."""
+    """Return the exception of a call that may not enter."""
     return f"ConcurrentModificationException: another thread is in {_call_of_others(me)}()"
 
 
 def _call_of_others(me: Application) -> str:
-    """Give the call of the session, or of a producer bound to it, in which another thread waits."""
+    """Return the call of the session, or of a producer bound to it, in which another thread waits."""
     for other in me.workers:
         line = me.program[other.line]
         if other.waiting and isinstance(client_of(me, line), Holder):

@@ -1,16 +1,13 @@
-"""The transaction session: one identity and one life cycle, to which other clients are bound.
+"""The transaction session: one identity and one life cycle for all clients that are bound to it.
 
-WHO: a client process. WHERE IN KAFKA: nowhere; KIP-1310 takes it out of the TransactionManager
-  that every transactional producer has today.
-STATUS: draft (KIP-1310, under discussion).
-KIPS: KIP-1310; its requests are those of KIP-98, KIP-447, KIP-890 and KIP-1289.
-DURABILITY: none. resume() starts from an identity that somebody else kept.
-NOT MODELLED: what the producer leaves out of its TransactionManager; two session objects of a process
-  at once (resume() of KIP-1310 4.5 stands in the place of the one before, and has its connection).
+WHO: a client process. WHERE IN KAFKA: nowhere; KIP-1310 separates it from the TransactionManager that every
+transactional producer has today. STATUS: draft (KIP-1310, under discussion). KIPS: KIP-1310; its requests are those of
+KIP-98, KIP-447, KIP-890 and KIP-1289. DURABILITY: none. resume() starts from an identity that another process stored.
+NOT MODELLED: what the producer leaves out of its TransactionManager; two session objects of a process at once (resume()
+of KIP-1310 4.5 replaces the previous one, and keeps its connection).
 
-A session is a transaction manager that no producer holds: the very object that every transactional producer has, and its
-calls, without an accumulator beside it. What the session and the clients bound to it owe each other is in
-`kipviz.clients.sessions.binding`.
+A session is a transaction manager outside every producer: the same object with the same calls, without an accumulator.
+`kipviz.clients.sessions.binding` passes changes between a session and the clients bound to it.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ STATES: dict[ProducerState, str] = {
 
 
 class Sender(Value, frozen=True):
-    """One row of KIP-1310 3.3: who sends a request today, and who would."""
+    """One row of KIP-1310 3.3: the sender of a request today, and in the draft."""
 
     request: str
     today: str
@@ -46,7 +43,7 @@ class Sender(Value, frozen=True):
 
 MANAGER, SESSION, NOBODY = "TransactionManager", "TransactionSession", "N/A"
 
-# KIP-1310 3.3, row by row, in the page's own names. `views.ledger` counts who really sends what.
+# KIP-1310 3.3, row by row, in the KIP's own names. `views.ledger` counts the real senders.
 SENDERS: tuple[Sender, ...] = (
     Sender("FindCoordinator", MANAGER, SESSION),
     Sender("InitProducerId", MANAGER, SESSION),
@@ -55,16 +52,16 @@ SENDERS: tuple[Sender, ...] = (
     Sender("AddOffsetsToTxn", MANAGER, SESSION),
     Sender("TxnOffsetCommit", MANAGER, SESSION),
     Sender("TxnHeartbeat", NOBODY, SESSION),
-    # KIP-1310 calls it AddShareAcksToTxn; KIP-1289, whose request it is, calls it this.
+    # KIP-1310 calls it AddShareAcksToTxn; KIP-1289, which defines the request, calls it this.
     Sender("TxnShareAcknowledge", NOBODY, SESSION),
 )
 
 
 class TransactionSession(ManagedClient, frozen=True):
-    """A transaction manager on its own, with a connection of its own.
+    """A transaction manager of its own, with its own connection.
 
-    `resumed` says that it was made by resume(). `held_back_by` are the bound clients whose work is
-    still unsent: EndTxn waits for them. `closed` says that close() was called. `session_timeout_ms` is
+    `resumed` says that it was made by resume(). `held_back_by` are the bound clients that still have unsent work:
+    EndTxn waits for them. `closed` says that close() was called. `session_timeout_ms` is
     transaction.session.timeout.ms, -1 for no heartbeats. `closing` says that close() aborts first.
     """
 
@@ -76,12 +73,12 @@ class TransactionSession(ManagedClient, frozen=True):
 
     @property
     def state_name(self) -> str:
-        """The state in the session's own words."""
+        """The state in the session's own terms."""
         return state_name(self.manager.state)
 
 
 def state_name(state: ProducerState) -> str:
-    """Give what a session calls a state of the TransactionManager."""
+    """Return the session's name for a state of the TransactionManager."""
     return STATES.get(state, state.value)
 
 
@@ -91,10 +88,10 @@ def state_name(state: ProducerState) -> str:
 def resume(
     me: TransactionSession, identity: tuple[str, int, int], version: int = -1
 ) -> TransactionSession:
-    """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
+    """Continue a transaction that another process began: (transactional id, producer id, epoch).
 
-    `version` is the transaction version in which it was begun, where a token has remembered it (FLINK-40689,
-    no part of KIP-1310); the transaction is ended in that one then. Clause: KIP-1310 7.1 "Session Resume".
+    `version` is the transaction version in which it began, if a token contains it (FLINK-40689, not part of KIP-1310);
+    the transaction is then ended in that version. Clause: KIP-1310 7.1 "Session Resume".
     """
     return me.but(manager=managing.resume(me.manager, identity, version), resumed=True)
 
@@ -106,10 +103,10 @@ def add_share_acks(
     partition: str,
     acknowledgements: tuple[AcknowledgementBatch, ...],
 ) -> TransactionSession:
-    """Stage a share group's acknowledgements, sent by the session. Returns at once.
+    """Add a share group's acknowledgements to the transaction, sent by the session. Returns at once.
 
-    The page's method has no member id and no epoch (KIP-1310 2.1), the request of KIP-1289 has
-    both: they are taken from the consumer.
+    The KIP's method has no member id and no epoch (KIP-1310 2.1), but KIP-1289's request has both: they are taken from
+    the consumer.
     """
     stage = managing.send_share_acknowledgements
     return me.but(manager=stage(me.manager, group_id, *member, partition, acknowledgements))
@@ -121,18 +118,17 @@ def add_partitions(me: TransactionSession, partitions: tuple[str, ...]) -> Trans
 
 
 def prepare(me: TransactionSession) -> TransactionSession:
-    """Wait for what the bound clients have unsent, and then accept nothing more. Blocks.
+    """Wait until the bound clients have sent everything, and accept nothing more afterwards. Blocks.
 
-    Clause: KIP-1310 2.1, KIP-939. When it is over is said where the bound clients are seen.
+    Clause: KIP-1310 2.1, KIP-939. The call ends where the bound clients are visible (`binding`).
     """
     return me.but(manager=me.manager.but(preparing=True, done=False, error=""))
 
 
 def complete(me: TransactionSession, stored: PreparedTxnState) -> TransactionSession:
-    """End what is prepared as the database says: commit if it has this one's state, else abort.
+    """End a prepared transaction as the database says: commit if it stored this one's state, else abort.
 
-    A resumed session was never told what was prepared: it compares with the identity that it was
-    made from. Clause: KIP-1310 2.1, KIP-939.
+    A resumed session does not know what was prepared: it compares with its own identity. Clause: KIP-1310 2.1, KIP-939.
     """
     mine = me.manager.prepared
     if not mine.has_transaction:
@@ -141,16 +137,16 @@ def complete(me: TransactionSession, stored: PreparedTxnState) -> TransactionSes
 
 
 def end_transaction(me: TransactionSession, *, committed: bool) -> TransactionSession:
-    """Commit or abort. Blocks. What the bound clients have unsent is `held_back_by`'s business."""
+    """Commit or abort. Blocks. `held_back_by` has the bound clients with unsent work."""
     ending = managing.end_transaction(me.manager, committed=committed, incomplete=False)
     return me.but(manager=ending)
 
 
 def close(me: TransactionSession, *, aborts: bool) -> TransactionSession:
-    """End the object and its connections, if it `aborts` after what is open was aborted.
+    """Close the session and its connections; with `aborts`, abort its open transaction first.
 
-    What is prepared stays open: the next process is to end it. Clause: KIP-1310 2.1 has the method and
-    no sentence about it; KafkaProducer.close() (Sender.run) aborts.
+    A prepared transaction stays open: the next process ends it. Clause: KIP-1310 2.1 has the method and no sentence
+    about it; KafkaProducer.close() (Sender.run) aborts.
     """
     if not aborts or me.manager.state not in (S.IN_TRANSACTION, S.ABORTABLE_ERROR):
         return me.but(closed=True, manager=me.manager.but(done=True))
@@ -162,10 +158,7 @@ def _closed_when_done(me: TransactionSession) -> TransactionSession:
 
 
 def heartbeat(me: TransactionSession) -> TransactionSession:
-    """Say that the owner of the transaction is alive. Returns at once (KIP-1310 2.1, KIP-1309).
-
-    Without a heartbeat thread (transaction.session.timeout.ms of -1) nothing is sent.
-    """
+    """Send a heartbeat: the owner of the transaction is alive. Returns at once (KIP-1310 2.1, KIP-1309)."""
     due = producer_timers.INTERVAL in timers(me)
     return on_timer(me, producer_timers.INTERVAL) if due else me
 
@@ -174,17 +167,17 @@ def heartbeat(me: TransactionSession) -> TransactionSession:
 
 
 def timers(me: TransactionSession) -> tuple[str, ...]:
-    """Give the timers that are set: those of its manager, until the session is closed."""
+    """Return the timers that are set: those of its manager, until the session is closed."""
     return () if me.closed else producer_timers.timers(me.manager)
 
 
 def running(me: TransactionSession) -> tuple[str, ...]:
-    """Give the timers whose time passes."""
+    """Return the timers that run."""
     return () if me.closed else producer_timers.running(me.manager)
 
 
 def on_timer(me: TransactionSession, timer: str) -> TransactionSession:
-    """Let one of them run out."""
+    """Fire one of them."""
     return me.but(manager=producer_timers.on_timer(me.manager, timer))
 
 
@@ -192,7 +185,7 @@ def on_timer(me: TransactionSession, timer: str) -> TransactionSession:
 
 
 def next_request(me: TransactionSession) -> Message | None:
-    """Give what the session puts on the wire next; EndTxn waits for what the others have unsent."""
+    """Return the next request of the session; EndTxn waits for the unsent work of the other clients."""
     manager = me.manager
     if me.closed or manager.state is S.FATAL_ERROR or manager.rests:
         return None
@@ -203,10 +196,10 @@ def next_request(me: TransactionSession) -> Message | None:
 def sent(
     me: TransactionSession, request: Message, broker: int
 ) -> tuple[TransactionSession, Message]:
-    """Note that a request is on the wire.
+    """Note that a request is in flight.
 
-    A resumed session has asked for no identity, so it learns the cluster's transaction version from the
-    connection over which it ends the transaction.
+    A resumed session has sent no InitProducerId, so it learns the cluster's transaction version from the connection on
+    which it ends the transaction.
     """
     manager = managing.sent(me.manager, request, broker)
     if isinstance(request, EndTxn) and me.resumed and manager.finalized < 2:
@@ -216,12 +209,12 @@ def sent(
 
 
 def connected(me: TransactionSession, features: Features) -> TransactionSession:
-    """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
+    """Learn the finalized feature levels from a new connection (ApiVersions)."""
     return me.but(manager=managing.connected(me.manager, features))
 
 
 def on_response(me: TransactionSession, message: Message) -> TransactionSession:
-    """Take an answer; a session that was only waiting for it to close is closed then."""
+    """Handle a response; a session that waited for it to close is closed then."""
     manager, failure = managing.on_answer(me.manager, message, incomplete=False)
     if failure is not None:
         manager = managing.failed(manager, failure)
@@ -230,14 +223,14 @@ def on_response(me: TransactionSession, message: Message) -> TransactionSession:
 
 
 def on_disconnected(me: TransactionSession, broker: int) -> TransactionSession:
-    """Send again what was on a broken connection, unless nobody waits for it any more."""
+    """Retry the requests of a broken connection, unless the session is closed."""
     manager = managing.on_disconnected(me.manager, broker)
     manager = managing.ended_locally(manager, incomplete=False)
     return me.but(manager=manager.but(queue=()) if me.closed else manager)
 
 
 def restarted(me: TransactionSession, life: int) -> TransactionSession:
-    """Give the session of the process's next life: it has the transactional id, no identity."""
+    """Return the session of the process's next life: with its transactional id, without an identity."""
     return TransactionSession(
         me.source, managing.restarted(me.manager), session_timeout_ms=me.session_timeout_ms
     )

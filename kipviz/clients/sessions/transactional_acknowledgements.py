@@ -1,8 +1,9 @@
-"""Acknowledgements that a client sends by itself, in the name of a TransactionSession (KIP-1310, draft).
+"""Acknowledgements that a share consumer sends itself on behalf of a TransactionSession (KIP-1310, draft).
 
-WHERE IN KAFKA: nowhere. In KIP-1289 (draft) the same requests wait in the queue of the TransactionManager of a producer; a share
+WHERE IN KAFKA: nowhere. In KIP-1289 (draft) the same requests wait in the queue of the TransactionManager of a
+producer; a share
 consumer that acknowledges transactionally has this part instead, and its own connection.
-One request is on the wire at a time, and several calls may have something to send: each waits for its turn.
+One request is in flight at a time, and several calls may have something to send: each waits for its turn.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from kipviz.messages.share_groups import TxnShareAcknowledge
 
 
 class TransactionalAcknowledgements(Value, frozen=True):
-    """What acknowledgeTransactionally() has to send, the oldest first, and what became of it.
+    """The requests of acknowledgeTransactionally(), the oldest first, and their results.
 
-    `error` is what the last one came to, until the session is told; `dropped` are those that were refused or not sent, noted for
-    one step.
+    `error` is the error of the last one, until it is reported to the session; `dropped` are those that were rejected or
+    not sent, kept for one step.
     """
 
     queue: tuple[TxnShareAcknowledge, ...] = ()
@@ -30,21 +31,21 @@ class TransactionalAcknowledgements(Value, frozen=True):
 
     @property
     def without_next(self) -> TransactionalAcknowledgements:
-        """The same when the next one has gone out: the one behind it moves up."""
+        """The same after the next one was sent: the one behind it moves up."""
         return self.but(queue=self.queue[1:])
 
     def added(self, request: TxnShareAcknowledge) -> TransactionalAcknowledgements:
-        """Put a request behind the others."""
+        """Append a request."""
         return self.but(queue=(*self.queue, request))
 
     def sent_again(self, request: TxnShareAcknowledge) -> TransactionalAcknowledgements:
-        """Have a request sent once more, before those that came after it."""
+        """Send a request again, before those that came after it."""
         return self.but(queue=(request, *self.queue))
 
     def answered(
         self, request: TxnShareAcknowledge, error: Errors
     ) -> TransactionalAcknowledgements:
-        """Note what a request came to. After a refusal the transaction can only abort: what waits is not sent."""
+        """Note the result of a request. After an error the transaction can only abort: waiting requests are dropped."""
         if error is Errors.NONE:
             return self.but(error=error, dropped=())
         return TransactionalAcknowledgements(error=error, dropped=(request, *self.queue))

@@ -1,1 +1,1 @@
-"""The share consumer: what it holds, says and hands over to a producer."""
+"""The share consumer: its records, its acknowledgements, and its handover to a producer."""

@@ -1,6 +1,7 @@
-"""What the last poll() of a share consumer has returned, and what was said of its records since.
+"""The records of a share consumer's last poll(), and their acknowledgements so far.
 
-WHERE IN KAFKA: ShareConsumerImpl.currentFetch (ShareFetch, with a ShareInFlightBatch for each partition). KIPS: KIP-932.
+WHERE IN KAFKA: ShareConsumerImpl.currentFetch (ShareFetch, with a ShareInFlightBatch for each partition). KIPS:
+KIP-932.
 DURABILITY: none.
 """
 
@@ -18,12 +19,12 @@ from kipviz.messages.share_groups import (
 
 
 class CurrentFetch(Value, frozen=True):
-    """The records in hand: the offsets of one partition, or what a consumer that gathers has of several.
+    """The current records: the offsets of one partition, or of several if the consumer gathers.
 
-    `batch` are the offsets, `staged` those that were staged through a producer or a session, `verdicts` what acknowledge()
-    said of the others, `gaps` acquired offsets without a record, `delivered_by` the broker that they are from. Records that
-    are being renewed come back by the poll after the broker has said yes (`renewing`, `renewed`). What is gathered is in
-    `beside`, and `batch` stays empty then.
+    `batch` are the offsets, `staged` those that are acknowledged through a producer or a session, `verdicts` the
+    acknowledge() calls for the others, `gaps` acquired offsets without a record, `delivered_by` the broker that
+    delivered them. Renewed records are returned by the poll() after the broker has confirmed the renewal (`renewing`,
+    `renewed`). The records of a consumer that gathers are in `beside`, and `batch` stays empty then.
     """
 
     batch: tuple[int, ...] = ()
@@ -37,27 +38,27 @@ class CurrentFetch(Value, frozen=True):
 
     @property
     def said(self) -> tuple[int, ...]:
-        """The offsets of which something was said, or that were staged."""
+        """The offsets that are acknowledged or staged."""
         return (*self.staged, *(offset for offset, _ in self.verdicts))
 
     @property
     def gap_batches(self) -> tuple[AcknowledgementBatch, ...]:
-        """What is said of the gaps."""
+        """The acknowledgements of the gaps."""
         return batches_of(self.gaps, AcknowledgeType.GAP)
 
     @property
     def acknowledgements(self) -> tuple[AcknowledgementBatch, ...]:
-        """What acknowledge() said so far, and the gaps."""
+        """The acknowledgements of acknowledge() so far, and those of the gaps."""
         return in_order((*batches_of_each(self.verdicts), *self.gap_batches))
 
     @property
     def done_with(self) -> CurrentFetch:
-        """The same without its records, as the next poll() begins."""
+        """The same without its records, as at the start of the next poll()."""
         return self.but(batch=(), staged=(), verdicts=(), gaps=())
 
     @property
     def with_renewed(self) -> CurrentFetch:
-        """The same with what was renewed in hand again."""
+        """The same with the renewed records as its batch."""
         return self.but(batch=tuple(r.offset for r in self.renewed), renewed=())
 
     def asked_to_renew(self, records: tuple[FetchedRecord, ...]) -> tuple[FetchedRecord, ...]:
@@ -66,7 +67,7 @@ class CurrentFetch(Value, frozen=True):
         return tuple(r for r in records if r.offset in asked) if asked else ()
 
     def staging(self, offsets: tuple[int, ...]) -> CurrentFetch:
-        """Note that records of the batch are handed to a producer or a session."""
+        """Note that a producer or a session acknowledges records of the batch."""
         return self.but(staged=tuple(sorted({*self.staged, *offsets})))
 
 

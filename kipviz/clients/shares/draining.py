@@ -1,10 +1,9 @@
-"""acknowledgementsForTransaction(): decisions leave the share consumer as an object that a producer stages later.
+"""Drained acknowledgements: an object that leaves the share consumer and that a producer stages later.
 
-WHO: a client process; the object may travel beside the records, as in a Flink job from the source to the sink.
-WHERE IN KAFKA: nowhere; pull request 22357, middle and late iterations (draft implementation, seen in source):
-  explicit mode only; what was not drained goes out as an ordinary acknowledgement at the next poll(),
-  commitSync() or close().
-NOT MODELLED: an object for records of several partitions (gathers).
+WHO: a client process; the object may travel beside the records, as in a Flink job from the source to the sink. WHERE IN
+KAFKA: nowhere; acknowledgementsForTransaction() of pull request 22357, middle and late iterations (draft
+implementation, seen in source): explicit mode only; what was not drained is sent as an ordinary acknowledgement at the
+next poll(), commitSync() or close(). NOT MODELLED: an object for records of several partitions (gathers).
 """
 
 from __future__ import annotations
@@ -18,27 +17,24 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import AcknowledgeType, batches_of_each
 
-# What a line's target says of sendShareAcknowledgementsToTransaction(): the oldest object that was drained, by the
-# process's own consumer or by a further member ("drained M9").
+# The target of a sendShareAcknowledgementsToTransaction() line: the oldest drained object, of the process's own
+# consumer or of a further member ("drained M9").
 DRAINED = "drained"
-# The same of acknowledgementsForTransaction(): the object goes with its record, behind those that are on their way.
+# The target of an acknowledgementsForTransaction() line: the object waits with its record behind earlier ones.
 QUEUED = "queued"
-# What may be in a transaction; a RELEASE stays with the consumer.
+# The types that may be in a transaction; a RELEASE stays with the consumer.
 TRANSACTIONAL = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
 
 def why_no_drain(me: ShareConsumer) -> str | None:
-    """Say why acknowledgementsForTransaction() throws: implicit mode has no decisions to drain."""
+    """Return why acknowledgementsForTransaction() throws: implicit mode has no decisions to drain."""
     if not me.explicit:
         return "IllegalStateException: implicit acknowledgement of delivery is being used"
     return None
 
 
 def drain(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Take the ACCEPT and REJECT decisions out of the consumer. OPEN: drain (whether they leave it).
-
-    A program has one variable for the object, which the next call overwrites, or a queue (target "queued").
-    """
+    """Remove the ACCEPT and REJECT decisions from the consumer. OPEN: drain (whether they leave it)."""
     consumer = consumer_of(me, line.client)
     taken = tuple((o, kind) for o, kind in consumer.current_fetch.verdicts if kind in TRANSACTIONAL)
     if not taken:
@@ -59,13 +55,13 @@ def drain(me: Application, line: Line, rules: ClientRules) -> Application:
 
 
 def drained_by(line: Line) -> str:
-    """Return whose object a line stages: a further member such as "M9", "" for the process's own consumer."""
+    """Return whose object a line stages: that of a further member such as "M9", or "" for the process's own consumer."""
     drained, _, member = line.target.partition(" ")
     return member if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS and drained == DRAINED else ""
 
 
 def consumer_of(me: Application, member: str) -> ShareConsumer:
-    """Return a share consumer of the process: that of a further member, the process's own for ""."""
+    """Return a share consumer of the process: a further member's, or the process's own for ""."""
     consumer = me.others[member] if member else me.consumer
     assert isinstance(consumer, ShareConsumer), "only a share consumer has such acknowledgements"
     return consumer
@@ -74,7 +70,7 @@ def consumer_of(me: Application, member: str) -> ShareConsumer:
 def stage(
     manager: TransactionManager, consumer: ShareConsumer, rules: ClientRules
 ) -> tuple[TransactionManager, ShareConsumer]:
-    """Stage the oldest object that was drained, in the member's name and with the deliveries that it has.
+    """Stage the oldest drained object, with its member and its deliveries.
 
     OPEN: staging_starts, staged_deliveries.
     """
@@ -99,7 +95,7 @@ def deliveries(
     partition: str,
     verdicts: tuple[tuple[int, AcknowledgeType], ...],
 ) -> tuple[tuple[int, int], ...]:
-    """Return (offset, delivery count) of the records of a partition of which something is said."""
+    """Return (offset, delivery count) of the acknowledged records of a partition."""
     offsets = {offset for offset, _ in verdicts}
     mine = (r for r in records if r.partition == partition and r.offset in offsets)
     return tuple((r.offset, r.delivery_count) for r in mine)

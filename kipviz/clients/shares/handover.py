@@ -1,6 +1,7 @@
-"""What a share consumer has for a producer that stages its records (KIP-1289, draft).
+"""The values that a share consumer hands to a producer that stages its records (KIP-1289, draft).
 
-WHERE IN KAFKA: nowhere; the draft's ShareConsumer.shareGroupMetadata(), and acknowledgementsForTransaction() of pull request 22357.
+WHERE IN KAFKA: nowhere; the draft's ShareConsumer.shareGroupMetadata(), and acknowledgementsForTransaction() of pull
+request 22357.
 DURABILITY: none.
 """
 
@@ -14,9 +15,9 @@ NOBODY_ASKS, NOT_TOLD, TOLD = -1, 0, 1
 
 
 class Drained(Value, frozen=True):
-    """What acknowledgementsForTransaction() has taken out of a consumer, until a producer stages it.
+    """A result of acknowledgementsForTransaction(), until a producer stages it.
 
-    `deliveries` are (offset, delivery count) as they were when the records were delivered.
+    `deliveries` are (offset, delivery count) at the time of the delivery.
     """
 
     partition: str
@@ -27,12 +28,12 @@ class Drained(Value, frozen=True):
 
 
 class Handover(Value, frozen=True):
-    """What the application takes from the consumer to its producer.
+    """The values that the application passes from the consumer to its producer.
 
-    `snapshot` is what shareGroupMetadata() gave last, a member id and its epoch; a program has no variables of its own.
-    `staging_told` is whether the last new connection told of a level that has KIP-1289, 1 before there is one, -1 where
-    nobody asks. `drained` is what acknowledgementsForTransaction() has returned and no producer has staged yet, the oldest
-    first. `poll_waits` says that poll() waits for stagings that are under way.
+    `snapshot` is the last result of shareGroupMetadata(), a member id and its epoch; a program has no variables of its
+    own. `staging_told` says whether the last new connection reported a level with KIP-1289, 1 before the first
+    connection, -1 if the consumer does not check. `drained` are the results of acknowledgementsForTransaction() that no
+    producer has staged yet, the oldest first. `poll_waits` says that poll() waits for stagings in flight.
     """
 
     snapshot: tuple[str, int] = NO_SNAPSHOT
@@ -42,5 +43,5 @@ class Handover(Value, frozen=True):
 
     @property
     def anew(self) -> Handover:
-        """What the consumer of the process's next life has."""
+        """The handover of the process's next life."""
         return Handover(staging_told=NOBODY_ASKS if self.staging_told == NOBODY_ASKS else TOLD)

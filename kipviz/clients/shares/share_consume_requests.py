@@ -1,7 +1,7 @@
-"""The requests of a share consumer: what it fetches and acknowledges, and what the answers bring.
+"""The requests of a share consumer: fetches and acknowledgements, and their responses.
 
-WHO: the network thread of a share consumer. WHERE IN KAFKA: ShareConsumeRequestManager, ShareSessionHandler. KIPS: KIP-932.
-DURABILITY: none. The calls of the application are in `share_consumer`; what is not modelled stands there.
+WHO: the network thread of a share consumer. WHERE IN KAFKA: ShareConsumeRequestManager, ShareSessionHandler. KIPS:
+KIP-932. DURABILITY: none. The calls of the application, and what is not modelled, are in `share_consumer`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_E
 
 
 def connected(me: ShareConsumer, features: Features) -> ShareConsumer:
-    """Learn from a new connection (ApiVersions) whether the cluster has KIP-1289, if anybody asks."""
+    """Learn from a new connection (ApiVersions) whether the cluster has KIP-1289, if the consumer checks it."""
     if me.handover.staging_told == NOBODY_ASKS:
         return me
     told = TOLD if features.staging else NOT_TOLD
@@ -42,7 +42,7 @@ def connected(me: ShareConsumer, features: Features) -> ShareConsumer:
 
 
 def next_request(me: ShareConsumer) -> Message | None:
-    """Give what the network thread puts on the wire next, or None; what is staged goes before anything else."""
+    """Return the request that the network thread sends next, or None; staged acknowledgements come first."""
     if isinstance(me.on_wire, TxnShareAcknowledge):
         return None
     if me.transactional.next is not None and me.on_wire is None:
@@ -55,7 +55,7 @@ def next_request(me: ShareConsumer) -> Message | None:
 
 
 def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
-    """Note that a request is on the wire, as it goes out to that broker."""
+    """Note that a request is in flight, and return it as it is sent to that broker."""
     if isinstance(request, TxnShareAcknowledge):
         me = me.but(transactional=me.transactional.without_next)
         return me.but(on_wire=request, on_wire_broker=broker), request
@@ -86,7 +86,7 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
 def _sent_by_session(
     me: ShareConsumer, wanted: ShareFetch, request: ShareFetch, broker: int
 ) -> tuple[ShareConsumer, ShareFetch]:
-    """Ask a broker for all partitions that it leads, and wait there if it leads all there are."""
+    """Ask a broker for all partitions that it leads, and wait there if it leads all of them."""
     mine = (request.partition, *request.further)
     sessions, requests = me.sessions, me.acknowledging
     said, lost, owed = share_holding.of_session(
@@ -105,7 +105,7 @@ def _sent_by_session(
 
 
 def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
-    """Give the request as it goes to a broker: where there is no session it opens one.
+    """Return the request as it is sent to a broker: without a session it opens one.
 
     Acknowledgements belong to the session in which the records were delivered.
     """
@@ -128,7 +128,7 @@ def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
 
 
 def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
-    """Take the records, or open a new session where this one is not known any more."""
+    """Handle a response: its records, or a lost session, which is opened again."""
     request = me.on_wire
     me = me.but(on_wire=None, on_wire_broker=-1)
     match answer:
@@ -151,7 +151,7 @@ def _on_acknowledged(
     me: ShareConsumer, request: Message | None, answer: ShareAcknowledgeResponse
 ) -> ShareConsumer:
     unknown = answer.error in SESSION_ERRORS
-    # It would be sent again, and a ShareAcknowledge opens no session: it cannot be sent any more.
+    # A ShareAcknowledge opens no session, so it cannot be sent again.
     error = Errors.NETWORK_EXCEPTION if unknown else answer.error
     lost = unknown or me.closed
     me = _acknowledged(me, request, error, answer)
@@ -179,7 +179,7 @@ def _on_fetched(
     broker = me.sessions.broker
     fresh = share_holding.fresh(answer, broker)
     if answer.refused and not fresh.batch:
-        # What was found comes first; the error is thrown by the poll that finds nothing else.
+        # Records come first; the error is thrown by a poll() that finds nothing else.
         me = me.but(sessions=me.sessions.advanced)
         return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
     me = _acknowledged(me, request, answer.acknowledge_error)
@@ -205,7 +205,7 @@ def _on_fetched(
 def _beside(
     me: ShareConsumer, fresh: Held, part: FetchedPartition | ShareFetchResponse
 ) -> ShareConsumer:
-    """Put what a partition had to the rest."""
+    """Add the records of a partition to the others."""
     if not (fresh.batch or fresh.gaps):
         return me
     fetch = me.current_fetch
@@ -216,10 +216,10 @@ def _beside(
 def _answered_by_session(
     me: ShareConsumer, request: ShareFetch, answer: ShareFetchResponse
 ) -> ShareConsumer:
-    """Take what is said of each partition: an error of one does not touch the others.
+    """Handle the results of each partition: an error of one does not affect the others.
 
-    A partition that is led elsewhere is asked for there next time; a topic that may not be read is
-    thrown by a poll that has found nothing else. Source: handleShareFetchSuccess.
+    A partition with another leader is fetched there next time. A poll() that finds nothing else throws the error of a
+    topic that it may not read. Source: handleShareFetchSuccess.
     """
     me = me.but(sessions=me.sessions.advanced)
     me = _acknowledged(me, request, Errors.NONE, answer)
@@ -236,21 +236,21 @@ def _answered_by_session(
 
 
 def _ask_the_rest(me: ShareConsumer) -> ShareConsumer:
-    """Ask the next one of what is left; after the last one poll() comes back, or begins again."""
+    """Ask for the remaining partitions; after the last one poll() returns, or starts again."""
     if me.asking:
         following = fetch_request(me, ()).but(partition=me.asking[0], further=me.asking[1:])
         return me.but(to_send=following)
     if me.records:
         return me.but(done=True)
     held = me.current_fetch.beside
-    if held:  # gaps alone: they are said with the next fetches
+    if held:  # gaps alone: the next fetches acknowledge them
         me = owing(me, share_holding.owed(held, tuple(() for _ in held)))
         return _again(me.but(current_fetch=me.current_fetch.but(beside=())))
     return me.but(resting=True)
 
 
 def _again(me: ShareConsumer) -> ShareConsumer:
-    """Fetch again, or wait for partitions where there are none; what was gathered is enough."""
+    """Fetch again, or wait for an assignment; if records were gathered, return them."""
     if me.gathers and me.records:
         return me.but(done=True, to_send=None, asking=())
     mine = me.subscription
@@ -260,7 +260,7 @@ def _again(me: ShareConsumer) -> ShareConsumer:
 
 
 def _ask_on(me: ShareConsumer) -> ShareConsumer:
-    """Ask the next broker, or rest where every one of them had nothing."""
+    """Ask the next broker, or wait if every broker had no records."""
     if me.current_fetch.gaps:
         me = _again(me)
         return me.but(current_fetch=me.current_fetch.but(gaps=()), asking=())
@@ -273,7 +273,7 @@ def _ask_on(me: ShareConsumer) -> ShareConsumer:
 
 
 def timers(me: ShareConsumer) -> tuple[str, ...]:
-    """Give the timers that are set: they cost nothing and may run out at any moment."""
+    """Return the timers that are set. They cost nothing, and each may fire at any moment."""
     return (FETCH_WAIT,) if me.resting else ()
 
 
@@ -289,9 +289,9 @@ def _acknowledged(
     error: Errors,
     answer: ShareFetchResponse | ShareAcknowledgeResponse | None = None,
 ) -> ShareConsumer:
-    """Note what the acknowledgements of a request came to; what was renewed comes back by poll().
+    """Note the results of a request's acknowledgements; poll() returns renewed records.
 
-    The answer to a fetch of a session says of each partition what its acknowledgements came to.
+    The response to a fetch of a session has the result for each partition.
     """
     assert isinstance(request, ShareFetch | ShareAcknowledge), type(request)
     fetch = me.current_fetch
@@ -315,14 +315,14 @@ def _said_of_each(request: ShareFetch | ShareAcknowledge) -> tuple[PartitionAckn
 
 
 def _results(answer: ShareFetchResponse | ShareAcknowledgeResponse | None) -> dict[str, Errors]:
-    """Give what the acknowledgements of each partition came to, as far as an answer says it."""
+    """Return the results of each partition's acknowledgements, as far as a response has them."""
     if isinstance(answer, ShareFetchResponse):
         return {part.partition: part.acknowledge_error for part in answer.fetched}
     return dict(answer.of_each) if answer is not None and answer.others else {}
 
 
 def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
-    """The share session is gone with its connection; acknowledgements on the wire are lost."""
+    """Handle a broken connection: its share session is gone, and acknowledgements in flight are lost."""
     here = broker == me.sessions.broker
     if isinstance(me.on_wire, TxnShareAcknowledge) and me.on_wire_broker == broker:
         lost = me.but(transactional=me.transactional.sent_again(me.on_wire))
@@ -349,7 +349,7 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
 
 
 def _unsent(me: ShareConsumer) -> ShareConsumer:
-    """Give up what was not sent yet: it belongs to the session that is gone."""
+    """Fail the acknowledgements that were not sent yet: they belong to the lost session."""
     if isinstance(me.to_send, ShareAcknowledge):
         me = _acknowledged(me, me.to_send, Errors.NETWORK_EXCEPTION)
         me = with_error(me, Errors.NETWORK_EXCEPTION).but(to_send=None, done=True)
@@ -357,7 +357,7 @@ def _unsent(me: ShareConsumer) -> ShareConsumer:
 
 
 def without_commit(me: ShareConsumer) -> ShareConsumer:
-    """Give up a commitAsync() that was not sent yet; no request but a fetch opens a session."""
+    """Fail a commitAsync() that was not sent yet; only a fetch opens a session."""
     committing = me.acknowledging.committing
     if not committing:
         return me
@@ -371,7 +371,7 @@ def _reopen(me: ShareConsumer) -> ShareConsumer:
 
 
 def fetch_request(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
-    """Return a request for records that says what became of others."""
+    """Return a request for records that also acknowledges earlier ones."""
     epoch, several = me.sessions.epoch, me.subscription.has_several
     said = in_order((*said, *me.current_fetch.gap_batches)) if epoch else ()
     assigned = me.subscription.assigned
@@ -390,9 +390,9 @@ def fetch_request(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> 
 
 
 def _turn(me: ShareConsumer, *, stays: bool) -> tuple[str, ...]:
-    """Give the partitions in the order in which they are asked: everyone has its turn.
+    """Return the partitions in the order in which they are fetched: each has its turn.
 
-    Acknowledgements go along for the first one, so it stays where it is while there are some.
+    Acknowledgements go with the first one, so it keeps its place while there are some.
     """
     assigned = me.subscription.assigned
     at = assigned.index(me.partition) if me.partition in assigned else -1
@@ -400,13 +400,13 @@ def _turn(me: ShareConsumer, *, stays: bool) -> tuple[str, ...]:
     return (*assigned[at:], *assigned[:at])
 
 
-# -- what is to be said and asked ---------------------------------------------------------------
+# -- acknowledgements and errors -------------------------------------------------------------------
 
 
 def commit_next(me: ShareConsumer) -> ShareConsumer:
-    """Send what is owed to one broker; the call has ended when nothing is owed to any.
+    """Send the acknowledgements owed to one broker; the call ends when none are left.
 
-    Where the session is lost, or another broker leads the partition, there is nobody to say it to.
+    If the session is lost, or another broker leads the partition, they cannot be sent.
     """
     requests = me.acknowledging
     if not requests.owed:
@@ -427,7 +427,7 @@ def commit_next(me: ShareConsumer) -> ShareConsumer:
 
 
 def acknowledging(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareAcknowledge:
-    """Give a request to the broker that the records are from."""
+    """Return a request to the broker that delivered the records."""
     session = me.sessions
     return ShareAcknowledge(
         me.group_id, me.member_id, session.epoch, me.partition, said, session.broker
@@ -435,17 +435,17 @@ def acknowledging(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> 
 
 
 def close_next(me: ShareConsumer) -> ShareConsumer:
-    """Close the session with another broker; the call has ended when all are closed."""
+    """Close the session with another broker; the call ends when all are closed."""
     (broker, _, partition), *rest = me.sessions.others
     last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, partition, (), broker)
     return me.but(to_send=last, sessions=me.sessions.but(others=tuple(rest)), done=False)
 
 
 def owing(me: ShareConsumer, owed: tuple[Owed, ...]) -> ShareConsumer:
-    """Note what is to be said with the next fetch of each partition."""
+    """Note the acknowledgements to send with the next fetch of each partition."""
     return me.but(acknowledging=me.acknowledging.but(owed=owed))
 
 
 def with_error(me: ShareConsumer, error: Errors) -> ShareConsumer:
-    """Note what the acknowledgements that were sent last came to."""
+    """Note the result of the acknowledgements that were sent last."""
     return me.but(acknowledging=me.acknowledging.but(error=error))

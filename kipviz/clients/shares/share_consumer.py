@@ -1,14 +1,11 @@
-"""The share consumer: polls records, holds them under a lock, says what became of them.
+"""The share consumer: it polls records, holds their acquisition locks, and acknowledges them.
 
-WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl,
-  ShareConsumeRequestManager, ShareSessionHandler.
-KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
-DURABILITY: none; its member id is new in every process.
-PARTS: `share_memory` says what it consists of; what goes out and comes back is in `share_consume_requests`. `share_throws` is
-  what its calls refuse, `share_member` its membership, if it joins its group in the run.
-NOT MODELLED: requests to several brokers at once (one is on the wire); wakeup() and poll's time limit
-  (it waits for records); what deserializers throw; acknowledgements are not sent again, an ambiguous
-  outcome is reported as NETWORK_EXCEPTION.
+WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl, ShareConsumeRequestManager,
+ShareSessionHandler. KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata(). DURABILITY: none; its member id is new
+in every process. PARTS: `share_memory` has its parts, `share_consume_requests` its requests and responses.
+`share_throws` has the exceptions of its calls, `share_member` its membership, if it joins its group in the run. NOT
+MODELLED: requests to several brokers at once (one is in flight); wakeup() and poll()'s timeout (it waits for records);
+what deserializers throw; acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from kipviz.messages.share_groups import (
 
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
 
-# The network thread's part, which every client has under these names.
+# The network thread's functions, under the names that every client has.
 next_request, sent, connected = requesting.next_request, requesting.sent, requesting.connected
 on_response, on_disconnected = requesting.on_response, requesting.on_disconnected
 timers, on_timer = requesting.timers, requesting.on_timer
@@ -41,10 +38,10 @@ timers, on_timer = requesting.timers, requesting.on_timer
 
 
 def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
-    """Ask for records and say what became of the batch before. Blocks until there are some.
+    """Ask for records, and acknowledge the previous batch. Blocks until there are some.
 
-    In explicit mode that is what acknowledge() said, in implicit mode what the design has.
-    Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
+    In explicit mode it sends the acknowledge() calls, in implicit mode what the design says. Source:
+    ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
     """
     before = me.current_fetch
     if before.renewed and not before.verdicts:
@@ -63,7 +60,7 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
         said = next_poll(before.batch, before.staged)
     renewing = before.asked_to_renew(me.records)
     fetch = requesting.fetch_request(me, said)
-    # While renewals are on their way no new records are asked for.
+    # While renewals are in flight, no new records are fetched.
     me = me.but(to_send=fetch.but(max_records=0) if renewing else fetch)
     return _polling(me, before.done_with.but(renewing=renewing))
 
@@ -74,26 +71,23 @@ def _polling(me: ShareConsumer, fetch: CurrentFetch) -> ShareConsumer:
 
 
 def share_group_metadata(me: ShareConsumer) -> ShareConsumer:
-    """Take down the member id and its epoch as they are now; they stay so whatever the heartbeats bring.
-
-    Clause: KIP-1289 ShareConsumer.shareGroupMetadata(), 'immutable snapshot' (draft).
-    """
+    """Take a snapshot of the member id and its epoch; later heartbeats do not change it."""
     return me.but(handover=me.handover.but(snapshot=me.metadata))
 
 
 def acknowledge(
     me: ShareConsumer, verdicts: tuple[tuple[int, AcknowledgeType], ...]
 ) -> ShareConsumer:
-    """Say what became of records of the last batch; nothing is sent yet, the last word counts."""
+    """Acknowledge records of the last batch; nothing is sent yet, and a later call replaces an earlier one."""
     fetch, offsets = me.current_fetch, {offset for offset, _ in verdicts}
     kept = tuple(v for v in fetch.verdicts if v[0] not in offsets)
     return me.but(current_fetch=fetch.but(verdicts=tuple(sorted((*kept, *verdicts)))))
 
 
 def commit_sync(me: ShareConsumer) -> ShareConsumer:
-    """Send what acknowledge() said and wait until it is durable. Its errors are a result.
+    """Send the acknowledgements and wait until they are durable. Their errors are a result.
 
-    Who reads by session accepts what is in hand, in one request to each broker that delivered some.
+    A consumer with a share session accepts its current records, in one request to each broker that delivered some.
     """
     if me.by_session:
         held = me.current_fetch.beside
@@ -113,10 +107,10 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
 
 
 def commit_async(me: ShareConsumer) -> ShareConsumer:
-    """Send what acknowledge() said, and come back at once; the callback is told what it came to.
+    """Send the acknowledgements and return at once; the callback gets the results.
 
-    An acknowledgement belongs to the session in which its records came: where that is lost it fails.
-    Source: ShareConsumeRequestManager.failPendingAcknowledgementsCannotBeSent.
+    An acknowledgement belongs to the session in which its records were delivered, and fails if that is lost. Source:
+    ShareConsumeRequestManager.failPendingAcknowledgementsCannotBeSent.
     """
     me, said = _taken(me)
     committing = in_order((*me.acknowledging.committing, *said))
@@ -125,10 +119,7 @@ def commit_async(me: ShareConsumer) -> ShareConsumer:
 
 
 def close(me: ShareConsumer) -> ShareConsumer:
-    """Say the last word and close the share session: what is held is given back at once.
-
-    In implicit mode the last batch is not accepted. Source: ShareConsumeRequestManager.acknowledgeOnClose.
-    """
+    """Send the last acknowledgements and close the share session, which releases all held records."""
     me, said = _taken(me)
     said = in_order((*me.acknowledging.committing, *said))
     me = me.but(
@@ -143,7 +134,7 @@ def close(me: ShareConsumer) -> ShareConsumer:
 
 
 def _taken(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch, ...]]:
-    """Take what acknowledge() said so far out of the batch, together with the gaps."""
+    """Remove the acknowledged records from the batch, and return their acknowledgements with the gaps."""
     fetch = me.current_fetch
     told = {offset for offset, _ in fetch.verdicts}
     batch = tuple(offset for offset in fetch.batch if offset not in told)
@@ -155,9 +146,9 @@ def _taken(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch
 def assigned_now(
     me: ShareConsumer, partitions: tuple[str, ...], member_epoch: int
 ) -> ShareConsumer:
-    """Take over what is assigned; a poll() that waits for it goes on.
+    """Apply an assignment; a poll() that waits for it continues.
 
-    What is held of partitions that are gone stays held, and can still be acknowledged.
+    Records of revoked partitions stay held, and can still be acknowledged.
     """
     mine = me.subscription
     if not mine.joins or me.closed:
@@ -176,7 +167,7 @@ def assigned_now(
 
 
 def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
-    """Give the share consumer of the process's next life: it joins under a new member id."""
+    """Return the share consumer of the process's next life: it joins under a new member id."""
     stem = me.member_id.partition("#")[0]
     return ShareConsumer(
         me.source,

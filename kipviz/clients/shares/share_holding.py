@@ -1,11 +1,9 @@
-"""What a share consumer holds of several partitions at once, when its poll() gathers from all of them.
+"""The records that a share consumer holds of several partitions, if its poll() gathers from all of them.
 
-WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, ShareInFlightBatch (one for
-  each partition, collected by ShareConsumerImpl.collect).
-KIPS: KIP-932. A consumer that gathers returns the records of all partitions that had some. It asks
-  for each of them by a ShareFetch, or each broker for all of its share session (`by_session`, as Kafka does).
-DURABILITY: none.
-NOT MODELLED: explicit mode.
+WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, ShareInFlightBatch (one for each
+partition, collected by ShareConsumerImpl.collect). KIPS: KIP-932. A consumer that gathers returns the records of all
+partitions that have some. It sends one ShareFetch for each partition, or one to each broker for all partitions of its
+share session (`by_session`, as Kafka does). DURABILITY: none. NOT MODELLED: explicit mode.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from kipviz.messages.share_groups import (
 
 
 class Held(Value, frozen=True):
-    """The records of one partition that were delivered by the last poll(), and the broker they are from."""
+    """The records of one partition from the last poll(), and the broker that delivered them."""
 
     partition: str
     broker: int
@@ -35,7 +33,7 @@ class Held(Value, frozen=True):
 
 
 class Owed(Value, frozen=True):
-    """Acknowledgements that go along with the next fetch of their partition, to who delivered them."""
+    """Acknowledgements to send with the next fetch of their partition, to the broker that delivered the records."""
 
     partition: str
     broker: int
@@ -43,7 +41,7 @@ class Owed(Value, frozen=True):
 
 
 def fresh(part: FetchedPartition | ShareFetchResponse, broker: int) -> Held:
-    """Give what a broker has delivered of a partition; acquired offsets without a record are its gaps."""
+    """Return the records that a broker delivered for a partition; acquired offsets without a record are gaps."""
     delivered = tuple(record.offset for record in part.records)
     acquired = (o for run in part.acquired for o in range(run.first, run.last + 1))
     gaps = tuple(o for o in acquired if o not in delivered)
@@ -53,7 +51,7 @@ def fresh(part: FetchedPartition | ShareFetchResponse, broker: int) -> Held:
 def owed(
     held: tuple[Held, ...], said: tuple[tuple[AcknowledgementBatch, ...], ...]
 ) -> tuple[Owed, ...]:
-    """Give what is to be said of each partition, gaps too, where there is something to say."""
+    """Return the acknowledgements of each partition that has some, including its gaps."""
     found = []
     for one, batches in zip(held, said, strict=True):
         gaps = batches_of(one.gaps, AcknowledgeType.GAP)
@@ -66,7 +64,7 @@ def owed(
 def for_fetch(
     owing: tuple[Owed, ...], partition: str, broker: int
 ) -> tuple[AcknowledgementBatch, ...]:
-    """Give what goes along with a fetch: it belongs to the broker that delivered the records."""
+    """Return the acknowledgements to send with a fetch: they belong to the broker that delivered the records."""
     return next(
         (o.acknowledgements for o in owing if (o.partition, o.broker) == (partition, broker)), ()
     )
@@ -75,11 +73,11 @@ def for_fetch(
 def of_session(
     mine: tuple[str, ...], known: tuple[str, ...] | None, owing: tuple[Owed, ...], broker: int
 ) -> tuple[OfSession, tuple[Owed, ...], tuple[Owed, ...]]:
-    """Give what a fetch says of its session, what cannot be said any more, and what others are owed.
+    """Return the session part of a fetch, the lost acknowledgements, and those owed to other brokers.
 
-    `known` is what the session has, None where it begins: then every partition is added and nothing can
-    be acknowledged. What was delivered by a broker that does not lead the partition now is lost.
-    Source: ShareSessionHandler.newShareFetchBuilder, ShareConsumeRequestManager.maybeAddAcknowledgements.
+    `known` are the session's partitions, None if it begins: then every partition is added and nothing can be
+    acknowledged. Acknowledgements for a broker that no longer leads the partition are lost. Source:
+    ShareSessionHandler.newShareFetchBuilder, ShareConsumeRequestManager.maybeAddAcknowledgements.
     """
     told, lost, others = [], [], []
     for each in owing:
@@ -99,14 +97,14 @@ def of_session(
 
 
 def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) -> tuple[Held, ...]:
-    """Note that some records of a partition are handed to a producer."""
+    """Note that a producer stages some records of a partition."""
     return _staged(held, partition, lambda staged: tuple(sorted({*staged, *offsets})))
 
 
 def given_back(
     held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]
 ) -> tuple[Held, ...]:
-    """Count records as not staged whose staging came to nothing."""
+    """Count records as not staged, because their staging failed."""
     return _staged(held, partition, lambda staged: tuple(o for o in staged if o not in offsets))
 
 

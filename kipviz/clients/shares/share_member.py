@@ -1,10 +1,9 @@
-"""A member of a share group: it joins with the first poll(), beats, and is told its partitions.
+"""A member of a share group: it joins with the first poll(), sends heartbeats, and receives its partitions.
 
-WHO: a client process, beside its share consumer. WHERE IN KAFKA: ShareMembershipManager,
-  ShareHeartbeatRequestManager. KIPS: KIP-932.
-DURABILITY: none; the next life of the process is another member. A member that is fenced joins
-  again under the id that it has, so that the leaders still know what it holds.
-NOT MODELLED: several topics, racks; that close() waits for the answer to the last heartbeat.
+WHO: a client process, beside its share consumer. WHERE IN KAFKA: ShareMembershipManager, ShareHeartbeatRequestManager.
+KIPS: KIP-932. DURABILITY: none; the next life of the process is another member. A fenced member joins again under the
+same id, so that the leaders still know its records. NOT MODELLED: several topics, racks; that close() waits for the
+response to the last heartbeat.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SILENT = (S.UNSUBSCRIBED, S.FATAL)
 
 
 class ShareMember(Part, frozen=True):
-    """What the membership knows: its epoch and its partitions; `beat` says that one is due."""
+    """The state of the membership: its epoch and its partitions; `beat` says that a heartbeat is due."""
 
     source: str
     group_id: str
@@ -40,7 +39,7 @@ class ShareMember(Part, frozen=True):
 
 
 def name_of(member: str) -> str:
-    """Return the name of a membership in its process: that of a further member such as "M9", or its own consumer's for ""."""
+    """Return the name of a membership in its process: a further member's such as "M9", or "" for its own consumer."""
     return f"{member}-{NAME}" if member else NAME
 
 
@@ -50,10 +49,10 @@ def join(me: ShareMember) -> ShareMember:
 
 
 def why_no_metadata(me: ShareMember) -> str | None:
-    """Say why shareGroupMetadata() throws: there is no snapshot of a member that has no epoch yet.
+    """Return why shareGroupMetadata() throws: a member without an epoch has no snapshot.
 
-    Who joins is told its epoch by a heartbeat, and those begin with the first poll(): our inference of
-    what "cannot be obtained within default.api.timeout.ms" may mean. Clause: KIP-1289 javadoc (draft).
+    A member gets its epoch with a heartbeat, and those begin with the first poll(): our inference of what "cannot be
+    obtained within default.api.timeout.ms" may mean. Clause: KIP-1289 javadoc (draft).
     """
     if me.member_epoch > 0:
         return None
@@ -61,12 +60,12 @@ def why_no_metadata(me: ShareMember) -> str | None:
 
 
 def leave(me: ShareMember) -> ShareMember:
-    """Leave the group; the coordinator gives the partitions to others."""
+    """Leave the group; the coordinator assigns the partitions to other members."""
     return me.but(state=S.LEAVING, partitions=(), beat=True)
 
 
 def next_request(me: ShareMember) -> Message | None:
-    """Give the heartbeat that is due."""
+    """Return the heartbeat that is due."""
     if not me.beat or me.on_wire is not None:
         return None
     if me.state is S.LEAVING:
@@ -76,12 +75,12 @@ def next_request(me: ShareMember) -> Message | None:
 
 
 def sent(me: ShareMember, request: Message, broker: int) -> tuple[ShareMember, Message]:
-    """Note that a heartbeat is on the wire."""
+    """Note that a heartbeat is in flight."""
     return me.but(beat=False, on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: ShareMember, answer: Message) -> ShareMember:
-    """Take over the epoch and the partitions; join again when the coordinator knows it no more."""
+    """Apply the epoch and the partitions; join again if the coordinator does not know the member."""
     assert isinstance(answer, ShareGroupHeartbeatResponse), type(answer)
     me = me.but(on_wire=None, on_wire_broker=-1)
     if answer.error in RETRIABLE:
@@ -92,7 +91,7 @@ def on_response(me: ShareMember, answer: Message) -> ShareMember:
         return join(me)
     if answer.error is not Errors.NONE:
         me = me.but(error=f"ShareGroupHeartbeat: {answer.error.name}")
-        # Without a right to the topic it stays what it is: somebody may yet give it that.
+        # Without the right to read the topic it keeps its state: an operator may still grant it.
         return me if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED else me.but(state=S.FATAL)
     told = answer.assignment
     partitions = me.partitions if told is None else told.partitions
@@ -100,28 +99,28 @@ def on_response(me: ShareMember, answer: Message) -> ShareMember:
 
 
 def on_disconnected(me: ShareMember, broker: int) -> ShareMember:
-    """Beat again when the answer is lost."""
+    """Send the heartbeat again when the connection breaks."""
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
     return me.but(on_wire=None, on_wire_broker=-1, beat=True)
 
 
 def restarted(me: ShareMember, life: int) -> ShareMember:
-    """Give the membership of the process's next life, under the id of its consumer."""
+    """Return the membership of the process's next life, under the id of its consumer."""
     name = f"{me.member_id.partition('#')[0]}#{life}"
     return ShareMember(me.source, me.group_id, name, me.topic)
 
 
 def timers(me: ShareMember) -> tuple[str, ...]:
-    """Give the heartbeat interval: it costs nothing; untimed it may run out at any moment."""
+    """Return the heartbeat interval. It costs nothing; without a clock it may fire at any moment."""
     return () if me.on_wire is not None or me.beat else running(me)
 
 
 def running(me: ShareMember) -> tuple[str, ...]:
-    """Give the heartbeat interval, which passes while a heartbeat is under way, too."""
+    """Return the heartbeat interval, which also runs while a heartbeat is in flight."""
     return () if me.state in SILENT else (HEARTBEAT,)
 
 
 def on_timer(me: ShareMember, timer: str) -> ShareMember:
-    """Let a heartbeat be due."""
+    """Make a heartbeat due."""
     return me.but(beat=True)

@@ -1,11 +1,11 @@
-"""A share consumer and the parts that it consists of.
+"""A share consumer and its parts.
 
-WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl with its ShareConsumeRequestManager.
-KIPS: KIP-932; KIP-1289 and KIP-1310 (drafts) for what is staged.
-PARTS: `subscription` is what it is to read, `sessions` are those with its brokers, `current_fetch` is what it has in hand,
-  `acknowledging` what it has yet to send. What the drafts add are two parts more: `handover` (KIP-1289: a producer stages) and
-  `transactional` (KIP-1310: the consumer sends by itself); who holds the queue of stagings is the difference of the two designs.
-DURABILITY: none. Its calls and what it sends are in `share_consumer`. Its membership is a client beside it (`share_member`).
+WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl with its ShareConsumeRequestManager. KIPS: KIP-932; KIP-1289
+and KIP-1310 (drafts) for what is staged. PARTS: `subscription` are its partitions, `sessions` its share sessions with
+brokers, `current_fetch` its current records, `acknowledging` the acknowledgements still to send. The drafts add two
+parts: `handover` (KIP-1289: a producer stages) and `transactional` (KIP-1310: the consumer sends by itself). The two
+designs differ in who holds the queue of stagings. DURABILITY: none. Its calls and its requests are in `share_consumer`.
+Its membership is a client beside it (`share_member`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kipviz.messages.share_groups import BATCH_OPTIMIZED
 
 
 class ShareSubscription(Value, frozen=True):
-    """What a share consumer is to read (SubscriptionState).
+    """The partitions that a share consumer reads (SubscriptionState).
 
-    `assigned` are the partitions of a consumer of several. One that `joins` is told them by its group's coordinator, and may be
-    `awaiting` that.
+    `assigned` are the partitions of a consumer of several. One that `joins` gets them from its group's coordinator, and
+    may be `awaiting` them.
     """
 
     assigned: tuple[str, ...] = ()
@@ -35,22 +35,22 @@ class ShareSubscription(Value, frozen=True):
 
     @property
     def has_several(self) -> bool:
-        """Whether it reads what it is assigned, and not the one partition that it was made for."""
+        """Whether it reads its assignment, and not the one partition that it was created with."""
         return bool(self.assigned) or self.joins
 
     @property
     def anew(self) -> ShareSubscription:
-        """What the consumer of the process's next life begins with: a member is told anew."""
+        """The subscription of the process's next life: a member gets a new assignment."""
         return ShareSubscription(() if self.joins else self.assigned, self.joins)
 
 
 class ShareConsumer(Part, frozen=True):
-    """A share consumer's names, settings and parts, and what is on the wire.
+    """A share consumer's names, settings and parts, and its request in flight.
 
-    `explicit` is share.acknowledgement.mode, `acquire_mode` share.acquire.mode. `partition` is where the records of the last
-    poll() are from. One that `gathers` comes back from poll() with what all its partitions have; one that goes `by_session`
-    asks a broker for all its partitions in one ShareFetch. It asks one broker after the other (`asking` are the partitions
-    that are left), without waiting there, and is `resting` when none has anything.
+    `explicit` is share.acknowledgement.mode, `acquire_mode` share.acquire.mode. `partition` is the partition of the
+    last poll()'s records. One that `gathers` returns the records of all its partitions from poll(); one that goes
+    `by_session` asks a broker for all its partitions in one ShareFetch. It asks one broker after the other (`asking`
+    are the remaining partitions), without waiting there, and is `resting` when none has records.
     """
 
     source: str
@@ -81,7 +81,7 @@ class ShareConsumer(Part, frozen=True):
 
     @property
     def held(self) -> tuple[Held, ...]:
-        """What is in hand of each partition, and what of it was said or staged already."""
+        """The current records of each partition, and which of them are acknowledged or staged."""
         fetch = self.current_fetch
         if self.gathers:
             return fetch.beside
@@ -89,7 +89,7 @@ class ShareConsumer(Part, frozen=True):
 
     @property
     def in_hand(self) -> tuple[int | str, ...]:
-        """The records of the last poll(): offsets, or names where they are of several partitions."""
+        """The records of the last poll(): offsets, or names if they are from several partitions."""
         if not self.gathers:
             return self.current_fetch.batch
         held = self.current_fetch.beside
@@ -97,5 +97,5 @@ class ShareConsumer(Part, frozen=True):
 
     @property
     def metadata(self) -> tuple[str, int]:
-        """The member id and its epoch, as they are now."""
+        """The current member id and its epoch."""
         return self.member_id, self.member_epoch

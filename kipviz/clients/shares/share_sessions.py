@@ -1,4 +1,4 @@
-"""The share sessions of a consumer: one with each broker that it has asked, each with an epoch of its own.
+"""The share sessions of a consumer: one with each broker from which it has fetched, each with its own epoch.
 
 WHERE IN KAFKA: ShareSessionHandler, of which ShareConsumeRequestManager has one for each node. KIPS: KIP-932.
 DURABILITY: none; a session ends with its connection.
@@ -11,11 +11,11 @@ from kipviz.messages.share_groups import next_session_epoch
 
 
 class ShareSessions(Value, frozen=True):
-    """The session with the `broker` that was asked last, and what is known of those with others.
+    """The session with the `broker` that was asked last, and the sessions with others.
 
-    `epoch` is that of the next request to it (0: it opens a session), `asked` the partition that it was asked for.
-    `others` are (broker, epoch, partition) of the sessions with other brokers. `told` is what each broker was told of
-    where a consumer asks for all partitions of a broker in one ShareFetch.
+    `epoch` is that of the next request to it (0: it opens a session), `asked` the partition that was fetched from it.
+    `others` are (broker, epoch, partition) of the sessions with other brokers. `told` are the partitions that each
+    broker's session has, if a consumer fetches all partitions of a broker in one ShareFetch.
     """
 
     broker: int = -1
@@ -26,12 +26,12 @@ class ShareSessions(Value, frozen=True):
 
     @property
     def advanced(self) -> ShareSessions:
-        """The same after an answer: the next request has the next epoch."""
+        """The same after a response: the next request has the next epoch."""
         return self.but(epoch=next_session_epoch(self.epoch))
 
     @property
     def lost(self) -> ShareSessions:
-        """The same without the present session."""
+        """The same without the current session."""
         return self.but(epoch=0)
 
     def epoch_at(self, broker: int) -> int:
@@ -41,11 +41,11 @@ class ShareSessions(Value, frozen=True):
         return next((epoch for each, epoch, _ in self.others if each == broker), 0)
 
     def told_to(self, broker: int) -> tuple[str, ...] | None:
-        """Return the partitions that the present session has, None where it only begins."""
+        """Return the partitions that the current session has, None if it is new."""
         return dict(self.told).get(broker, ()) if self.epoch else None
 
     def turned_to(self, broker: int) -> ShareSessions:
-        """Take up the session with a broker, which may be a new one; the one before stays as it is."""
+        """Switch to the session with a broker, which may be a new one; the previous session is kept."""
         if broker == self.broker:
             return self
         others = tuple(each for each in self.others if each[0] != broker)
@@ -54,11 +54,11 @@ class ShareSessions(Value, frozen=True):
         return self.but(broker=broker, epoch=self.epoch_at(broker), others=others)
 
     def with_told(self, broker: int, partitions: tuple[str, ...]) -> ShareSessions:
-        """Note which partitions a broker was told of."""
+        """Note which partitions a broker's session has."""
         return self.but(told=tuple(sorted({**dict(self.told), broker: partitions}.items())))
 
     def without(self, broker: int) -> ShareSessions:
-        """Forget the session with a broker other than the present one."""
+        """Forget the session with a broker other than the current one."""
         if not self.others:
             return self
         return self.but(others=tuple(each for each in self.others if each[0] != broker))

@@ -1,8 +1,4 @@
-"""What the calls of a share consumer throw at once, before anything is sent.
-
-WHO: a client process, in its application's thread. WHERE IN KAFKA: ShareConsumerImpl.
-KIPS: KIP-932; KIP-1289 (draft) for shareGroupMetadata().
-"""
+"""The exceptions that the calls of a share consumer throw at once, before anything is sent."""
 
 from __future__ import annotations
 
@@ -12,14 +8,14 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 
 
 def why_closed(me: ShareConsumer) -> str | None:
-    """Say why any call throws: nothing can be asked of a consumer that was closed."""
+    """Return why any call throws: the consumer is closed."""
     return "IllegalStateException: this consumer has already been closed" if me.closed else None
 
 
 def why_no_metadata(me: ShareConsumer) -> str | None:
-    """Say why shareGroupMetadata() throws: the cluster does not have KIP-1289, as far as is known.
+    """Return why shareGroupMetadata() throws: as far as the consumer knows, the cluster does not have KIP-1289.
 
-    Which connection tells that is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
+    Which connection reports the level is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
     """
     if me.handover.staging_told == NOT_TOLD:
         return "UnsupportedVersionException: no connection has told of a level with KIP-1289"
@@ -27,7 +23,7 @@ def why_no_metadata(me: ShareConsumer) -> str | None:
 
 
 def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
-    """Say why acknowledge() throws: in implicit mode, or for a record that is not of this batch."""
+    """Return why acknowledge() throws: in implicit mode, or for a record that is not in this batch."""
     if not me.explicit:
         return "IllegalStateException: implicit acknowledgement of delivery is being used"
     if offset is not None and offset not in me.current_fetch.batch:
@@ -36,10 +32,10 @@ def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
 
 
 def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
-    """Say why poll() throws: in explicit mode every record has to be acknowledged before it.
+    """Return why poll() throws: in explicit mode every record must be acknowledged before it.
 
-    Whether a record that is staged through a producer is acknowledged is the design's to say.
-    Source: ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
+    The design decides whether a record that a producer stages counts as acknowledged. Source:
+    ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
     """
     fetch = me.current_fetch
     said = {*rules.explicit_mode(fetch.staged), *(offset for offset, _ in fetch.verdicts)}

@@ -1,10 +1,9 @@
-"""What a share consumer and the producer that stages its records owe each other (KIP-1289, draft).
+"""How a share consumer and the producer that stages its records inform each other (KIP-1289, draft).
 
-A record is out of the consumer's hands from the moment in which its acknowledgement is given to the
-producer; whether it is staged only the answer says. Three questions lie in between, and are asked
-of `ClientRules`: may poll() forget records whose output may be in the open transaction; does it wait
-for stagings that are under way; and whose is a record whose staging came to nothing.
-Status: our inference; the draft's producer knows no consumer.
+A record leaves the consumer when its acknowledgement is passed to the producer; only the response shows whether it is
+staged. `ClientRules` answers three questions in between: may poll() forget records whose output may be in the open
+transaction; does it wait for stagings in flight; and who holds a record whose staging failed. Status: our inference;
+the draft's producer knows no consumer.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ OF_ONE_PARTITION = (
 
 
 def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
-    """Give the IllegalStateException of a poll() that would forget records of the open transaction.
+    """Return the IllegalStateException of a poll() that would forget records of the open transaction.
 
-    The outputs of the batch may be in the transaction: if its records came again, they would be
-    put out a second time in the same one (finding X24). Once the transaction can only be aborted
-    nothing is at stake any more.
+    The outputs of the batch may be in the transaction: if its records were delivered again, the same transaction would
+    produce them twice (finding X24). Once the transaction can only be aborted, poll() is safe.
     """
     if line.call is not Call.POLL:
         return ""
@@ -52,9 +50,9 @@ def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
 
 
 def why_no_gathering(program: tuple[Line, ...], *, by_session: bool) -> str:
-    """Say which call of a program is about one partition, or nothing: who gathers has several in hand.
+    """Return which call of a program is about one partition, or "": a consumer that gathers has several.
 
-    Who reads by session commits all that it has in hand.
+    With a share session, commitSync() is allowed: it commits all current records.
     """
     allowed = (Call.COMMIT_SYNC,) if by_session else ()
     calls = (line.call for line in program if line.call not in allowed)
@@ -65,16 +63,16 @@ def why_no_gathering(program: tuple[Line, ...], *, by_session: bool) -> str:
 
 
 def why_it_waits(me: Application) -> str | None:
-    """Say that the thread's next poll() waits for a staging, or None when it does not."""
+    """Return the sentence that the thread's next poll() waits for a staging, or None."""
     if not isinstance(me.consumer, ShareConsumer) or not me.consumer.handover.poll_waits:
         return None
     if me.program[me.line].call is not Call.POLL:
-        return None  # it is another thread that is to wait
+        return None  # another thread has to wait
     return f"poll() of {me.name} waits for the answer to TxnShareAcknowledge"
 
 
 def settle(me: Application, rules: ClientRules) -> Application:
-    """Let the consumer hear what became of the stagings of its records."""
+    """Report the results of stagings to the consumer of their records."""
     consumer = me.consumer
     if not isinstance(consumer, ShareConsumer):
         return me
@@ -96,7 +94,7 @@ def settle(me: Application, rules: ClientRules) -> Application:
 
 
 def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]) -> ShareConsumer:
-    """Count records as not staged whose staging was refused, or given up with its transaction."""
+    """Count records as not staged, because their staging was rejected, or abandoned with its transaction."""
     fetch = consumer.current_fetch
     beside, back = fetch.beside, set()
     for part in (part for request in dropped for part in parts_of(request)):
@@ -110,7 +108,7 @@ def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...
 
 
 def _next_is_poll(me: Application) -> bool:
-    """Say whether a thread is about to call poll() on its share consumer."""
+    """Return whether a thread is about to call poll() on its share consumer."""
     return any(
         not seen.waiting and seen.program[seen.line].call is Call.POLL
         for _, seen in every_thread(me)
@@ -118,7 +116,7 @@ def _next_is_poll(me: Application) -> bool:
 
 
 def _unanswered(me: Application) -> bool:
-    """Say whether a staging is on the wire, or is to be sent, by whichever client sends it."""
+    """Return whether a staging is in flight or still to be sent, in any client."""
     outgoing: tuple[object, ...] = ()
     for client in me.clients:
         if isinstance(client, Holder):

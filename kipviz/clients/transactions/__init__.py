@@ -1,1 +1,1 @@
-"""The transactional producer: its states, its errors, and what it remembers of a transaction."""
+"""The transactional producer: its states, its errors, and its memory of the transaction."""

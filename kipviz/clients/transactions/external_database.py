@@ -1,17 +1,14 @@
-"""An external database: the second participant of a two-phase commit, and the one that decides.
+"""An external database: the second participant of a two-phase commit, which decides the outcome.
 
-WHO: a database that one application writes to. WHERE IN KAFKA: nowhere; KIP-939 "dual write" and
-  KIP-1310 4.5 write programs against one.
-DURABILITY: what is committed or prepared survives everything. What is neither is rolled back when
-  the connection of the process breaks, which here is when the process dies.
-NOT MODELLED: a host of its own: a call is carried out at once, in one step of the application, so
-  no call of it is lost or answered twice; crashes and locks of the database. That a process dies
-  between a call's effect and its return is a crash after that step. Of a database that several
-  processes write to (`shared`) each has its own connection here, and after a step all of them show
-  what is committed.
+WHO: a database that one application writes to. WHERE IN KAFKA: nowhere; KIP-939 "dual write" and KIP-1310 4.5 have
+programs that use one. DURABILITY: committed and prepared data survives everything. Other data is rolled back when the
+connection of the process breaks, which here happens when the process dies. NOT MODELLED: a host of its own: a call
+takes effect at once, in one step of the application, so no call is lost or answered twice; crashes and locks of the
+database. A process that dies between a call's effect and its return crashes after that step. If several processes write
+to a database (`shared`), each has its own connection here, and after a step all of them show the committed data.
 
-The database holds rows, named after the records that they are made of, and one place for a
-PreparedTxnState, which is written in the same database transaction as the rows.
+The database holds rows, named after their input records, and one PreparedTxnState, which is written in the same
+database transaction as the rows.
 """
 
 from __future__ import annotations
@@ -23,22 +20,21 @@ from kipviz.messages.events import DatabaseChanged
 from kipviz.messages.message import Message
 
 NAME = "database"
-# What a line's target says of completeTransaction(): the state is the one that the database has
-# stored, or the producer's own if the database is in doubt and none if not; "" is the producer's own.
+# The target of a completeTransaction() line: "stored" is the state that the database has stored, "in doubt" the
+# producer's own if the database is in doubt and an empty one if not, "" the producer's own.
 STORED, IN_DOUBT = "stored", "in doubt"
 Rows = tuple[str, ...]
 
 
 class ExternalDatabase(Part, frozen=True):
-    """What the database holds, and the transaction that is in progress in it.
+    """The contents of the database, and its transaction in progress.
 
-    `rows` and `prepared_txn_state` are committed. `open_rows` and `open_state` are those of the
-    transaction in progress; `in_doubt` says that it is prepared, so that it waits for its outcome
-    whatever becomes of the process.
+    `rows` and `prepared_txn_state` are committed. `open_rows` and `open_state` are those of the transaction in
+    progress; `in_doubt` says that it is prepared, so that it waits for its outcome even if the process dies.
 
-    `shared` is the name of a database that several processes write to, `place` whose state a process
-    keeps in it: one for each transactional id. `newest` is the identity that claimed that place last,
-    and `mine` the one with which this connection did; a commit of an older one is refused.
+    `shared` is the name of a database that several processes write to, `place` the key of the process's state in it:
+    one for each transactional id. `newest` is the identity that claimed that place last, and `mine` the identity of
+    this connection's claim; a commit of an older one is rejected.
     """
 
     source: str
@@ -62,35 +58,35 @@ class ExternalDatabase(Part, frozen=True):
 def insert(
     me: ExternalDatabase, rows: Rows, state: PreparedTxnState | None = None
 ) -> ExternalDatabase:
-    """Begin a database transaction and write rows, and with them the state of Kafka's, if it is given."""
+    """Begin a database transaction and write rows, optionally with the state of Kafka's transaction."""
     return me.but(open_rows=rows, open_state=state, in_doubt=False)
 
 
 def claim(me: ExternalDatabase, identity: PreparedTxnState) -> ExternalDatabase:
-    """Write down who writes from now on: UPDATE writers SET epoch = ? WHERE epoch < ?.
+    """Record the current writer: UPDATE writers SET epoch = ? WHERE epoch < ?.
 
-    The identity is the one that Kafka gave the producer, so that whom Kafka has replaced the
-    database refuses, too. KIP-939 says nothing of this: our inference. A claim that comes late writes
-    nothing down: its writer is replaced already, and the commit that is refused has to be its own.
+    The identity is the one that Kafka assigned to the producer, so that the database also rejects a producer that Kafka
+    has fenced. KIP-939 does not mention this: our inference. A late claim records nothing: its writer is already
+    replaced, and its own commit must be the one that is rejected.
     """
     late = _age(identity) < _age(me.newest)
     return me.but(newest=me.newest if late else identity, mine=identity)
 
 
 def _age(identity: PreparedTxnState) -> tuple[int, int]:
-    """Order the identities of one transactional id: producer ids are given upwards, epochs within them."""
+    """Return the sort key of an identity of one transactional id: producer ids increase, and epochs within them."""
     return (identity.producer_id, identity.producer_epoch)
 
 
 def why_stale(me: ExternalDatabase) -> str:
-    """Say why a commit is refused: another writer has claimed its place; "" if none has."""
+    """Return why a commit is rejected: another writer has claimed its place; "" if none has."""
     if not me.mine.has_transaction or me.newest == me.mine:
         return ""
     return f"StaleWriterException: {me.place} is written by {me.newest} now, not by {me.mine}"
 
 
 def agreed(me: ExternalDatabase, changed: ExternalDatabase) -> ExternalDatabase:
-    """Give what a process sees of a database after another one has changed it."""
+    """Return a process's view of a database after another process has changed it."""
     me = me.but(rows=changed.rows)
     if me.place != changed.place:
         return me
@@ -98,29 +94,29 @@ def agreed(me: ExternalDatabase, changed: ExternalDatabase) -> ExternalDatabase:
 
 
 def prepare(me: ExternalDatabase) -> ExternalDatabase:
-    """Promise to commit or to roll back as one will be told, after any crash: PREPARE TRANSACTION."""
+    """Promise to commit or to roll back as decided later, after any crash: PREPARE TRANSACTION."""
     return me.but(in_doubt=bool(me.open_rows))
 
 
 def commit(me: ExternalDatabase) -> ExternalDatabase:
-    """Make what is open or prepared last; nothing if there is nothing."""
+    """Commit the open or prepared transaction, if there is one."""
     state = me.prepared_txn_state if me.open_state is None else me.open_state
     return _closed(me).but(rows=(*me.rows, *me.open_rows), prepared_txn_state=state)
 
 
 def rollback(me: ExternalDatabase) -> ExternalDatabase:
-    """Undo what is open or prepared; nothing if there is nothing."""
+    """Roll back the open or prepared transaction, if there is one."""
     return _closed(me)
 
 
 def position(me: ExternalDatabase, partition: str) -> int:
-    """Give the offset behind the last row that was made of a partition's records, 0 if none was."""
+    """Return the offset after the last row that was made from a partition's records, 0 without one."""
     found = [row.rpartition("@") for row in me.rows]
     return max((int(at) + 1 for name, _, at in found if name == partition), default=0)
 
 
 def happened(name: str, before: ExternalDatabase, after: ExternalDatabase) -> tuple[Event, ...]:
-    """Say what a step of the application has done to its database."""
+    """Return the events about the changes of a step to the application's database."""
 
     def changed(what: str, rows: Rows) -> tuple[Event, ...]:
         state = str(after.open_state or after.prepared_txn_state)
@@ -137,40 +133,40 @@ def happened(name: str, before: ExternalDatabase, after: ExternalDatabase) -> tu
     return ()
 
 
-# -- what is asked of every client --------------------------------------------------------------
+# -- what every client has ------------------------------------------------------------------------
 
 
 def next_request(me: ExternalDatabase) -> Message | None:
-    """Give nothing: no broker hears of a database."""
+    """Return nothing: no request is about a database."""
     return None
 
 
 def sent(
     me: ExternalDatabase, request: Message, broker: int
 ) -> tuple[ExternalDatabase, Message]:  # pragma: no cover - nothing is ever sent
-    """Note nothing: it has no requests."""
+    """Change nothing: it has no requests."""
     return me, request
 
 
 def on_response(me: ExternalDatabase, message: Message) -> ExternalDatabase:  # pragma: no cover
-    """Take no answer: it has asked nothing."""
+    """Change nothing: it gets no responses."""
     return me
 
 
 def on_disconnected(me: ExternalDatabase, broker: int) -> ExternalDatabase:
-    """Take no notice: its connection is not to a broker."""
+    """Change nothing: its connection is not to a broker."""
     return me
 
 
 def crashed(me: ExternalDatabase) -> ExternalDatabase:
-    """Roll back what was not prepared: the process that had begun it is gone."""
+    """Roll back a transaction that was not prepared: the process that began it is gone."""
     if me.mine.has_transaction:
         me = me.but(mine=PreparedTxnState())
     return me if me.in_doubt else _closed(me)
 
 
 def restarted(me: ExternalDatabase, life: int) -> ExternalDatabase:
-    """Give the database as the next process finds it: it has forgotten nothing."""
+    """Return the database as the next process finds it: unchanged."""
     return me
 
 

@@ -1,9 +1,8 @@
-"""A producer whose identity is for one generation of its group: initTransactions(groupAssignment).
+"""A producer whose identity belongs to one generation of its group: initTransactions(groupAssignment).
 
-WHO: a client process. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft (2019). STATUS: draft. The draft
-  wants the call in ConsumerRebalanceListener.onPartitionsAssigned(), after every rebalance, and says that
-  it may also be made after a ProducerFencedException.
-Producer and consumer are objects of one process, so what one has to say to the other needs no message.
+WHO: a client process. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft (2019). STATUS: draft. The draft wants the
+call in ConsumerRebalanceListener.onPartitionsAssigned(), after every rebalance, and says that it may also be made after
+a ProducerFencedException. Producer and consumer are objects of one process, so they need no messages to each other.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from kipviz.messages.group_transactions import InitProducerIdOfGroup
 
 
 def settle(me: Application) -> Application:
-    """Let the listener of a consumer initialise the producer, and poll() wait until it has returned.
+    """Let the listener of a consumer initialise the producer; poll() waits until it has returned.
 
-    Positions are looked up after that: what older generations had pending is decided by then.
+    Positions are looked up afterwards: the pending offsets of older generations are decided by then.
     """
     producer, consumer = me.producer, me.consumer
     if not isinstance(consumer, ClassicConsumer):
@@ -39,7 +38,7 @@ def settle(me: Application) -> Application:
 
 
 def why_it_waits(me: Application) -> str | None:
-    """Say why initTransactions(consumer) has not returned: its consumer has to join first (second draft)."""
+    """Return why initTransactions(consumer) has not returned: its consumer must join first (second draft)."""
     line, consumer = me.program[me.line], me.consumer
     joining = isinstance(consumer, ClassicConsumer) and consumer.coordinator.listening
     if line.call is not Call.INIT_TRANSACTIONS or not joining:
@@ -48,7 +47,7 @@ def why_it_waits(me: Application) -> str | None:
 
 
 def _joined(me: Application, consumer: ClassicConsumer) -> Application:
-    """Let initTransactions(consumer) be done with the consumer when it has joined, or has given up."""
+    """Let initTransactions(consumer) return when the consumer has joined, or its join has failed."""
     waits = consumer.polling and consumer.state is not S.STABLE
     if not consumer.coordinator.listening or waits:
         return me
@@ -60,9 +59,9 @@ def _listening(me: ClassicConsumer, listening: bool) -> ClassicConsumer:
 
 
 def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str, ...]) -> Producer:
-    """Ask for an identity for a generation, whatever became of the one before.
+    """Ask for an identity for a generation, whatever the state of the previous one.
 
-    What was not sent of a transaction that failed is dropped; what is on the wire is waited for.
+    Unsent batches of a failed transaction are dropped; the producer waits for those in flight.
     """
     manager = me.manager
     request = InitProducerIdOfGroup(
@@ -86,7 +85,7 @@ def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str
 
 
 def _returned(me: Application, producer: Producer, consumer: ClassicConsumer) -> Application:
-    """Let poll() go on when the producer has its identity, or throw what it got instead."""
+    """Let poll() continue when the producer has its identity, or throw the producer's error."""
     manager = producer.manager
     if manager.state is ProducerState.INITIALIZING:
         return me

@@ -1,7 +1,7 @@
 """A client that holds a transaction manager.
 
-WHERE IN KAFKA: KafkaProducer has one beside its accumulator. In KIP-1310 (draft) a TransactionSession is one that no
-  producer holds: the difference of the two designs is who holds it.
+WHERE IN KAFKA: KafkaProducer has one beside its accumulator. In KIP-1310 (draft) a TransactionSession holds it, outside
+every producer: this is the difference of the two designs.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from kipviz.messages.message import Message
 
 
 class ManagedClient(Part, frozen=True):
-    """A client under the name `source`, which asks and waits as its `manager` does."""
+    """A client under the name `source`, whose requests and waits are those of its `manager`."""
 
     source: str
     manager: TransactionManager
 
     @property
     def on_wire(self) -> Message | None:
-        """The request beside batches that is on the wire."""
+        """The request in flight that is not a batch."""
         return self.manager.on_wire
 
     @property
     def on_wire_broker(self) -> int:
-        """The broker that it went to."""
+        """The broker of that request."""
         return self.manager.on_wire_broker
 
     @property
@@ -34,10 +34,10 @@ class ManagedClient(Part, frozen=True):
 
     @property
     def error(self) -> str:
-        """What it is in error for, or nothing."""
+        """Its error, or ""."""
         return self.manager.error
 
     @property
     def state_name(self) -> str:
-        """The state as the client itself calls it."""
+        """The state in the client's own terms."""
         return self.manager.state.value

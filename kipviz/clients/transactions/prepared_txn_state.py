@@ -1,7 +1,4 @@
-"""PreparedTxnState: the word by which an external database remembers a prepared transaction.
-
-WHERE IN KAFKA: org.apache.kafka.clients.producer.PreparedTxnState (4.1+). KIPS: KIP-939.
-"""
+"""PreparedTxnState: the value by which an external database remembers a prepared transaction."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from kipviz.core.values import Value
 
 
 class BadPreparedTxnState(ValueError):
-    """A text that is no PreparedTxnState, in one sentence."""
+    """A text that is not a PreparedTxnState, with the reason in one sentence."""
 
 
 class PreparedTxnState(Value, frozen=True):
@@ -24,7 +21,7 @@ class PreparedTxnState(Value, frozen=True):
         return self.producer_id >= 0 and self.producer_epoch >= 0
 
     def __str__(self) -> str:
-        """Give the text that an application stores."""
+        """Return the text that an application stores."""
         return f"{self.producer_id}:{self.producer_epoch}" if self.has_transaction else ""
 
 
@@ -32,7 +29,7 @@ NONE = PreparedTxnState()
 
 
 def parse(text: str | None) -> PreparedTxnState:
-    """Read a stored text.
+    """Parse a stored text.
 
     Raises:
         BadPreparedTxnState: if it is neither empty nor two whole numbers from 0 with a colon between.

@@ -1,4 +1,4 @@
-"""What an error means to a producer: it asks again, ends the transaction, or ends itself.
+"""The effect of an error on a producer: it retries, fails the transaction, or fails itself.
 
 WHERE IN KAFKA: the handlers of TransactionManager, Sender.canRetry.
 """
@@ -12,8 +12,8 @@ from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
-# The errors of a batch that end the producer; any other one ends only the transaction.
-# Source: TransactionManager.maybeTransitionToErrorState.
+# The errors of a batch that are fatal for the producer; any other one fails only the transaction. Source:
+# TransactionManager.maybeTransitionToErrorState.
 FATAL_OF_PRODUCE = (
     Errors.PRODUCER_FENCED,
     Errors.INVALID_PRODUCER_ID_MAPPING,
@@ -22,12 +22,12 @@ FATAL_OF_PRODUCE = (
     Errors.UNSUPPORTED_VERSION,
 )
 
-# Whoever may not have an identity may ask again, when it is allowed: nothing has begun.
-# Source: Sender.maybeSendAndPollTransactionalRequest, TransactionManager.transitionToUninitialized.
+# A producer without the right to an identity may ask again when it has the right: nothing has begun. Source:
+# Sender.maybeSendAndPollTransactionalRequest, TransactionManager.transitionToUninitialized.
 NOT_ALLOWED = (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Errors.CLUSTER_AUTHORIZATION_FAILED)
 
-# Which errors of a transactional request end only the transaction; any other that is not
-# retriable ends the producer. UNKNOWN_PRODUCER_ID does where the coordinator can bump an epoch, as all here can:
+# The errors of a transactional request that fail only the transaction; any other that is not retriable is fatal for the
+# producer. UNKNOWN_PRODUCER_ID fails only the transaction if the coordinator can bump an epoch, as all here can:
 # TransactionManager.abortableErrorIfPossible.
 ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "TxnOffsetCommit": (
@@ -39,8 +39,8 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
         Errors.GROUP_AUTHORIZATION_FAILED,
         Errors.TRANSACTION_ABORTABLE,
     ),
-    # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting".
-    # A new leader has no lock of ours, so being sent there ends the transaction too (X10).
+    # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting". A new leader does not have
+    # the acquisition lock, so a change of leader fails the transaction too (X10).
     "TxnShareAcknowledge": (
         Errors.UNKNOWN_TOPIC_OR_PARTITION,
         Errors.NOT_LEADER_OR_FOLLOWER,
@@ -69,13 +69,12 @@ ABORTABLE: dict[str, tuple[Errors, ...]] = {
     "FindCoordinator": (Errors.TRANSACTION_ABORTABLE,),
     "InitProducerId": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
     "InitProducerId2Pc": (Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
-    # KIP-447, first draft: whoever comes too late joins its group again (our inference).
+    # KIP-447, first draft: a producer that comes too late joins its group again (our inference).
     "InitProducerIdOfGroup": (Errors.ILLEGAL_GENERATION, *NOT_ALLOWED),
 }
 
-# The errors of AddPartitionsToTxn that end the producer; any other one that is not retriable is put
-# together with those of other partitions, and ends the transaction.
-# Source: TransactionManager.AddPartitionsToTxnHandler.
+# The errors of AddPartitionsToTxn that are fatal for the producer; any other one that is not retriable is collected
+# with those of other partitions, and fails the transaction. Source: TransactionManager.AddPartitionsToTxnHandler.
 FATAL_OF_ADDING = (
     Errors.INVALID_PRODUCER_EPOCH,
     Errors.INVALID_TXN_STATE,
@@ -86,10 +85,10 @@ FATAL_OF_ADDING = (
 
 
 def said(message: Message) -> Errors:
-    """Give what an answer to a transactional request comes to, where its parts have errors of their own.
+    """Return the error of a response to a transactional request, whose parts may have errors of their own.
 
-    A partition that is not there is one to ask again for, whatever else is wrong with the others.
-    Source: TransactionManager.AddPartitionsToTxnHandler, which goes through the partitions.
+    An unknown partition is retried, whatever the errors of the others. Source:
+    TransactionManager.AddPartitionsToTxnHandler, which goes through the partitions.
     """
     if isinstance(message, TxnOffsetCommitResponse):
         return topic_ids.said(message)
@@ -99,7 +98,7 @@ def said(message: Message) -> Errors:
 
 
 def ends_the_transaction(request: str, error: Errors) -> bool:
-    """Say whether an error ends only the transaction; if it does not, it ends the producer."""
+    """Return whether an error fails only the transaction; otherwise it is fatal for the producer."""
     if request == "Produce":
         return error not in FATAL_OF_PRODUCE
     if request == "AddPartitionsToTxn":
@@ -108,18 +107,18 @@ def ends_the_transaction(request: str, error: Errors) -> bool:
 
 
 def is_retried(request: str, error: Errors) -> bool:
-    """Say whether the client asks again by itself after this error, whoever asked."""
+    """Return whether the client retries by itself after this error, for any request of this kind."""
     return error in RETRIABLE and error not in ABORTABLE.get(request, ())
 
 
 def may_be_asked_again(request: Message, error: Errors) -> bool:
-    """Say whether a transactional request goes out again after this error."""
+    """Return whether a transactional request is sent again after this error."""
     return is_retried(type(request).__name__, error)
 
 
-# What every call throws after the sender attempted a step that no state has: the state is poisoned.
-# Source: TransactionManager.transitionTo, shouldPoisonStateOnInvalidTransition, maybeFailWithError (KAFKA-14831).
+# The exception of every call after the sender attempted an invalid state transition: the state is poisoned. Source:
+# TransactionManager.transitionTo, shouldPoisonStateOnInvalidTransition, maybeFailWithError (KAFKA-14831).
 POISONED = "IllegalStateException: previous invalid state transition attempt"
 
-# What a batch fails with whose delivery.timeout.ms expires (TimeoutException).
+# The error of a batch whose delivery.timeout.ms expires (TimeoutException).
 EXPIRED = Errors.REQUEST_TIMED_OUT

@@ -1,7 +1,4 @@
-"""The states of a producer, and which follows on which.
-
-WHERE IN KAFKA: TransactionManager.State.
-"""
+"""The states of a producer, and the valid transitions between them."""
 
 from __future__ import annotations
 
@@ -11,10 +8,10 @@ from kipviz.core.values import Value
 
 
 class Result(Value, frozen=True):
-    """What threads wait for that share a producer (TransactionalRequestResult).
+    """The result that threads of a shared producer wait for (TransactionalRequestResult).
 
-    `threads` are those that have not come back, "" is the first one of the process. It has `ended`, maybe with an
-    `error`, when the answer is there, and is `acked` when a thread has come back with it.
+    `threads` are those that have not returned, "" is the first one of the process. It has `ended`, perhaps with an
+    `error`, when the response has arrived, and is `acked` when a thread has returned with it.
     """
 
     call: str
@@ -40,7 +37,7 @@ class ProducerState(StrEnum):
 
 S = ProducerState
 
-# state -> states it may go to (TransactionManager.State.isTransitionValid)
+# state -> valid next states (TransactionManager.State.isTransitionValid)
 TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.UNINITIALIZED: (S.INITIALIZING, S.FATAL_ERROR),
     S.INITIALIZING: (S.READY, S.PREPARED_TRANSACTION, S.ABORTABLE_ERROR, S.FATAL_ERROR),
@@ -66,6 +63,6 @@ TRANSITIONS: dict[ProducerState, tuple[ProducerState, ...]] = {
     S.FATAL_ERROR: (S.FATAL_ERROR,),
 }
 
-# States from which a producer with a group may initialise again (KIP-447, first draft: after every
-# rebalance, and when it was fenced); for any other one there is only the first of them.
+# The states from which a producer with a group may initialise again (KIP-447, first draft: after every rebalance, and
+# when it was fenced); any other producer may only from the first of them.
 OF_A_GROUP = (S.UNINITIALIZED, S.READY, S.ABORTABLE_ERROR)

@@ -1,9 +1,9 @@
-"""The timers of a transaction manager: its heartbeat, the rest of its sender, and those of who looks topics up.
+"""The timers of a transaction manager: its heartbeat, its sender's back-off, and those of topic lookups.
 
 WHO: the sender thread of a producer, the network thread of a session. KIPS: KIP-1309 (draft) for one with
-  transaction.heartbeat.interval.ms above 0; KIP-1319 for the topics. The heartbeat goes through the
-  queue of transactional requests, one at a time: our inference. It proves that the sender lives, not
-  that the application thread does.
+transaction.heartbeat.interval.ms above 0; KIP-1319 for the topics. The heartbeat goes through the queue of
+transactional requests, one at a time: our inference. It proves that the sender is alive, not that the application
+thread is.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from kipviz.messages.metadata import Metadata
 from kipviz.messages.transactions import AddOffsetsToTxn
 
 INTERVAL, BACK_OFF = "the heartbeat interval", topic_ids.BACK_OFF
-# The call whose time is up.
+# The call that times out.
 SENDING = "sendOffsetsToTransaction"
 S = ProducerState
 
 
 def timers(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
-    """Give the timers that are set; a heartbeat is due only while a transaction is open.
+    """Return the timers that are set; a heartbeat is due only while a transaction is open.
 
-    `resting` says that a topic that a send() waits for is asked for again after the back-off.
+    `resting` says that the topic of a waiting send() is looked up again after the back-off.
     """
     looking = (*_resting(me), *_looking(me, resting))
     waiting = any(isinstance(m, TxnHeartbeat) for m in (*me.queue, me.on_wire))
@@ -33,7 +33,7 @@ def timers(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
 
 
 def running(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
-    """Give the timers whose time passes: the call that sends offsets waits across its repeats."""
+    """Return the timers that run: the call that sends offsets waits across its retries."""
     found = (*_resting(me), *_looking(me, resting))
     sending = any(isinstance(m, TxnOffsetCommit) for m in (*me.queue, me.on_wire))
     waits = sending and _is_called(me)
@@ -52,22 +52,22 @@ def _resting(me: TransactionManager) -> tuple[str, ...]:
 
 
 def _looking(me: TransactionManager, resting: bool) -> tuple[str, ...]:
-    """Give the timers of who looks topics up; max.block.ms is a call's, and ends with it."""
+    """Return the timers of topic lookups; max.block.ms belongs to a call, and ends with it."""
     found = topic_ids.timers(me.topics, idle=me.state is S.READY)
     found = tuple(t for t in found if t != topic_ids.MAX_BLOCK or _is_called(me))
     return (*found, BACK_OFF) if resting and BACK_OFF not in found else found
 
 
 def _is_called(me: TransactionManager) -> bool:
-    """Say whether the application is in sendOffsetsToTransaction()."""
+    """Return whether the application is in sendOffsetsToTransaction()."""
     return me.state is S.IN_TRANSACTION and not me.done
 
 
 def on_timer(me: TransactionManager, timer: str) -> TransactionManager:
-    """Say that one is alive, go on, try again, forget topics that nobody used, or let a call come back.
+    """Fire a timer: send a heartbeat, retry, forget unused topics, or time out a call.
 
-    What the call asked for goes on without it: it is sent again, and what ends the transaction waits
-    behind it. Source: TransactionManager.TxnOffsetCommitHandler, whose requests go before EndTxn.
+    The request of a call that timed out continues: it is sent again, and the end of the transaction waits behind it.
+    Source: TransactionManager.TxnOffsetCommitHandler, whose requests go before EndTxn.
     """
     if timer == INTERVAL:
         beat = TxnHeartbeat(me.transactional_id, me.producer_id, me.producer_epoch)
@@ -80,7 +80,7 @@ def on_timer(me: TransactionManager, timer: str) -> TransactionManager:
 
 
 def topic_ids_given_up(me: TransactionManager) -> TransactionManager:
-    """Take back offsets that still wait for the id of their topic; others are on their way."""
+    """Drop offsets that still wait for the id of their topic; others are already in flight."""
     if not any(isinstance(m, Metadata) for m in (*me.queue, me.on_wire)):
         return me
     behind = Metadata | AddOffsetsToTxn | TxnOffsetCommit

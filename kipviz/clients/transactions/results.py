@@ -1,13 +1,13 @@
-"""What each thread waits for in a call of a producer that several threads share.
+"""The results that threads wait for in the calls of a producer that they share.
 
 WHO: a client process with several application threads. WHERE IN KAFKA: TransactionalRequestResult, a latch of each
-  request; TransactionManager.handleCachedTransactionRequestResult, throwIfPendingState.
-A call that ends a transaction, or begins to work, leaves its result in the producer until a thread has come back with
-it. Until then the same call of another thread waits for the same result, and any other call is illegal: Kafka says that
-the first one timed out, whether it did or not. A sendOffsetsToTransaction() has a result of its own and leaves nothing.
-NOT MODELLED: a process with one thread needs none of it (`Producer.done`); a TransactionSession (draft), whose threads
-  come back together; the error of offsets that are refused while another thread aborts: its thread hears of no error; a
-  send() that finds another one waiting for a topic or for room stands behind it, and its max.block.ms does not begin.
+request; TransactionManager.handleCachedTransactionRequestResult, throwIfPendingState. A call that ends a transaction,
+or initialises, leaves its result in the producer until a thread has returned with it. Until then the same call of
+another thread waits for the same result, and any other call is illegal: Kafka reports that the first one timed out,
+even if it did not. A sendOffsetsToTransaction() has a result of its own and leaves nothing. NOT MODELLED: a process
+with one thread needs none of it (`Producer.done`); a TransactionSession (draft), whose threads return together; the
+error of offsets that are rejected while another thread aborts: its thread gets no error; a send() behind one that waits
+for a topic or for room waits, too, and its max.block.ms does not begin.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups import TxnOffsetCommit
 
-# The calls whose result the producer keeps when they time out: only the same one may follow.
+# The calls whose result the producer keeps when they time out: only the same call may follow.
 REMEMBERED = (
     Call.INIT_TRANSACTIONS,
     Call.COMMIT_TRANSACTION,
     Call.ABORT_TRANSACTION,
     Call.COMPLETE_TRANSACTION,
 )
-# The one that may come back without its result, too, and is forgotten: what it asked for goes on.
+# The call that also times out, but whose result is forgotten: its request continues.
 FORGOTTEN = Call.SEND_OFFSETS
-# A call that comes back in one of these throws; UNINITIALIZED is where a refused init leads.
+# A call that returns in one of these states throws; a rejected initTransactions() leads to UNINITIALIZED.
 THROWING = (
     ProducerState.ABORTABLE_ERROR,
     ProducerState.FATAL_ERROR,
@@ -40,12 +40,12 @@ ENDING = (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTI
 
 
 def times_out(client: object) -> bool:
-    """Say whether the calls of a client time out here: those of a producer that has transactions."""
+    """Return whether the calls of a client time out here: those of a transactional producer."""
     return isinstance(client, Producer) and client.is_transactional
 
 
 def entered(me: Application, line: Line) -> Application:
-    """Note what a thread waits for that has just entered a blocking call."""
+    """Note the result that a thread waits for in the blocking call that it has just made."""
     client = client_of(me, line)
     if not me.workers or not isinstance(client, Producer) or not times_out(client):
         return me
@@ -54,19 +54,19 @@ def entered(me: Application, line: Line) -> Application:
 
 
 def of_thread(me: Application, client: object) -> Result | None:
-    """Give what the thread in front waits for at a client, if that keeps results."""
+    """Return the result that the current thread waits for at a client, or None."""
     results = client.manager.results if isinstance(client, Producer) else ()
     return next((r for r in results if me.thread in r.threads), None)
 
 
 def pending(me: TransactionManager) -> Result | None:
-    """Give the result that no thread has come back with yet, and that stands in the way of other calls."""
+    """Return the result that no thread has returned with yet, and that prevents other calls."""
     kept = (r for r in me.results if r.call in REMEMBERED and not r.acked)
     return next(kept, None)
 
 
 def why_unfinished(me: TransactionManager, call: Call) -> str:
-    """Give the IllegalStateException of a call that comes behind one whose result nobody has taken, or nothing."""
+    """Return the IllegalStateException of a call that follows one whose result is not collected, or ""."""
     result = pending(me)
     unfinished = me.timed_out if result is None else result.call
     why = f"because {unfinished}() timed out and must be retried"
@@ -74,7 +74,7 @@ def why_unfinished(me: TransactionManager, call: Call) -> str:
 
 
 def why_not_sent(me: TransactionManager) -> str:
-    """Give what a send() throws that had to wait, and finds its transaction over; or nothing."""
+    """Return the exception of a send() that had to wait and whose transaction is over, or ""."""
     if me.state is ProducerState.IN_TRANSACTION:
         return ""
     state = f"IllegalStateException: send() in state {me.state.value}"
@@ -82,7 +82,7 @@ def why_not_sent(me: TransactionManager) -> str:
 
 
 def why_it_waits(me: Application) -> str | None:
-    """Say that the send() of a thread stands behind another one's, or None."""
+    """Return the sentence that a thread's send() waits behind another one's, or None."""
     line = me.program[me.line]
     if line.call is not Call.SEND or not me.workers or not send_waits(client_of(me, line)):
         return None
@@ -97,13 +97,13 @@ def joined(me: Application, client: Producer, result: Result) -> Application:
 def left(
     me: Application, client: Producer, result: Result, *, timed_out: bool = False
 ) -> Application:
-    """Let the thread in front come back from its call, with its result or without it."""
+    """Let the current thread return from its call, with or without its result."""
     others = tuple(thread for thread in result.threads if thread != me.thread)
     return _with(me, client, result, result.but(threads=others, acked=not timed_out))
 
 
 def settle(me: Application) -> Application:
-    """End the results of what the producers of a process have answers to by now."""
+    """End the results whose responses the producers of a process have received."""
     for client in me.clients if me.workers else ():
         if isinstance(client, Producer) and client.manager.results:
             me = me.with_client(_settled(client))
@@ -126,7 +126,7 @@ def _settled(me: Producer) -> Producer:
 
 
 def _is_over(me: Producer, result: Result) -> bool:
-    """Say whether the answer to a call is there; `done` alone may be that of a send() beside it."""
+    """Return whether a call has ended; `done` alone may belong to a send() beside it."""
     if result.call == Call.SEND:
         held = me.metadata.held
         known = bool(held) and not awaited_topics.is_unknown(me.metadata, held[0][0])
@@ -137,7 +137,7 @@ def _is_over(me: Producer, result: Result) -> bool:
 
 
 def _needed(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """Give the results that a thread waits for, or that stand for something that is under way."""
+    """Return the results that a thread waits for, or that belong to a request in progress."""
     return tuple(
         r
         for r in results

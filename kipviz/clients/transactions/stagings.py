@@ -1,8 +1,8 @@
-"""What a producer remembers of its stagings: those that came to nothing, and the parts that are left (KIP-1289).
+"""The stagings of a producer: those that failed, and the parts that are still to be sent (KIP-1289).
 
-A call names partitions of several leaders; the sender makes one request for each leader, when it knows
-who that is. An answer may refuse some parts of a request: only they are asked again, or came to nothing.
-Status: draft, and our inference where several leaders are concerned: the text has no word of routing.
+A call names partitions of several leaders; the sender makes one request for each leader, once it knows the leaders. A
+response may reject some parts of a request: only those are retried, or fail. Status: draft, and our inference where
+several leaders are concerned: the text does not mention routing.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def send_share_acknowledgements(
     starts: bool = True,
     deliveries: tuple[tuple[int, int], ...] = (),
 ) -> TransactionManager:
-    """Stage a share group's acknowledgements. Returns at once; errors surface at commit.
+    """Add a share group's acknowledgements to the transaction. Returns at once; errors surface at commit.
 
-    Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; without
-    that a transaction of acknowledgements alone would never send EndTxn (finding X11). `deliveries` are
-    (offset, delivery count) of the first partition's records, in designs whose request names them.
+    Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; otherwise a transaction of
+    acknowledgements alone would never send EndTxn (finding X11). `deliveries` are (offset, delivery count) of the first
+    partition's records, in designs whose request names them.
     """
     mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
     request = TxnShareAcknowledge(
@@ -59,18 +59,18 @@ def send_share_acknowledgements(
 
 
 def dropping(me: TransactionManager, *gone: Message) -> TransactionManager:
-    """Note which of the requests that came to nothing are stagings: their consumer has to hear of it."""
+    """Note which failed requests are stagings: their consumer must learn of it."""
     dropped = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
     return me.but(dropped=(*me.dropped, *dropped)) if dropped else me
 
 
 def unanswered(me: TransactionManager) -> bool:
-    """Say whether a staging is on the wire, or is to be sent."""
+    """Return whether a staging is in flight or still to be sent."""
     return any(isinstance(request, TxnShareAcknowledge) for request in (me.on_wire, *me.queue))
 
 
 def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
-    """Give what a staging still has to say to other leaders, as one more request."""
+    """Return the parts of a staging for other leaders, as one more request."""
     if not isinstance(wanted, TxnShareAcknowledge) or not isinstance(sent, TxnShareAcknowledge):
         return ()
     said = {part.partition for part in parts_of(sent)}
@@ -79,9 +79,9 @@ def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
 
 
 def refused(request: Message, answer: Message, error: Errors) -> tuple[Message, Errors]:
-    """Give the parts of a staging that were refused, and the error that decides what comes of them.
+    """Return the rejected parts of a staging, and the error that decides what happens to them.
 
-    One that ends the transaction goes before one after which it may be asked again.
+    An error that fails the transaction takes precedence over a retriable one.
     """
     several = isinstance(answer, TxnShareAcknowledgeResponse) and answer.further
     if not several or error is Errors.NONE:

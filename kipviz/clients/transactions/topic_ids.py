@@ -1,9 +1,9 @@
 """How a producer learns the ids of the topics whose offsets it sends (KIP-1319).
 
 WHERE IN KAFKA: KafkaProducer.sendOffsetsToTransaction, ProducerMetadata, TransactionManager.
-A producer knows the topics that it writes to; those that its consumer reads it has to look up first,
-and waits for that within max.block.ms. A topic that is not used for metadata.max.idle.ms is
-forgotten. Only a producer that is told to (`looks_up`) does so here: the others know every id.
+A producer knows the topics that it writes to; it must look up those that its consumer reads, and waits for that within
+max.block.ms. It forgets a topic that is not used for metadata.max.idle.ms. Only a producer with `looks_up` does so
+here: the others know every id.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ BACK_OFF, MAX_BLOCK, MAX_IDLE = "the retry back-off", "max.block.ms", "metadata.
 
 
 class TopicIds(Value, frozen=True):
-    """The ids that a producer has in its metadata cache.
+    """The topic ids in a producer's metadata cache.
 
-    `ids_from` is the first version of TxnOffsetCommit that names topics by id. `refused` says that the brokers do not know an id that was sent: the request waits for the
-    back-off and goes out again as it was.
+    `ids_from` is the first version of TxnOffsetCommit that names topics by id. `refused` says that the brokers do not
+    know an id that was sent: the request waits for the back-off and is sent again unchanged.
     """
 
     looks_up: bool = False
@@ -32,23 +32,22 @@ class TopicIds(Value, frozen=True):
 
     @property
     def anew(self) -> TopicIds:
-        """What the next life of the producer knows."""
+        """The ids that the producer knows in its next life."""
         return TopicIds(self.looks_up, ids_from=self.ids_from)
 
 
 def asked(me: TopicIds, request: TxnOffsetCommit, newest: int) -> tuple[Metadata, ...]:
-    """Give the question that goes out before offsets are sent, if there is one.
+    """Return the Metadata request to send before offsets, if one is necessary.
 
-    It is asked also where the ids may not be used, below transaction version 2: Java waits for the
-    topics first and chooses the version when it builds the request. Where the brokers know no version with ids
-    it is left out here.
+    It is also sent where the ids may not be used, below transaction version 2: Java waits for the topics first and
+    chooses the version when it builds the request. If the brokers know no version with ids, it is left out here.
     """
     topics = missing(me, request) if newest >= me.ids_from else ()
     return (Metadata(topics),) if topics else ()
 
 
 def missing(me: TopicIds, request: TxnOffsetCommit) -> tuple[str, ...]:
-    """Give the topics that have to be looked up before offsets of them can be sent by id."""
+    """Return the topics that must be looked up before their offsets can be sent by id."""
     if not me.looks_up:
         return ()
     known = tuple(t.topic for t in me.known)
@@ -57,44 +56,41 @@ def missing(me: TopicIds, request: TxnOffsetCommit) -> tuple[str, ...]:
 
 
 def learned(me: TopicIds, told: tuple[TopicId, ...]) -> TopicIds:
-    """Take ids into the cache; a topic that the broker does not know gets none."""
+    """Add ids to the cache; a topic that the broker does not know gets none."""
     new = tuple(t for t in told if t.topic_id)
     names = tuple(t.topic for t in new)
     return me.but(known=(*(t for t in me.known if t.topic not in names), *new))
 
 
 def timers(me: TopicIds, *, idle: bool) -> tuple[str, ...]:
-    """Give the timers that are set; `idle` says that the producer is between two transactions."""
+    """Return the timers that are set; `idle` says that the producer is between two transactions."""
     if me.refused:
         return (BACK_OFF, MAX_BLOCK)
     return (MAX_IDLE,) if idle and me.known else ()
 
 
 def after(me: TopicIds, timer: str) -> TopicIds:
-    """Forget topics that were not used, or stop to wait."""
+    """Forget unused topics, or end the back-off."""
     return me.but(known=()) if timer == MAX_IDLE else me.but(refused=False)
 
 
 def said(answer: TxnOffsetCommitResponse) -> Errors:
-    """Give what an answer comes to: of several errors one that does not go away by asking again.
-
-    Source: TransactionManager.TxnOffsetCommitHandler, which goes through the partitions.
-    """
+    """Return the error of a response: of several errors, one that is not retriable."""
     found = (*(r.error for r in answer.refused), answer.error)
     final = (error for error in found if error is not Errors.NONE and error not in RETRIABLE)
     return next(final, answer.error)
 
 
 def left(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:
-    """Give the part of a request that was refused."""
+    """Return the part of a request that was rejected."""
     refused = {r.partition: True for r in answer.refused}
     return request.but(offsets=tuple(o for o in request.offsets if o.partition in refused))
 
 
 def named(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:
-    """Give the request as it is built: by ids if every one is known, else the whole of it by names.
+    """Return the request as it is built: by ids if all are known, otherwise entirely by names.
 
-    A request that was built before stays as it is: what is sent again is the same request.
+    A request that was built before stays unchanged: a retry sends the same request.
     """
     built = bool(request.topic_ids) or request.version < me.ids_from
     if not me.looks_up or built:

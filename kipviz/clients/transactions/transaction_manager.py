@@ -1,18 +1,4 @@
-"""The transaction manager: an identity, the life cycle of its transactions, and the requests that they need.
-
-WHO: a part of a client process. A producer holds one beside its batches; a TransactionSession (KIP-1310, draft) is
-  one that no producer holds.
-WHERE IN KAFKA: TransactionManager, with its TxnRequestHandlers.
-KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTransaction and
-  initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft;
-  KIP-1289 (draft) adds one call, KIP-1309 (draft) a heartbeat.
-DURABILITY: none; a crash loses all of it, and the next process fences it.
-NOT MODELLED: FindCoordinator where there are no ACLs and for groups; Metadata (but for topics that are waited for and
-  for the ids that `topic_ids` asks for).
-
-It knows no batch. As Kafka's nextRequest(hasIncompleteBatches) it is told whether some are `incomplete`: in the
-accumulator, or on their way. Batches and their sequences are in `kipviz.clients.sending`.
-"""
+"""The transaction manager: an identity, the life cycle of its transactions, and their requests."""
 
 from __future__ import annotations
 
@@ -55,13 +41,13 @@ from kipviz.messages.two_phase import (
 
 S = ProducerState
 BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
-# Transactional requests that are not for the transaction coordinator.
+# Transactional requests to brokers other than the transaction coordinator.
 TO_OTHERS = (Metadata, TxnOffsetCommit, TxnShareAcknowledge)
-# After these the coordinator is looked for anew. Source: TransactionManager's handlers.
+# After these errors the coordinator is looked up again. Source: TransactionManager's handlers.
 MOVED = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE)
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
-# How long the sender rests before a transactional request goes out again; the second after the first
-# AddPartitionsToTxn of a transaction, which waits for the markers of the one before.
+# The back-off of the sender before it retries a transactional request; the second one after the first
+# AddPartitionsToTxn of a transaction, which waits for the markers of the previous one.
 REST = "the retry back-off of the sender"
 SHORT_REST = "the short retry back-off of the sender"
 RESTS = (REST, SHORT_REST)
@@ -70,27 +56,24 @@ ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
 
 
 class TransactionManager(Part, frozen=True):
-    """An identity and the life cycle of its transactions, with what is asked for in its name.
+    """An identity and the life cycle of its transactions, with the requests in its name.
 
-    `queue` are the transactional requests to send, `on_wire` the one that is; only one is at a time, as in
-    Kafka. `done` says that the call the application waits for has ended. `session` names the
-    TransactionSession whose manager this one follows (KIP-1310, draft), "" where it has a life cycle of its own.
-    `two_phase_commit` is transaction.two.phase.commit.enable. `preparing` says that prepareTransaction()
-    waits for the batches, and for stagings with `votes_first`, `prepared` is what it gave, or what was
-    recovered.
+    `queue` are the transactional requests to send, `on_wire` the one in flight; only one is at a time, as in Kafka.
+    `done` says that the call the application waits for has ended. `session` names the TransactionSession whose manager
+    this one follows (KIP-1310, draft), "" if it has its own life cycle. `two_phase_commit` is
+    transaction.two.phase.commit.enable. `preparing` says that prepareTransaction() waits for the batches, and for
+    stagings with `votes_first`; `prepared` is its result, or the recovered one.
 
-    `finalized` is the level of transaction.version that the last new connection told, `version` the
-    one in which the present transaction is carried out: it changes between two transactions only.
-    Below 2, `partitions` have been added to the transaction, `to_add` have to be, and `bump` says
-    that the epoch has to be bumped by the client when the transaction is over. `topics` are the ids
-    of topics that it has looked up, `newest_offset_commit` the version that the brokers know,
-    `share_version` the level of that feature that the last new connection told, and `staging_level` the
-    one that staging takes. `dropped` are stagings that came to nothing; who staged is told in the same
-    step. `timed_out` is the call that came back after max.block.ms and has to be made again. `group_id` is
-    transactional.group.id (KIP-447, first draft): the identity is good for one generation of that group.
-    `backs_off` says that the sender rests before a request goes out again, `rests` which rest it has now.
-    `finds` says that it looks for its coordinator before anything is sent there (where ACLs may forbid that),
-    `found` that it has it. `results` are what several threads wait for
+    `finalized` is the level of transaction.version that the last new connection reported, `version` that of the current
+    transaction: it changes only between two transactions. Below 2, `partitions` have been added to the transaction,
+    `to_add` still have to be, and `bump` says that the client must bump the epoch when the transaction ends. `topics`
+    are the topic ids that it has looked up, `newest_offset_commit` the version that the brokers know, `share_version`
+    the level of that feature that the last new connection reported, and `staging_level` the level that staging needs.
+    `dropped` are stagings that failed; their consumer learns of it in the same step. `timed_out` is the call that timed
+    out after max.block.ms and must be repeated. `group_id` is transactional.group.id (KIP-447, first draft): the
+    identity is valid for one generation of that group. `backs_off` says that the sender backs off before a retry,
+    `rests` is its current back-off. `finds` says that it looks up its coordinator before it sends anything there (where
+    ACLs may forbid that), `found` that it knows the coordinator. `results` are what several threads wait for
     (`kipviz.clients.transactions.results`).
     """
 
@@ -132,7 +115,7 @@ class TransactionManager(Part, frozen=True):
 
     @property
     def implicit(self) -> bool:
-        """Whether brokers enlist partitions by themselves (transaction version 2)."""
+        """Whether brokers add partitions by themselves (transaction version 2)."""
         return self.version >= 2
 
     @property
@@ -142,7 +125,7 @@ class TransactionManager(Part, frozen=True):
 
 
 class Failure(Value, frozen=True):
-    """What has failed, a request or the answer to one, and with which error."""
+    """A failed request, or the response to one, and its error."""
 
     about: Message
     error: Errors
@@ -154,10 +137,10 @@ class Failure(Value, frozen=True):
 def init_transactions(
     me: TransactionManager, *, keep_prepared_txn: bool = False, told_ms: int = -1
 ) -> TransactionManager:
-    """Ask for an identity; earlier producers with the same name are fenced. Blocks.
+    """Ask for a producer id and epoch; earlier producers with the same transactional id are fenced. Blocks.
 
-    An open transaction of theirs is aborted, or kept, if `keep_prepared_txn` says so (KIP-939). What is
-    told of heartbeats is their interval, or `told_ms`.
+    Their open transaction is aborted, or kept with `keep_prepared_txn` (KIP-939). The request reports the heartbeat
+    interval, or `told_ms`.
     """
     request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
     if me.two_phase_commit or keep_prepared_txn or me.heartbeat_interval_ms:
@@ -173,17 +156,17 @@ def init_transactions(
 
 
 def begin_transaction(me: TransactionManager) -> TransactionManager:
-    """Start a transaction, purely locally."""
+    """Begin a transaction, purely locally."""
     return _to(me, S.IN_TRANSACTION).but(transaction_started=False)
 
 
 def resume(
     me: TransactionManager, identity: tuple[str, int, int], version: int = -1
 ) -> TransactionManager:
-    """Take up a transaction that somebody else began: (transactional id, producer id, epoch).
+    """Continue a transaction that another process began: (transactional id, producer id, epoch).
 
-    It starts IN_TRANSACTION. Nobody is asked, nobody is fenced. `version` is the transaction version in which it
-    was begun, -1 where nobody knows.
+    It starts IN_TRANSACTION. No request is sent, and no producer is fenced. `version` is the transaction version in
+    which it began, -1 if unknown.
     """
     name, producer_id, epoch = identity
     return me.but(
@@ -197,19 +180,19 @@ def resume(
 
 
 def enlisting(me: TransactionManager, partition: str) -> TransactionManager:
-    """Note that a partition is in the transaction; below version 2 it has to be added first."""
+    """Note that a partition is in the transaction; below version 2 it must be added first."""
     return me.but(transaction_started=True) if me.implicit else adding(me, (partition,))
 
 
 def adding(me: TransactionManager, partitions: tuple[str, ...]) -> TransactionManager:
-    """Note that AddPartitionsToTxn has to go out for those of some partitions that are not in it."""
+    """Note that AddPartitionsToTxn must be sent for the partitions that are not in the transaction."""
     known = (*me.partitions, *me.to_add, *being_added(me))
     new = tuple(partition for partition in partitions if partition not in known)
     return me.but(to_add=(*me.to_add, *new)) if new else me
 
 
 def being_added(me: TransactionManager) -> tuple[str, ...]:
-    """Give the partitions of an AddPartitionsToTxn that is on the wire or to be sent again."""
+    """Return the partitions of an AddPartitionsToTxn that is in flight or to be sent again."""
     return tuple(
         partition
         for request in (me.on_wire, *me.queue)
@@ -226,10 +209,7 @@ def send_offsets(
     offsets: tuple[GroupOffset, ...],
     instance_id: str = "",
 ) -> TransactionManager:
-    """Stage a group's offsets in the transaction. Blocks until the group coordinator has them.
-
-    Under transaction versions 0 and 1 AddOffsetsToTxn goes to the transaction coordinator first.
-    """
+    """Add a group's offsets to the transaction. Blocks until the group coordinator has them."""
     who = (me.transactional_id, group_id, me.producer_id, me.producer_epoch)
     version = me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT
     request = TxnOffsetCommit(
@@ -242,16 +222,16 @@ def send_offsets(
     return me.but(queue=(*me.queue, *asked, first, request), done=False)
 
 
-# What a share group's member stages, too.
+# A share group's acknowledgements are added in the same way.
 send_share_acknowledgements = stagings.send_share_acknowledgements
 
 
 def prepare_transaction(
     me: TransactionManager, *, incomplete: bool, votes_first: bool = False
 ) -> TransactionManager:
-    """Flush, and then accept no more records: from here on both outcomes are possible. Blocks.
+    """Flush, and accept no more records: afterwards both outcomes are possible. Blocks.
 
-    No request says so: the coordinator sees an ongoing transaction as before (KIP-939).
+    No request is sent for it: the coordinator sees an ongoing transaction as before (KIP-939).
     """
     me = me.but(preparing=True, done=False, error="", votes_first=votes_first)
     return prepared_when_flushed(me, incomplete=incomplete)
@@ -267,18 +247,17 @@ def prepared_when_flushed(me: TransactionManager, *, incomplete: bool) -> Transa
 
 
 def ends_at_once(me: TransactionManager) -> bool:
-    """Say whether a transaction of version 2 ends without a word to anybody: nothing was sent in it."""
+    """Return whether a transaction of version 2 ends without a request, because nothing was sent in it."""
     return me.implicit and not me.transaction_started
 
 
 def end_transaction(
     me: TransactionManager, *, committed: bool, incomplete: bool
 ) -> TransactionManager:
-    """Commit or abort. Blocks until the coordinator has decided, not until markers are written.
+    """Commit or abort. Blocks until the coordinator has decided, not until the markers are written.
 
-    A transaction in which nothing was sent ends locally. It ends in the version in which it began; the next
-    one has the version that the cluster has told by now, and a client that comes from below 2 bumps its epoch
-    before.
+    A transaction in which nothing was sent ends locally. It ends in the version in which it began; the next one has the
+    version that the cluster has reported by then, and a client that comes from below 2 bumps its epoch before.
     """
     me = _to(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
     end = EndTxn(
@@ -292,7 +271,7 @@ def end_transaction(
         me = _to(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
-        # What was asked for is sent all the same, and goes before the end (TransactionManager.Priority).
+        # Queued requests are still sent, and go before the end (TransactionManager.Priority).
         asked = tuple(m for m in me.queue if isinstance(m, BEFORE_THE_END))
         me = stagings.dropping(me, *me.queue).but(queue=asked, to_add=())
     me = _with_finalized(me)
@@ -301,17 +280,14 @@ def end_transaction(
 
 
 def _with_finalized(me: TransactionManager) -> TransactionManager:
-    """Take the transaction version that the cluster has told for the next transaction.
-
-    Source: TransactionManager.maybeUpdateTransactionV2Enabled.
-    """
+    """Use the transaction version that the cluster has reported for the next transaction."""
     if (me.finalized >= 2) == me.implicit:
         return me
     return me.but(version=me.finalized, bump=me.bump or me.finalized >= 2)
 
 
 def _bumping(me: TransactionManager) -> tuple[InitProducerId, ...]:
-    """Give the request for the next epoch, if the client has to bump it itself (KIP-360)."""
+    """Return the request for the next epoch, if the client must bump it itself (KIP-360)."""
     who = (me.transactional_id, me.transaction_timeout_ms, me.producer_id, me.producer_epoch)
     return (InitProducerId(*who),) if me.bump else ()
 
@@ -320,7 +296,7 @@ def _bumping(me: TransactionManager) -> tuple[InitProducerId, ...]:
 
 
 def connected(me: TransactionManager, features: Features) -> TransactionManager:
-    """Learn the finalized feature levels, as a new connection tells them (ApiVersions)."""
+    """Learn the finalized feature levels from a new connection (ApiVersions)."""
     return me.but(
         share_version=features.share_version,
         staging_level=features.staging_level,
@@ -332,19 +308,14 @@ def connected(me: TransactionManager, features: Features) -> TransactionManager:
 def next_request(
     me: TransactionManager, *, incomplete: bool = False, flying: bool = False
 ) -> Message | None:
-    """Give the transactional request that goes out next, if none is on the wire.
-
-    EndTxn waits until no batch is left, and a new identity for a group's generation until none is `flying`. Below
-    transaction version 2 partitions are added before anything else but InitProducerId. Source:
-    TransactionManager.nextRequest.
-    """
+    """Return the transactional request to send next, if none is in flight."""
     if me.on_wire is not None:
         return None
     return _finding_first(me, _next_in_turn(me, incomplete=incomplete, flying=flying))
 
 
 def _next_in_turn(me: TransactionManager, *, incomplete: bool, flying: bool) -> Message | None:
-    """Give the request that is to go out, whether or not it is known where to."""
+    """Return the next request, whether or not its coordinator is known."""
     if me.to_add and me.state in SENDS:
         return AddPartitionsToTxn(
             me.transactional_id,
@@ -366,17 +337,14 @@ def _next_in_turn(me: TransactionManager, *, incomplete: bool, flying: bool) -> 
 
 
 def _finding_first(me: TransactionManager, request: Message | None) -> Message | None:
-    """Give the request that goes out now: whoever has no coordinator looks for it before all else.
-
-    Source: Sender.maybeSendAndPollTransactionalRequest, TransactionManager.lookupCoordinator.
-    """
+    """Return the request to send now: without a known coordinator, FindCoordinator comes first."""
     if request is None or not me.finds or me.found or isinstance(request, TO_OTHERS):
         return request
     return FindCoordinator(me.transactional_id)
 
 
 def sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
-    """Note that a request is on the wire to a broker."""
+    """Note that a request to a broker is in flight."""
     if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
         return me.but(on_wire=request, on_wire_broker=broker, to_add=())
     if isinstance(request, FindCoordinator):
@@ -388,11 +356,7 @@ def sent(me: TransactionManager, request: Message, broker: int) -> TransactionMa
 def on_answer(
     me: TransactionManager, message: Message, *, incomplete: bool
 ) -> tuple[TransactionManager, Failure | None]:
-    """Take an answer: go on, try again, or give what has failed.
-
-    Clause: KIP-98 "Producer", KIP-890 (identity of the next transaction in EndTxn version 5);
-    TransactionManager's handlers.
-    """
+    """Handle a response: continue, retry, or return what has failed."""
     request = me.on_wire
     if request is None:
         return me, None
@@ -435,18 +399,18 @@ def on_answer(
         case TxnShareAcknowledgeResponse():
             return prepared_when_flushed(me, incomplete=incomplete), None
         case TxnOffsetCommitResponse() | TxnHeartbeatResponse():
-            return me, None  # nobody waits: the call was over with an error, or it never waits
+            return me, None  # no call waits: it ended with an error, or never waits
         case _:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
 
 
 def _forgotten(me: TransactionManager) -> TransactionManager:
-    """Forget what belonged to the identity before (KIP-447, first draft)."""
+    """Forget the state of the previous identity (KIP-447, first draft)."""
     return me.but(partitions=(), to_add=(), transaction_started=False)
 
 
 def _initialised(me: TransactionManager, answer: InitProducerIdResponse) -> TransactionManager:
-    """Take the identity; a transaction that was kept is prepared, whoever wrote it."""
+    """Use the identity; a transaction that was kept is prepared, whichever producer wrote it."""
     me = me.but(producer_id=answer.producer_id, producer_epoch=answer.producer_epoch, done=True)
     if not isinstance(answer, InitProducerId2PcResponse) or answer.ongoing_txn_producer_id < 0:
         return _to(me, S.READY)
@@ -455,13 +419,13 @@ def _initialised(me: TransactionManager, answer: InitProducerIdResponse) -> Tran
 
 
 def _begins_anew(me: TransactionManager) -> TransactionManager:
-    """Begin anew after EndTxn: up to version 4 with the same epoch, unless the client has to bump it.
+    """Start again after EndTxn: up to version 4 with the same epoch, unless the client must bump it.
 
-    The bump is an InitProducerId with the identity so far (KIP-360), and the call that ended the
-    transaction waits for it, too. It is in the queue if that call knew of it: what comes to light
-    later, while the transaction ends, is asked for by nobody, and the producer stays INITIALIZING.
-    A client that heard of version 2 when it wanted to commit, and has to abort, sends EndTxn 5 and bumps its
-    epoch all the same. Sequences go on where the epoch does. Source: TransactionManager.resetTransactionState.
+    The bump is an InitProducerId with the current identity (KIP-360), and the call that ended the transaction waits for
+    it, too. It is in the queue if that call knew of it. If the need appears later, while the transaction ends, no call
+    requests it, and the producer stays INITIALIZING. A client that learned of version 2 when it wanted to commit, and
+    must abort, sends EndTxn 5 and still bumps its epoch. Sequences continue as long as the epoch does. Source:
+    TransactionManager.resetTransactionState.
     """
     me = me.but(partitions=(), transaction_started=False)
     if not me.bump:
@@ -471,7 +435,7 @@ def _begins_anew(me: TransactionManager) -> TransactionManager:
 
 
 def ended_locally(me: TransactionManager, *, incomplete: bool) -> TransactionManager:
-    """End a transaction of which the coordinator has never heard (transaction versions 0 and 1)."""
+    """End a transaction that the coordinator never learned of (transaction versions 0 and 1)."""
     ends = bool(me.queue) and isinstance(me.queue[0], EndTxn)
     waits = me.on_wire is not None or incomplete or me.to_add
     if not ends or me.transaction_started or waits:
@@ -480,7 +444,7 @@ def ended_locally(me: TransactionManager, *, incomplete: bool) -> TransactionMan
 
 
 def on_disconnected(me: TransactionManager, broker: int) -> TransactionManager:
-    """Put the request on a broken connection back; where its coordinator is has to be asked anew."""
+    """Put the request of a broken connection back; its coordinator must be looked up again."""
     lost = me.on_wire
     if lost is None or me.on_wire_broker != broker:
         return me
@@ -494,7 +458,7 @@ def _on_error(
     me: TransactionManager, request: Message, error: Errors
 ) -> tuple[TransactionManager, Failure | None]:
     if error in MOVED and not isinstance(request, TO_OTHERS):
-        me = me.but(found=False)  # it is no coordinator, or none any more
+        me = me.but(found=False)  # it is not the coordinator, or no longer
     if not producer_errors.may_be_asked_again(request, error):
         return me, Failure(request, error)
     if isinstance(request, FindCoordinator):
@@ -509,7 +473,7 @@ def _on_error(
 def _resting(
     me: TransactionManager, request: Message, error: Errors = Errors.NONE
 ) -> TransactionManager:
-    """Let the sender rest before a transactional request goes out again, if it backs off."""
+    """Let the sender back off before it retries a transactional request, if it backs off at all."""
     if not me.backs_off:
         return me
     first = isinstance(request, AddPartitionsToTxn) and not me.partitions
@@ -518,16 +482,15 @@ def _resting(
 
 
 def rest_ms(rest: str, retry_backoff_ms: int) -> int:
-    """Give how long a rest takes, in ms."""
+    """Return how long a back-off takes, in ms."""
     short = min(retry_backoff_ms, ADD_PARTITIONS_RETRY_BACKOFF_MS)
     return short if rest == SHORT_REST else retry_backoff_ms
 
 
 def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
-    """Enter ABORTABLE_ERROR or FATAL_ERROR and drop what was to be sent.
+    """Enter ABORTABLE_ERROR or FATAL_ERROR and drop the requests to send.
 
-    While an abort is under way an abortable error changes nothing, unless it is the abort's own:
-    nothing is left to do then.
+    During an abort an abortable error changes nothing, unless it is the abort's own: then nothing is left to do.
     """
     about, error = failure.about, failure.error
     if me.state is S.FATAL_ERROR:
@@ -535,14 +498,14 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
     name = type(about).__name__.removesuffix("Response")
     of_batch = name == "Produce"
     if error is Errors.INVALID_PRODUCER_EPOCH and not of_batch:
-        error = Errors.PRODUCER_FENCED  # to every transactional request the two are one
+        error = Errors.PRODUCER_FENCED  # transactional requests treat the two as one
     fenced_by_group = bool(me.group_id) and error is Errors.PRODUCER_FENCED
     abortable = fenced_by_group or ends_the_transaction(name, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
             return stagings.dropping(me, about)
         abortable = False
-    # From READY, where no transaction is open, the sender may not step there, and poisons the state.
+    # From READY, where no transaction is open, the sender must not enter that state, and poisons the state.
     poisoned = abortable and not (me.session or S.ABORTABLE_ERROR in TRANSITIONS[me.state])
     abortable = abortable and not poisoned
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
@@ -562,7 +525,7 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
 
 
 def restarted(me: TransactionManager) -> TransactionManager:
-    """Give the manager of the process's next life: it has the transactional id, no identity."""
+    """Return the manager of the process's next life: with its transactional id, without an identity."""
     return TransactionManager(
         me.transactional_id,
         me.transaction_timeout_ms,
@@ -577,9 +540,9 @@ def restarted(me: TransactionManager) -> TransactionManager:
 
 
 def _to(me: TransactionManager, state: ProducerState) -> TransactionManager:
-    """Go to another state; the table says which ones there are from here.
+    """Change the state; `TRANSITIONS` has the valid next states.
 
-    One that follows a session's has no life cycle of its own.
+    A manager that follows a session has no life cycle of its own.
     """
     assert me.session or state in TRANSITIONS[me.state], (me.state, state)
     return me.but(state=state)
