@@ -147,12 +147,13 @@ def _campaign(arguments: argparse.Namespace) -> Campaign | LoopCampaign:
 def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterator[None]:
     """Let the first ^C cancel a campaign, without the messages of its workers about their end."""
     from kipviz.campaigns.cancellation import Cancelled
+    from kipviz.checking.search.interrupted import is_ignored
 
     def cancel(_: int, __: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a second ^C is meant
         work.cancel()
 
-    before = signal.signal(signal.SIGINT, cancel)
+    before = signal.SIG_IGN if is_ignored() else signal.signal(signal.SIGINT, cancel)
     try:
         yield
     except Cancelled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until stdin ends, the idle limit is reached, or ^C is pressed."""
+    from kipviz.checking.search.interrupted import is_ignored
     from kipviz.serving.script import answer
     from kipviz.serving.serve import serve
     from kipviz.serving.served_spec import cluster_of
@@ -72,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     with server:
         if not arguments.script:
             print(f"bootstrap.servers={server.bootstrap_servers}", flush=True)
-            print("Only this machine can connect. ^C stops it.", flush=True)
+            stop = f"kill {os.getpid()}" if is_ignored() else "^C"
+            print(f"Only this machine can connect. {stop} stops it.", flush=True)
             server.wait()
             return 0
         _say({"bootstrap_servers": server.bootstrap_servers})

@@ -313,6 +313,18 @@ def test_the_first_interrupt_ends_a_search_in_order_and_keeps_what_was_found() -
     assert search.run(EVERYTHING) == explore(model_of(CALM))
 
 
+def test_who_was_started_with_interrupts_ignored_searches_on_through_them() -> None:
+    """A script's `command &` in front of which something else runs: ^C is meant for that one."""
+    before = signal.signal(SIGINT, signal.SIG_IGN)
+    try:
+        with until_interrupted() as go_on:
+            signal.raise_signal(SIGINT)
+            assert go_on()
+        assert signal.getsignal(SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(SIGINT, before)
+
+
 def test_slots_that_contradict_each_other_are_said_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

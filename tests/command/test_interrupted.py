@@ -29,6 +29,47 @@ def interrupting(monkeypatch):
     return after
 
 
+@pytest.fixture
+def in_the_background():
+    """Ignore ^C, as a script's `command &` does."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("in_the_background")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("explore", "kip-1289-small", "--design", "repaired"), "states"),
+        (
+            (
+                *(
+                    "campaign",
+                    "--scenario",
+                    "kip-1289-small",
+                    "--designs",
+                    "repaired",
+                    "--faults",
+                    "calm",
+                ),
+                *("--runs", "4", "--way", "loop"),
+            ),
+            "runs",
+        ),
+    ],
+)
+def test_a_command_in_the_background_is_not_ended_by_what_is_meant_for_the_one_in_front(
+    words, told, kipviz, interrupting
+):
+    interrupting(told, 2)
+    done = kipviz(*words, "--json")
+    assert done.status != 130
+    assert "interrupted" not in done.err
+    assert done.document.get("stopped", "") == ""
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 def test_an_ablation_gives_the_rows_so_far(kipviz, interrupting):
     interrupting("designs", 4)
     done = kipviz("ablate", "kip-1289-small", "--faults", "", "--alone", "--json")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.interrupting.moments import Ended
+import tests.interrupting.__main__ as program
+from tests.interrupting.__main__ import NO_MOMENT, TRIES, Moments
+from tests.interrupting.moments import COMMANDS, Ended
 from tests.tidy.source import ROOT
 
 WHOLE = Ended(0, '{"runs": 2, "seconds": 5}', "", 9.0, interrupted=False)
@@ -106,3 +109,22 @@ def test_a_process_that_runs_on_is_wrong_whatever_the_status():
 def test_an_interruption_came_too_late_only_if_the_whole_answer_is_there(status, out, err, late):
     ended = Ended(status, out, err, 9.0, interrupted=True)
     assert ended.came_too_late(WHOLE) is late
+
+
+def test_a_command_that_is_done_at_every_moment_is_not_said_to_end_well(monkeypatch):
+    """It may ignore ^C, as what a shell starts with `&` does."""
+    done = Ended(0, "all", "", 9.0, interrupted=True)
+    monkeypatch.setattr(program, "run", lambda *_: done)
+    moments = Moments(1, COMMANDS[:1])
+    assert moments.draw(0) == NO_MOMENT
+    assert moments.unheard() == [f"explore: {NO_MOMENT}, so it may not hear ^C"]
+    assert moments.document(1)["wrong"] == moments.unheard()
+
+
+def test_a_moment_that_was_missed_is_no_fault_of_a_command_that_heard_another(monkeypatch):
+    ends = [Ended(0, "all", "", 9.0, interrupted=True)] * (1 + TRIES)
+    ends += [Ended(130, "", "", 9.0, interrupted=True)]
+    monkeypatch.setattr(program, "run", lambda *_: ends.pop(0))
+    moments = Moments(1, [replace(COMMANDS[0], lost=lambda *_: "")])
+    assert [moments.draw(0), moments.draw(0)] == [NO_MOMENT, ""]
+    assert moments.unheard() == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -111,3 +112,25 @@ def test_a_topic_and_a_story_do_not_go_together():
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "either a story or --topic" in done.stderr
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_server_says_how_it_can_be_stopped(ignored):
+    """A script's `kipviz serve &` ignores ^C."""
+    hears = "SIG_IGN" if ignored else "default_int_handler"
+    start = "import signal, sys; from kipviz.__main__ import main; sys.argv[1:] = ['serve']; "
+    start += f"signal.signal(signal.SIGINT, signal.{hears}); sys.exit(main())"
+    with subprocess.Popen(
+        [sys.executable, "-c", start],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as serving:
+        serving.stdout.readline()
+        said = serving.stdout.readline().rstrip()
+        stop = f"kill {serving.pid}" if ignored else "^C"
+        serving.send_signal(signal.SIGTERM if ignored else signal.SIGINT)
+        status = serving.wait(timeout=PATIENCE)
+    assert said == f"Only this machine can connect. {stop} stops it."
+    assert status == (-signal.SIGTERM if ignored else 130)

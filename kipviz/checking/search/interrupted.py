@@ -10,11 +10,20 @@ from contextlib import contextmanager
 GoOn = Callable[..., bool]
 
 
+def is_ignored() -> bool:
+    """Return whether this process was started with ^C ignored, as a script's `command &` is.
+
+    That ^C is meant for the program in the foreground, so Python itself installs no handler either.
+    """
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 @contextmanager
 def until_interrupted() -> Iterator[GoOn]:
     """Yield a `progress` that returns True until an interrupt; a second interrupt raises KeyboardInterrupt.
 
-    Python interrupts the main thread only, so on another thread nothing is changed.
+    Python interrupts the main thread only, so on another thread nothing is changed. A process that was started with
+    ^C ignored continues to ignore it.
     """
     interrupted: list[int] = []
 
@@ -26,6 +35,9 @@ def until_interrupted() -> Iterator[GoOn]:
     def go_on(*_: object) -> bool:
         return not interrupted
 
+    if is_ignored():
+        yield go_on
+        return
     try:
         before = signal.signal(signal.SIGINT, note)
     except ValueError:  # not on the main thread
