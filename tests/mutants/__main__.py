@@ -66,6 +66,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if session.stopped:
         print("\nmutants: stopped; --resume goes on from here", file=sys.stderr)
         return 130
+    if session.refused:
+        print(f"mutants: {session.refused}: nothing was tried", file=sys.stderr)
+        return 2
     return session.told()
 
 
@@ -140,6 +143,7 @@ class Trials:
         self._drawn = drawn
         self._arguments = arguments
         self.stopped = False
+        self.refused = ""
         name = f"{arguments.floor or 'all'}-{(arguments.file or '').replace('/', '.')}"
         name += f"-{arguments.kind}" if arguments.kind else ""
         self._kept = KEPT / f"run-{name}-{arguments.seed}-{arguments.count}.jsonl"
@@ -151,7 +155,8 @@ class Trials:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Instead of running the tests, run the trials."""
         if session.testsfailed:
-            raise session.Failed("the tests cannot be collected")
+            self.refused = "the tests cannot be collected"
+            raise session.Failed(self.refused)
         from hypothesis import Phase, settings  # not before pytest has seen to its assertions
 
         found = settings.get_profile("quick")
@@ -187,7 +192,8 @@ class Trials:
         touched.record(mine, functions, _telling(f"recording what each test of {floor} sees"))
         red = [item.nodeid for item in mine if touched.is_red(item.nodeid)]
         if len(red) > len(mine) // 10:
-            raise session.Failed("too many tests are red without any change")
+            self.refused = f"{len(red)} of {len(mine)} tests of {floor} are red without any change"
+            raise session.Failed(self.refused)
         out = touched.left_out()
         print(f"mutants: {out} tests are left out as too long", file=sys.stderr, flush=True)
         for name in red:

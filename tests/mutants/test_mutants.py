@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from kipviz.properties import outputs
+from tests.mutants import __main__ as program
 from tests.mutants import operators, probes
 from tests.mutants.live import Functions, NotLive
 from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
@@ -186,6 +187,59 @@ def test_a_child_that_runs_on_is_ended_by_its_cpu_time_and_one_that_dies_is_red(
 def test_a_change_that_outlives_its_cpu_time_is_not_put_to_the_next_test() -> None:
     ended = Child(lambda say: run([None], {}, say, budget=-1.0)).wait()  # type: ignore[list-item]
     assert (ended.how, ended.said) == ("green", [{"spent": 0}])
+
+
+LONG_AND_SHORT = """
+import pytest
+
+@pytest.fixture(scope="module")
+def shared():
+    return [1]
+
+def test_long(shared):
+    while True:
+        sum(shared)
+
+def test_short(shared):
+    assert shared == [1]
+"""
+LOOKING = """
+import json, sys
+import pytest
+from tests.mutants.touched import Touched
+
+class Looking:
+    def pytest_runtestloop(self, session):
+        rows = Touched((), 0.1)._watching(session.items)
+        print(json.dumps({name.partition("::")[2]: (row["cut"], row["red"]) for name, row in rows.items()}))
+        return True
+
+pytest.main(["-q", "-s", "-p", "no:cacheprovider", sys.argv[1]], plugins=[Looking()])
+"""
+
+
+def test_a_test_that_takes_too_long_is_cut_off_and_those_behind_it_are_looked_at(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "test_two.py"
+    file.write_text(LONG_AND_SHORT, encoding="utf-8")
+    words = [sys.executable, "-c", LOOKING, str(file)]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    (line,) = (line for line in ended.stdout.splitlines() if line.startswith("{"))
+    assert json.loads(line) == {"test_long": [True, False], "test_short": [False, False]}
+
+
+def test_where_too_many_tests_are_red_by_themselves_nothing_is_said_to_have_died(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuses(options: Any, plugins: list[Any]) -> None:
+        plugins[0].refused = "3 of 9 tests of properties are red without any change"
+
+    monkeypatch.setattr(pytest, "main", refuses)
+    assert program.main(["--floor", "properties", "--count", "1"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "3 of 9 tests of properties are red without any change: nothing was tried" in said.err
 
 
 def test_a_loud_child_of_a_child_has_no_more_memory_than_its_parent() -> None:

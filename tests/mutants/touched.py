@@ -16,6 +16,7 @@ import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -37,8 +38,8 @@ CHEAP = 0.5  # seconds of CPU; tests below it come first
 Row = dict[str, Any]
 
 
-class Cut(BaseException):
-    """The test has taken longer than it may."""
+class Cut(KeyboardInterrupt):
+    """The test has taken longer than it may; as an interruption, of which pytest makes no report."""
 
 
 @cache
@@ -131,10 +132,12 @@ class Touched:
             signal.setitimer(signal.ITIMER_PROF, 2 * self._max, 1.0)
         try:
             reports = runtestprotocol(item, nextitem=after, log=False)
-        except Cut:
-            reports = []
-        finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+        except Cut:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            reports = []
+            with suppress(Exception):  # what it leaves half done is not judged
+                item.session._setupstate.teardown_exact(after)
         seconds = time.process_time() - before
         cut = not reports or seconds > 2 * self._max
         red = not cut and any(report.failed for report in reports)
