@@ -93,9 +93,8 @@ def without(open_: Open, event: BatchAppended) -> Open:
     """Leave out of some outputs those that a batch of their transaction holds."""
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
-    found = put_out(event) if outputs else ()
-    left = tuple(output for output in outputs if output not in found)
-    return open_ if left == outputs else _kept(open_, place, left)
+    found = put_out(event)
+    return _kept(open_, place, tuple(output for output in outputs if output not in found))
 
 
 def cut_off(cut: Open, before: Open, after: Open) -> Open:

@@ -140,8 +140,9 @@ def test_a_further_member_of_a_process_has_a_membership_of_its_own_name():
 def test_who_has_not_polled_is_no_member_and_has_nothing_to_say():
     """ShareMembershipManager: UNSUBSCRIBED, until the subscription of the first poll()."""
     me = ShareMember("app-1/member", "g1", "M1", "src")
-    assert (me.state, me.beat, member.next_request(me), member.timers(me)) == (
+    assert (me.state, me.beat, me.done, member.next_request(me), member.timers(me)) == (
         S.UNSUBSCRIBED,
+        False,
         False,
         None,
         (),

@@ -98,6 +98,7 @@ OTHERS_ABORT = decided(committed=False, pid=10)
 EMPTY = with_log(PartitionLog("out-0"))
 CUT_OFF = (output(100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed())
 OWED_FIRST = (output(100, pid=10), completed(), LeaderMoved("out-0", 3, 1, 1))
+CUT_ELSEWHERE = (output(100), output(101, to="out-1"), LeaderMoved("out-0", 3, 1, 1))
 LATE = (*DONE, output(100))  # a batch of an epoch that is decided already
 CLAUSES = {
     "below version 2 the producer's next marker commits what came late": Clause(
@@ -312,6 +313,12 @@ CLAUSES = {
         (output(101, 100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed()),
         EMPTY,
     ),
+    "a marker that is written by hand ends what a new leader of another partition left open": Clause(
+        (*CUT_ELSEWHERE, marker("ABORT", epoch=0, to="out-1"), completed(101)),
+        OWED.replace("@100", "@101"),
+        (*CUT_ELSEWHERE, marker("ABORT", epoch=0, to="out-2"), completed(101)),
+        EMPTY,
+    ),
     "a record may be free where a new leader of its share-partition does not hold it, and be sent again": Clause(
         (output(100), LeaderMoved("out-0", 3, 1, 1), loaded(start=100), output(100), COMMITS),
         FREE,
@@ -503,6 +510,17 @@ def test_what_is_sent_again_is_cut_off_no_longer_and_what_is_decided_neither() -
     assert whole == states(Atomic(), output(100), output(101))[-1]
     *_, over = states(Atomic(), *sent, ABORTS, world=EMPTY)
     assert over.cut == Table.of()
+
+
+def test_only_what_the_new_leader_lacks_is_cut_off_of_whom_it_lacks_something() -> None:
+    mine = (output(100), output(101, to="out-1"))
+    sent = (*mine, output(102, pid=10, to="out-1"), LeaderMoved("out-0", 3, 1, 1))
+    *_, ledger = states(Atomic(), *sent, world=EMPTY)
+    assert dict(ledger.cut.items()) == {(9, 0): (("src-0@100", "out-0"),)}
+    assert dict(ledger.open.items()) == {
+        (9, 0): (("src-0@101", "out-1"),),
+        (10, 0): (("src-0@102", "out-1"),),
+    }
 
 
 def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer() -> None:

@@ -19,7 +19,12 @@ from kipviz.messages.events import (
 from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce
 from kipviz.properties.invariants import PROMISES
-from kipviz.properties.one_epoch import learned_below_2, learned_in_order, learned_of_old_clients
+from kipviz.properties.one_epoch import (
+    learned_below_2,
+    learned_in_order,
+    learned_of_old_clients,
+    orders_transactions,
+)
 from kipviz.properties.run_facts import Facts
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
@@ -121,3 +126,110 @@ def test_a_decision_is_due_no_more_for_its_own_producer_s_partitions_alone() -> 
     assert dict(facts.due.items()) == {("out-0", 9): True, ("out-0", 10): True}
     facts = learned_in_order(facts, TransactionDecided("my-txn", 9, 1, True))
     assert dict(facts.due.items()) == {("out-0", 9): False, ("out-0", 10): True}
+
+
+@pytest.mark.parametrize(
+    ("now", "upgrades", "counted"),
+    [(0, 0, True), (1, 0, True), (2, 0, False), (2, 1, True), (1, 1, True)],
+)
+def test_transactions_are_counted_where_an_epoch_has_several_or_may_have(now, upgrades, counted):
+    """From version 2 on an epoch names its transaction: states that differ in a count alone are one."""
+    assert orders_transactions(level(now, upgrades)) is counted
+    facts = PROMISES[0].observe(Facts(), None, Outcome(level(now, upgrades), (BEGINS,)))
+    assert bool(facts.rounds) is counted
+
+
+def test_a_partition_that_is_added_begins_no_other_transaction() -> None:
+    """AddPartitionsToTxn comes once for each partition; what was sent before the second is of the same one."""
+    at_1 = level(1, 0)
+    adds = TransactionMoved("my-txn", 9, 1, S.ONGOING, S.ONGOING, ("out-0", "out-1"))
+    assert broken_by((BEGINS, at_1), (sent(11), at_1), (adds, at_1), (APPENDED, at_1)) == {}
+
+
+def test_a_batch_that_is_sent_again_is_of_the_transaction_in_which_it_was_sent_first() -> None:
+    """A retry of the sender's has the same sequence, and may reach the log in the next transaction."""
+    at_1 = level(1, 0)
+    ended = TransactionDecided("my-txn", 9, 1, False)
+    marker = BatchAppended("out-0", 2, (), 9, 1, "ABORT")
+    first = ((BEGINS, at_1), (sent(11), at_1), (ended, at_1), (marker, at_1), (BEGINS, at_1))
+    found = broken_by(*first, (sent(11), at_1), (APPENDED, at_1))
+    assert set(found) == {"batch stays in its transaction"}
+
+
+ENDS = {word: TransactionDecided("my-txn", 9, 1, word == "COMMIT") for word in ("COMMIT", "ABORT")}
+MARKERS = {word: BatchAppended("out-0", 4, (), 9, 1, word) for word in ("COMMIT", "ABORT")}
+ADDS = TransactionMoved("my-txn", 9, 1, S.ONGOING, S.ONGOING, ("out-0", "out-1"))
+
+
+def broken_at_1(*events: Any) -> set[str]:
+    return set(broken_by(*((event, level(1, 0)) for event in events)))
+
+
+def test_of_two_transactions_in_one_epoch_each_has_its_own_outcome() -> None:
+    first = (BEGINS, ENDS["COMMIT"], MARKERS["COMMIT"])
+    assert broken_at_1(*first, BEGINS, ENDS["ABORT"], MARKERS["ABORT"]) == set()
+    assert broken_at_1(*first, ENDS["ABORT"]) == {"one outcome"}
+
+
+def test_a_late_marker_ends_the_transaction_that_is_open_though_it_takes_further_partitions() -> (
+    None
+):
+    """The log cannot tell it from its own: with another outcome it is the second one."""
+    late = (BEGINS, MARKERS["COMMIT"], ADDS)
+    assert broken_at_1(*late, ENDS["ABORT"], MARKERS["ABORT"]) == {"one outcome"}
+    assert broken_at_1(*late, ENDS["COMMIT"], MARKERS["COMMIT"]) == set()
+
+
+def test_every_batch_in_front_of_the_marker_is_ended_by_it_and_none_behind_it() -> None:
+    late = (BEGINS, ENDS["ABORT"], APPENDED, APPENDED)
+    assert broken_at_1(*late) == set()
+    assert broken_at_1(*late, MARKERS["ABORT"], APPENDED) == {"nothing hangs"}
+
+
+def test_a_late_marker_leaves_due_the_one_of_the_transaction_that_is_open() -> None:
+    assert broken_at_1(BEGINS, MARKERS["COMMIT"], APPENDED) == set()
+
+
+OTHERS = TransactionMoved("other-txn", 10, 0, S.EMPTY, S.ONGOING, ("out-0",))
+
+
+@pytest.mark.parametrize(
+    ("before", "version", "number"),
+    [
+        ((), 11, 0),
+        ((), 12, 1),
+        ((BEGINS,), 11, 1),
+        ((BEGINS,), 12, 1),
+        ((BEGINS, ENDS["COMMIT"]), 11, 1),
+        ((BEGINS, ENDS["COMMIT"]), 12, 2),
+        ((OTHERS,), 12, 1),
+        ((OTHERS, BEGINS), 12, 1),
+        ((BEGINS, ENDS["COMMIT"], OTHERS), 12, 2),
+    ],
+)
+def test_a_batch_that_enlists_its_partition_begins_the_next_transaction_where_none_is_open(
+    before: tuple[Any, ...], version: int, number: int
+) -> None:
+    """KIP-890: with Produce 12 it is the leader that adds the partition."""
+    facts = Facts()
+    for event in (*before, sent(version)):
+        facts = learned_in_order(facts, event)
+    assert dict(facts.sent_in.items()) == {("out-0", 9, 1, 0): number}
+
+
+def test_a_partition_that_is_added_leaves_noted_that_the_transaction_began_before() -> None:
+    begun = learned_of_old_clients(BEFORE, moved(S.COMPLETE_COMMIT, S.ONGOING), world(1))
+    added = learned_of_old_clients(begun, moved(S.ONGOING, S.ONGOING), world(1))
+    decided = learned_below_2(added, moved(S.ONGOING, S.PREPARE_ABORT))
+    assert (9, 1) not in decided.markers
+
+
+@pytest.mark.parametrize("second", [ENDS["ABORT"], MARKERS["ABORT"]])
+def test_a_transaction_that_is_complete_keeps_its_outcome_until_the_next_one_begins(second) -> None:
+    """At version 2 an old client, which speaks EndTxn 4, has one epoch for both."""
+    ends, completes = moved(S.ONGOING, S.PREPARE_COMMIT), moved(S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
+    whole = (BEGINS, ends, ENDS["COMMIT"], MARKERS["COMMIT"], completes)
+    next_one = (BEGINS, moved(S.ONGOING, S.PREPARE_ABORT))
+    at_2 = level(2, 0)
+    assert set(broken_by(*((event, at_2) for event in (*whole, second)))) == {"one outcome"}
+    assert broken_by(*((event, at_2) for event in (*whole, *next_one, second))) == {}

@@ -10,10 +10,11 @@ import pytest
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
-from kipviz.messages.events import BatchAppended, TopicDeleted
-from kipviz.properties.pending import NothingPending
+from kipviz.messages.events import BatchAppended, DatabaseChanged, TopicDeleted
+from kipviz.properties.pending import NothingPending, Open, held_now
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
-from kipviz.records.consumer_offsets import OffsetTombstone
+from kipviz.records.batches import DataRecord
+from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from tests.properties.history import (
@@ -103,12 +104,16 @@ def test_forgetting_a_share_partition_forgets_its_records_and_nothing_else() -> 
     )
 
 
-def with_votes(*offsets: int, group: str = "g1") -> SimpleNamespace:
-    """A world whose share-partition leader holds votes for some records, and another record."""
+def with_votes(*offsets: int, group: str = "g1", partition: str = "src-0") -> SimpleNamespace:
+    """A world whose share-partition leader holds votes for some records, and another record.
+
+    It leads a share-partition of another topic, too, which comes first.
+    """
     held = dict.fromkeys(offsets, SimpleNamespace(state=RecordState.TX_PENDING))
     records = Table.of({99: SimpleNamespace(state=RecordState.ACQUIRED), **held})
-    share = SimpleNamespace(partition="src-0", group_id=group, records=records)
-    role = SimpleNamespace(shares=Table.of({"g1:SRC-ID:0": share}))
+    share = SimpleNamespace(partition=partition, group_id=group, records=records)
+    other = SimpleNamespace(partition="other-0", group_id="g1", records=Table.of())
+    role = SimpleNamespace(shares=Table.of({"g1:A-ID:0": other, "g1:SRC-ID:0": share}))
     return SimpleNamespace(
         image=WORLD.image, logs=WORLD.logs, roles=Table.of({"B1": role, "B2": SimpleNamespace()})
     )
@@ -129,6 +134,60 @@ def test_a_new_leader_of_one_group_does_not_take_over_the_votes_of_another() -> 
     assert findings(NothingPending(), loaded(), world=with_votes(100, group="g2"))[-1] == Finding(
         HOLDS
     )
+
+
+def test_a_new_leader_of_one_partition_does_not_take_over_the_votes_of_another() -> None:
+    there = with_votes(100, partition="src-1")
+    assert findings(NothingPending(), loaded(), world=there)[-1] == Finding(HOLDS)
+
+
+# -- the last stable offset of a log, and a database --------------------------------------------------
+
+
+def test_a_log_is_due_as_long_as_a_transaction_is_open_in_it() -> None:
+    """Each log for itself, and as its leader has it after the step: others may be open in it, too."""
+    opens, marker = (BatchAppended("out-0", at, (DataRecord("r"),), 9, 0, "") for at in (0, 2))
+    held, free = (
+        SimpleNamespace(logs=Table.of({"out-0": SimpleNamespace(open=open_)}))
+        for open_ in (((0, 9),), ())
+    )
+    prop, state = NothingPending(), NothingPending().initial(WORLD)
+    state = prop.observe(state, None, Outcome(held, (opens,)))
+    assert prop.finding(state) == Finding(PENDING, "last stable offset of out-0 is held")
+    state = prop.observe(state, None, Outcome(held, (marker,)))
+    assert prop.finding(state).status == PENDING, "another transaction is open in it"
+    state = prop.observe(state, None, Outcome(free, (marker,)))
+    assert prop.finding(state) == Finding(HOLDS)
+
+
+@pytest.mark.parametrize("outcome", ["committed", "rolled back"])
+def test_a_prepared_transaction_of_a_database_is_in_doubt_until_it_is_over(outcome: str) -> None:
+    """KIP-939: what is prepared survives its process, so somebody has to end it."""
+    written, prepared, ended = (
+        DatabaseChanged("app-1", what, ("src-0@100",), "9:0")
+        for what in ("written", "prepared", outcome)
+    )
+    doubt = "database transaction of app-1 is in doubt"
+    found = findings(NothingPending(), written, prepared, ended)
+    assert found == [Finding(HOLDS), Finding(HOLDS), Finding(PENDING, doubt), Finding(HOLDS)]
+
+
+# -- what a leader that is gone leaves behind ------------------------------------------------------
+
+
+def test_a_record_is_due_where_somebody_holds_it_as_staged() -> None:
+    """What no leader holds as staged is nobody's, and what is not a record stays due."""
+    due = {"record src-0@99", "record src-0@100", "record src-0@101", "transaction my-txn"}
+    state = Open(Table.of(dict.fromkeys(due, "TX_PENDING")))
+    left = held_now(state, with_votes(100))
+    assert set(left.things.keys()) == {"record src-0@100", "transaction my-txn"}
+    assert held_now(left, with_votes(100)) is left
+    assert set(held_now(left, with_votes()).things.keys()) == {"transaction my-txn"}
+
+
+def test_without_a_staged_record_no_leader_is_asked() -> None:
+    state = Open(Table.of({"transaction my-txn": "ONGOING"}))
+    assert held_now(state, SimpleNamespace()) is state
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
@@ -156,8 +215,9 @@ def test_a_pending_offset_whose_topic_or_group_is_deleted_is_not_due_any_more() 
     world = SimpleNamespace(logs=Table.of({home: SimpleNamespace(open=())}))
     gone = BatchAppended(home, 1, (OffsetTombstone("cg", "src-0"),), -1, -1, "")
     beside = BatchAppended(home, 1, (OffsetTombstone("cg", "src-1"),), -1, -1, "")
-    found = findings(NothingPending(), staged(101), beside, gone, world=world)
-    assert [f.status for f in found] == [HOLDS, PENDING, PENDING, HOLDS]
+    written = BatchAppended(home, 1, (OffsetCommitRecord("cg", "src-0", 101),), 9, 0, "")
+    found = findings(NothingPending(), staged(101), written, beside, gone, world=world)
+    assert [f.status for f in found] == [HOLDS, PENDING, PENDING, PENDING, HOLDS]
 
 
 def test_what_held_the_logs_of_a_topic_is_gone_with_it_and_no_other_topic_s():

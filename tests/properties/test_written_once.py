@@ -67,3 +67,9 @@ def test_what_has_broken_stays_broken_for_its_first_reason():
     assert {each.reason for each in found[1:]} == {
         "src-0@100 is acknowledged, and its output is lost"
     }
+
+
+def test_what_breaks_first_in_a_step_is_its_reason():
+    """A decision may bring the second output of one record and, with it, the end of another one's only output."""
+    twice = (output(100), COMMIT, output(100), COMMIT, moves(RecordState.ACKNOWLEDGED, 101))
+    assert findings(WrittenOnce(), twice)[-1].reason == "src-0@100 is written twice"
